@@ -1,0 +1,1 @@
+"""The gateware: a streaming datapath for argmin, argmax and max pooling, in Amaranth."""

@@ -1,0 +1,1 @@
+"""From an operator on a tensor to jobs of the core, and the backends that run them."""

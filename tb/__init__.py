@@ -1,0 +1,1 @@
+"""What runs inside a simulator under cocotb: sources, sinks, monitors and scoreboards."""

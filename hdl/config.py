@@ -1,0 +1,110 @@
+"""The parameters that a core is generated with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from extremum.model import DataType
+
+POSITION_WIDTH = 32
+"""Bits of a position, and of every counter that runs over a whole tensor."""
+
+MAX_LANES = 64
+
+
+@dataclass(frozen=True)
+class CoreConfig:
+    """What is decided when the core is generated; all else is a job register.
+
+    Parameters
+    ----------
+    data_types
+        Types that a job may select. A lane is as wide as the widest. Cost: every width adds a
+        multiplexer before and after the pipeline, floats add two bits to each stored word.
+    lanes
+        Elements per beat, 1 to 64. Cost: the datapath and its storage, once per lane.
+    max_window
+        Largest window (depth, height, width). 1 leaves the dimension's stage out. Cost: one
+        comparator per tap and lane; ``window - 1`` stored lines (height) or planes (depth).
+    max_dilation
+        Largest dilation (depth, height, width). Cost: it multiplies the stored elements, lines
+        and planes of its dimension.
+    max_line
+        Largest line of pooled outputs kept on chip, for windows higher than 1. Cost: words of
+        line storage for each stored line.
+    max_plane
+        Largest plane of pooled outputs kept on chip, for windows deeper than 1. Cost: words of
+        plane storage for each stored plane.
+    coordinate_width
+        Bits of a spatial coordinate: a padded dimension has fewer than ``2**coordinate_width``
+        elements. Cost: the counters of the schedule.
+
+    Raises
+    ------
+    TypeError
+        A parameter is not of its type.
+    ValueError
+        A parameter is out of range.
+    """
+
+    data_types: tuple[DataType, ...] = (DataType.FLOAT32,)
+    lanes: int = 1
+    max_window: tuple[int, int, int] = (3, 7, 7)
+    max_dilation: tuple[int, int, int] = (1, 2, 2)
+    max_line: int = 256
+    max_plane: int = 3136
+    coordinate_width: int = 16
+
+    def __post_init__(self) -> None:
+        if not self.data_types or len(set(self.data_types)) != len(self.data_types):
+            raise ValueError(
+                f"data_types must name one or more types, each once, not {self.data_types!r}"
+            )
+        for data_type in self.data_types:
+            if not isinstance(data_type, DataType):
+                raise TypeError(f"data_types must hold DataType members, not {data_type!r}")
+        _check_range("lanes", self.lanes, 1, MAX_LANES)
+        for name in ("max_window", "max_dilation"):
+            sizes: Any = getattr(self, name)
+            if not isinstance(sizes, tuple) or len(sizes) != 3:
+                raise TypeError(f"{name} must be (depth, height, width), not {sizes!r}")
+            for size in sizes:
+                _check_range(name, size, 1, 255, sizes)
+        _check_range("max_line", self.max_line, 1, 1 << 16)
+        _check_range("max_plane", self.max_plane, 1, 1 << 24)
+        _check_range("coordinate_width", self.coordinate_width, 4, 24)
+
+    @property
+    def element_width(self) -> int:
+        """Bits of one lane on the ports."""
+        return max(8 * data_type.dtype.itemsize for data_type in self.data_types)
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether a type with NaN and two zeros is among the types."""
+        return any(data_type.dtype.kind == "f" for data_type in self.data_types)
+
+    @property
+    def max_spacing(self) -> tuple[int, int, int]:
+        """Largest distance of two neighbouring taps (depth, height, width), in stored words."""
+        depth, height, width = self.max_dilation
+        return (depth * self.max_plane, height * self.max_line, width)
+
+    def data_type_code(self, data_type: DataType) -> int:
+        """Return the value of the job register that selects ``data_type``."""
+        try:
+            return self.data_types.index(data_type)
+        except ValueError:
+            built = ", ".join(built.name for built in self.data_types)
+            raise ValueError(
+                f"the core was built for {built}, not for {data_type.name}: add it to data_types"
+            ) from None
+
+
+def _check_range(name: str, value: Any, low: int, high: int, shown: Any = None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if not low <= value <= high:
+        shown = value if shown is None else shown
+        raise ValueError(f"{name} must be from {low} to {high}, not {shown!r}")

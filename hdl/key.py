@@ -1,0 +1,212 @@
+"""The order of the elements, as unsigned integers: the one place where types matter.
+
+An element becomes a *code*, an unsigned integer that is greater for the better element, so that
+one unsigned comparison serves all types, maxima and minima, and both NaN modes:
+
+=============================  ======================  =========================================
+element                        top bit of the code     other bits
+=============================  ======================  =========================================
+unsigned integer               its own                 its own
+signed integer                 its own, inverted       its own
+positive number, +0, -0        1                       magnitude
+negative number                0                       magnitude, inverted
+NaN that beats every number    1                       magnitude
+NaN that loses to every number 0                       magnitude, inverted
+=============================  ======================  =========================================
+
+To look for a minimum every bit of a number's code is inverted, never a NaN's. A NaN's magnitude
+is beyond that of infinity, so its code lies beyond those of the numbers. NaNs are equal among
+each other, whatever their magnitudes say: comparisons see to that with the flag ``nan``.
+
+The code keeps every bit of the element but a float's sign, which is lost in -0 and in NaN. It
+travels beside the code, so the element that comes out has the bits that went in.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.flow import Flow, delay, held, result_layout
+from extremum.hdl.flow import candidate_layout as candidate
+from extremum.hdl.job import job_layout
+from extremum.model import DataType
+
+_MANTISSA_BITS = {16: 10, 32: 23}
+
+
+def _width(data_type: DataType) -> int:
+    return 8 * data_type.dtype.itemsize
+
+
+def _select(m: Module, config: CoreConfig, code: Value, choices: list[Value], name: str) -> Signal:
+    """Return the choice of the job's type; ``choices`` are in the order of the types."""
+    selected = Signal(max(len(choice) for choice in choices), name=name)
+    if len(choices) == 1:
+        m.d.comb += selected.eq(choices[0])
+    else:
+        with m.Switch(code):
+            for number, choice in enumerate(choices):
+                with m.Case(number):
+                    m.d.comb += selected.eq(choice)
+    return selected
+
+
+class Encoder(wiring.Component):
+    """Turns elements into codes.
+
+    Latency: :attr:`LATENCY` clocks. Throughput: one beat per clock.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+
+    Members
+    -------
+    job : In(job_layout(config))
+        The next job's registers.
+    token, valid, lanes : In
+        The elements, each in the low bits of its lane.
+    o : Out(Flow)
+        The codes. ``empty`` is 0.
+    """
+
+    LATENCY = 2
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "token": In(1),
+                "valid": In(1),
+                "lanes": In(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
+                "o": Out(Flow(candidate(config, {}), config.lanes)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        m.d.comb += [
+            self.o.token.eq(delay(m, self.token, self.LATENCY)),
+            self.o.valid.eq(delay(m, self.valid, self.LATENCY)),
+        ]
+        # Clock 0: what the top bit becomes, and whether the others are inverted.
+        data_type = held(m, self.job.data_type, self.token, "data_type")
+        minimum = held(m, self.job.minimum, self.token, "minimum")
+        ignore_nan = held(m, self.job.ignore_nan, self.token, "ignore_nan")
+        # Clock 1: the code.
+        late_type = delay(m, data_type, 1)
+        for lane in range(config.lanes):
+            raw = Value.cast(self.lanes[lane])
+            o = self.o.lanes[lane]
+            choices = [
+                _analyse(data_type, raw, minimum, ignore_nan) for data_type in config.data_types
+            ]
+            top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
+            selected = _select(m, config, data_type, choices, "analysis")
+            m.d.sync += Cat(top, invert, nan, sign).eq(selected)
+            body = delay(m, raw, 1)
+            codes: list[Value] = [
+                Cat(body[: _width(data_type) - 1] ^ invert.replicate(_width(data_type) - 1), top)
+                for data_type in config.data_types
+            ]
+            m.d.sync += o.code.eq(_select(m, config, late_type, codes, "code"))
+            if config.has_floats:
+                m.d.sync += [o.nan.eq(nan), o.sign.eq(sign)]
+        return m
+
+
+def _analyse(data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value) -> Value:
+    """Return the code's top bit, whether the others are inverted, and the flags of a float."""
+    width = _width(data_type)
+    sign = raw[width - 1]
+    if data_type.dtype.kind == "u":
+        return Cat(sign ^ minimum, minimum, Const(0, 2))
+    if data_type.dtype.kind == "i":
+        return Cat(~(sign ^ minimum), minimum, Const(0, 2))
+    mantissa = raw[: _MANTISSA_BITS[width]]
+    exponent = raw[_MANTISSA_BITS[width] : width - 1]
+    nan = exponent.all() & mantissa.any()
+    zero = ~(exponent.any() | mantissa.any())
+    negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)
+    return Cat(~negative, negative, nan, sign)
+
+
+class Decoder(wiring.Component):
+    """Turns codes back into elements, bit for bit; an empty window into the identity of max.
+
+    Latency: :attr:`LATENCY` clocks. Throughput: one word per clock.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+    taps
+        Bits of the numbers of the taps, which are ignored.
+
+    Members
+    -------
+    job : In(job_layout(config))
+        The next job's registers.
+    i : In(Flow)
+        The codes.
+    values : Out(ArrayLayout)
+        The elements, in the low bits of their lanes; the other bits are 0.
+    """
+
+    LATENCY = 1
+
+    def __init__(self, config: CoreConfig, taps: dict[str, int]):
+        self.config = config
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "i": In(Flow(result_layout(config, taps), config.lanes)),
+                "values": Out(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        data_type = held(m, self.job.data_type, self.i.token, "data_type")
+        minimum = held(m, self.job.minimum, self.i.token, "minimum")
+        for lane in range(config.lanes):
+            values = [
+                Mux(
+                    self.i.empty,
+                    _identity(data_type),
+                    _restore(data_type, self.i.lanes[lane], minimum),
+                )
+                for data_type in config.data_types
+            ]
+            selected = _select(m, config, data_type, values, "value")
+            m.d.sync += self.values[lane].eq(selected)
+        return m
+
+
+def _restore(data_type: DataType, candidate: data.View, minimum: Value) -> Value:
+    width = _width(data_type)
+    code = Value.cast(candidate.code)
+    top, body = code[width - 1], code[: width - 1]
+    if data_type.dtype.kind == "u":
+        return Cat(body ^ minimum.replicate(width - 1), top ^ minimum)
+    if data_type.dtype.kind == "i":
+        return Cat(body ^ minimum.replicate(width - 1), ~(top ^ minimum))
+    return Cat(body ^ (~top).replicate(width - 1), candidate.sign)
+
+
+def _identity(data_type: DataType) -> Const:
+    """Return the element that is below all others: -inf, or the least integer."""
+    width = _width(data_type)
+    if data_type.dtype.kind == "u":
+        return Const(0, width)
+    if data_type.dtype.kind == "i":
+        return Const(1 << (width - 1), width)
+    mantissa = _MANTISSA_BITS[width]
+    return Const(((1 << (width - mantissa)) - 1) << mantissa, width)

@@ -1,0 +1,20 @@
+"""The core as Verilog."""
+
+from __future__ import annotations
+
+from amaranth.back import verilog
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+
+TOP = "extremum_core"
+"""Name of the generated module."""
+
+
+def generate(config: CoreConfig) -> str:
+    """Return the Verilog of a core; equal configurations give equal text.
+
+    The module is named :data:`TOP`. Its ports are ``clk``, ``rst`` (synchronous, active high) and
+    the members of :class:`extremum.hdl.core.Core`, joined by double underscores.
+    """
+    return str(verilog.convert(Core(config), name=TOP, emit_src=False))

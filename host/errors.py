@@ -1,0 +1,9 @@
+"""What can go wrong outside of the operator itself; bad operators are TypeError and ValueError."""
+
+
+class ToolError(RuntimeError):
+    """A tool is missing or too old. The message names it and the command that installs it."""
+
+
+class SimulationError(RuntimeError):
+    """A simulator crashed, broke a stream rule, or made no progress."""

@@ -1,0 +1,395 @@
+"""Max pooling over two or three spatial dimensions, with the positions of the winners."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .checks import as_tensor, element_count, integers, is_scalar, tensor_sizes
+from .order import bits_follow_value, from_key, order_key
+from .sliding import SpatialDimension, slide_maximum, slide_positions
+from .types import UINT32, DataType, index_dtype, nan_mode
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+__all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension", "max_pooling"]
+
+INDEX_TYPES = ("uint32", "uint64", "int64")
+INDEX_LAYOUTS = ("tensor", "plane", "column_major")
+
+CHUNK_ELEMENTS = 1 << 17
+"""Elements pooled in one go; a single plane may be larger."""
+
+
+class EmptyWindowWarning(RuntimeWarning):
+    """Some windows lie wholly in padding: their value is the lowest, their index all ones.
+
+    Attributes
+    ----------
+    count : int
+        Number of such windows.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Say how many windows it is about."""
+        super().__init__(f"{count} pooling windows lie wholly in padding")
+        self.count = count
+
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        """Travel between processes by the count."""
+        return type(self), (self.count,)
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """One max pooling, checked: of which tensor, with which windows, giving what.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        (N, C, H, W) or (N, C, D, H, W).
+    data_type : DataType
+    window, strides, start_padding, end_padding, dilations : tuple of int
+        One for each spatial dimension.
+    return_indices : bool
+        Whether positions are given beside the values.
+    index_type : dtype
+        Type of a position: uint32, uint64 or int64.
+    index_layout : {"tensor", "plane", "column_major"}
+        What a position counts; see `index_weights`.
+    nan : {"propagate", "ignore"}
+        Whether NaN beats every number or none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If any of it breaks a rule. The message gives the rule, then the bad value.
+
+    Examples
+    --------
+    >>> problem = Pooling.of((1, 1, 4, 4), "int8", window=2, strides=2, return_indices=True)
+    >>> problem.output_sizes
+    (1, 1, 2, 2)
+    """
+
+    sizes: tuple[int, ...]
+    data_type: DataType
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    start_padding: tuple[int, ...]
+    end_padding: tuple[int, ...]
+    dilations: tuple[int, ...]
+    return_indices: bool = False
+    index_type: np.dtype = UINT32
+    index_layout: str = "tensor"
+    nan: str = "propagate"
+
+    @classmethod
+    def of(
+        cls,
+        sizes: Sequence[int],
+        data_type: DataType | DTypeLike,
+        window: int | Sequence[int],
+        *,
+        strides: int | Sequence[int] = 1,
+        start_padding: int | Sequence[int] = 0,
+        end_padding: int | Sequence[int] = 0,
+        dilations: int | Sequence[int] = 1,
+        return_indices: bool = False,
+        index_type: DTypeLike = "uint32",
+        index_layout: str = "tensor",
+        nan: str = "propagate",
+    ) -> Pooling:
+        """Build a pooling from what a user writes: one integer stands for all dimensions.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If any of it breaks a rule.
+        """
+        checked = _pooled_sizes(sizes)
+        spatial = len(checked) - 2
+        return cls(
+            checked,
+            DataType.from_dtype(data_type),
+            _spread(window, spatial),
+            _spread(strides, spatial),
+            _spread(start_padding, spatial),
+            _spread(end_padding, spatial),
+            _spread(dilations, spatial),
+            return_indices,
+            index_dtype(index_type, INDEX_TYPES),
+            index_layout,
+            nan,
+        )
+
+    def __post_init__(self) -> None:
+        """Check every rule, also for those who call the constructor."""
+        sizes = _pooled_sizes(self.sizes)
+        checked: dict[str, object] = {
+            "sizes": sizes,
+            "data_type": DataType.from_dtype(self.data_type),
+            "return_indices": bool(self.return_indices),
+            "index_type": index_dtype(self.index_type, INDEX_TYPES),
+            "nan": nan_mode(self.nan),
+        }
+        for name in ("window", "strides", "dilations", "start_padding", "end_padding"):
+            values = integers(name, getattr(self, name), 0 if "padding" in name else 1)
+            if len(values) != len(sizes) - 2:
+                raise ValueError(
+                    f"{name} must have one value for each of {len(sizes) - 2} spatial dimensions, "
+                    f"not {values}"
+                )
+            checked[name] = values
+        if self.index_layout not in INDEX_LAYOUTS:
+            raise ValueError(
+                f"index_layout must be one of {', '.join(INDEX_LAYOUTS)}, not {self.index_layout!r}"
+            )
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        padded = (*sizes[:2], *(dimension.padded for dimension in self.spatial))
+        element_count("padded tensor", padded)
+        element_count("output", self.output_sizes)
+
+    @property
+    def spatial(self) -> tuple[SpatialDimension, ...]:
+        """The pooled dimensions, ([D,] H, W)."""
+        columns = zip(
+            self.sizes[2:],
+            self.window,
+            self.strides,
+            self.dilations,
+            self.start_padding,
+            self.end_padding,
+            strict=True,
+        )
+        return tuple(SpatialDimension(*column) for column in columns)
+
+    @property
+    def output_sizes(self) -> tuple[int, ...]:
+        """Sizes of the values, and of the indices."""
+        return (*self.sizes[:2], *(dimension.outputs for dimension in self.spatial))
+
+    @property
+    def index_weights(self) -> tuple[int, ...]:
+        """Weight of each axis of the input; a position is the sum of coordinate times weight.
+
+        - ``"tensor"``: row-major over the whole tensor.
+        - ``"plane"``: the same within the spatial dimensions; N and C weigh 0.
+        - ``"column_major"``: as ``"tensor"``, but within the spatial dimensions the first one
+          varies fastest.
+
+        Examples
+        --------
+        >>> Pooling.of((1, 2, 3, 4), "int8", 1, index_layout="column_major").index_weights
+        (24, 12, 1, 3)
+        """
+        spatial = self.sizes[2:]
+        plane = math.prod(spatial)
+        if self.index_layout == "column_major":
+            inner = tuple(math.prod(spatial[:axis]) for axis in range(len(spatial)))
+        else:
+            inner = tuple(math.prod(spatial[axis + 1 :]) for axis in range(len(spatial)))
+        outer = (0, 0) if self.index_layout == "plane" else (self.sizes[1] * plane, plane)
+        return (*outer, *inner)
+
+    @property
+    def empty_windows(self) -> int:
+        """Number of windows that lie wholly in padding; it does not depend on the data."""
+        met = math.prod(int(np.count_nonzero(~dimension.empty)) for dimension in self.spatial)
+        return math.prod(self.output_sizes) - math.prod(self.sizes[:2]) * met
+
+    def evaluate(self, x: ArrayLike) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Pool `x`.
+
+        Parameters
+        ----------
+        x : array_like
+            Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+
+        Returns
+        -------
+        values : ndarray
+            Fresh and C-contiguous, of `output_sizes`; each has the bits of the element that wins.
+        indices : ndarray
+            Their positions, of the same sizes, if `return_indices`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` has another type or other sizes.
+
+        Warns
+        -----
+        EmptyWindowWarning
+            Once, if some windows lie wholly in padding.
+        """
+        return self._evaluate(x, stacklevel=3)
+
+    def _evaluate(
+        self, x: ArrayLike, stacklevel: int
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        tensor = as_tensor(x)
+        if tensor.dtype != self.data_type.dtype:
+            raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
+        if tensor.shape != self.sizes:
+            raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
+        values = np.empty(self.output_sizes, tensor.dtype)
+        indices = np.empty(self.output_sizes if self.return_indices else 0, self.index_type)
+        for block in self._blocks():
+            part = np.ascontiguousarray(tensor[block])
+            if not self.return_indices and bits_follow_value(part):
+                values[block] = self._largest(part)
+                continue
+            positions = slide_positions(order_key(part, nan=self.nan), self.spatial)
+            values[block] = _fetch(part, positions)
+            if self.return_indices:
+                indices[block] = self._indices(positions, *block)
+        if empty_windows := self.empty_windows:
+            self._mark_empty(values, self.data_type.lowest)
+            if self.return_indices:
+                ones = np.array(-1, np.int64).astype(self.index_type)
+                self._mark_empty(indices, ones[()])
+            warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=stacklevel)
+        return (values, indices) if self.return_indices else values
+
+    def _blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Cut N and C into blocks of whole planes."""
+        batch, channels = self.sizes[:2]
+        plane = max(math.prod(self.sizes[2:]), math.prod(self.output_sizes[2:]))
+        channel_step = min(channels, max(1, CHUNK_ELEMENTS // plane))
+        batch_step = max(1, CHUNK_ELEMENTS // (plane * channel_step))
+        for n in range(0, batch, batch_step):
+            for c in range(0, channels, channel_step):
+                yield slice(n, n + batch_step), slice(c, c + channel_step)
+
+    def _largest(self, x: np.ndarray) -> np.ndarray:
+        """Pool values alone, of elements whose bits follow from their order."""
+        lowest = self.data_type.lowest
+        if x.dtype != np.float16:
+            return slide_maximum(x, self.spatial, lowest)
+        # Half floats go by their key: NumPy compares them one by one.
+        key = order_key(np.array([lowest]))[0]
+        return from_key(slide_maximum(order_key(x), self.spatial, key), x.dtype)
+
+    def _indices(self, positions: np.ndarray, batch: slice, channels: slice) -> np.ndarray:
+        """Turn positions within a plane into positions of the layout."""
+        weights = self.index_weights
+        n = np.arange(*batch.indices(self.sizes[0])) * weights[0]
+        c = np.arange(*channels.indices(self.sizes[1])) * weights[1]
+        base = (n[:, None] + c).reshape(len(n), len(c), *(1,) * len(self.spatial))
+        if self.index_layout != "column_major":
+            return base + positions
+        coordinates = positions
+        for axis in reversed(range(2, len(self.sizes))):
+            coordinates, coordinate = np.divmod(coordinates, self.sizes[axis])
+            base = base + coordinate * weights[axis]
+        return base
+
+    def _mark_empty(self, outputs: np.ndarray, mark: object) -> None:
+        for axis, dimension in enumerate(self.spatial, 2):
+            outputs[(slice(None),) * axis + (dimension.empty,)] = mark
+
+
+def _pooled_sizes(sizes: object) -> tuple[int, ...]:
+    checked = tensor_sizes(sizes)
+    if len(checked) not in (4, 5):
+        raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")
+    return checked
+
+
+def _spread(value: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Give every spatial dimension its value; the constructor checks them."""
+    if is_scalar(value):
+        return (value,) * count  # pyright: ignore[reportReturnType]
+    return integers("parameters", value, None)
+
+
+def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Fetch from each plane of `x` the elements at `positions`."""
+    planes = math.prod(x.shape[:2])
+    base = np.arange(planes) * (x.size // planes)
+    flat = positions + base.reshape(*x.shape[:2], *(1,) * (x.ndim - 2))
+    # The positions of empty windows may be out of range; their values are marked later.
+    return x.reshape(-1).take(flat, mode="clip")
+
+
+def max_pooling(
+    x: ArrayLike,
+    window: int | Sequence[int],
+    *,
+    strides: int | Sequence[int] = 1,
+    start_padding: int | Sequence[int] = 0,
+    end_padding: int | Sequence[int] = 0,
+    dilations: int | Sequence[int] = 1,
+    return_indices: bool = False,
+    index_type: DTypeLike = "uint32",
+    index_layout: str = "tensor",
+    nan: str = "propagate",
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    """Take the largest element of every window.
+
+    Parameters
+    ----------
+    x : array_like
+        (N, C, H, W) or (N, C, D, H, W), one of the ten types.
+    window, strides, dilations : int or sequence of int
+        At least 1; one for all spatial dimensions, or one for each.
+    start_padding, end_padding : int or sequence of int
+        Absent elements on either side. They are skipped, never compared.
+    return_indices : bool
+        Whether to give the positions too.
+    index_type : {"uint32", "uint64", "int64"} or dtype
+    index_layout : {"tensor", "plane", "column_major"}
+        What a position counts; see `Pooling.index_weights`.
+    nan : {"propagate", "ignore"}
+        Whether NaN beats every number or none.
+
+    Returns
+    -------
+    values : ndarray
+        As many per dimension as windows fit: (size + padding - extent) // stride + 1.
+    indices : ndarray
+        If `return_indices`; of equal elements the first in row-major order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `x` or a parameter breaks a rule.
+
+    Warns
+    -----
+    EmptyWindowWarning
+        If a window lies wholly in padding: its value is the lowest, its index all ones.
+
+    Examples
+    --------
+    Padding is absent, so the corner window meets the -5 alone; of the two 7 the first is named.
+
+    >>> x = np.array([[[[-5, 7], [7, 1]]]], np.int8)
+    >>> max_pooling(x, 2, start_padding=1, return_indices=True)
+    (array([[[[-5,  7],
+             [ 7,  7]]]], dtype=int8), array([[[[0, 1],
+             [2, 1]]]], dtype=uint32))
+    """
+    tensor = as_tensor(x)
+    problem = Pooling.of(
+        tensor.shape,
+        tensor.dtype,
+        window,
+        strides=strides,
+        start_padding=start_padding,
+        end_padding=end_padding,
+        dilations=dilations,
+        return_indices=return_indices,
+        index_type=index_type,
+        index_layout=index_layout,
+        nan=nan,
+    )
+    return problem._evaluate(tensor, stacklevel=3)

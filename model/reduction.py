@@ -1,0 +1,222 @@
+"""Reductions over axes: the position of the extreme element (argmin, argmax) or its value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .checks import as_tensor, integers, normalise_axes, tensor_sizes
+from .order import comparable
+from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+__all__ = ["Reduction"]
+
+INDEX_TYPES = ("uint32", "uint64", "int32", "int64")
+
+CHUNK_ELEMENTS = 1 << 18
+"""Elements looked at in one go: small enough for the cache, large enough for vector loops."""
+CHUNK_COLUMNS = 16
+"""Least width of a block whose reduced axis is not the last: a whole cache line is read anyway."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """One reduction, checked: what to find, in a tensor of which sizes and type, over which axes.
+
+    Attributes
+    ----------
+    function : ReduceFunction
+    sizes : tuple of int
+        Sizes of the input; 1 to 8 of them.
+    data_type : DataType
+        Element type of the input, and of the output of MIN and MAX.
+    axes : tuple of int
+        Axes to reduce, ascending and not negative.
+    axis_direction : AxisDirection
+        INCREASING takes the first of equal elements, DECREASING the last. ARGMIN and ARGMAX only.
+    index_type : dtype
+        Type of a position: uint32, uint64, int32 or int64. ARGMIN and ARGMAX only.
+    nan : {"propagate", "ignore"}
+        Whether NaN beats every number or none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If any of it breaks a rule. The message gives the rule, then the bad value.
+
+    Examples
+    --------
+    The 2 stands in two places; the last of them has position 2.
+
+    >>> problem = Reduction.of("argmax", (3,), "int8", axis_direction="decreasing")
+    >>> problem.evaluate(np.array([2, 1, 2], np.int8))
+    array([2], dtype=uint32)
+    """
+
+    function: ReduceFunction
+    sizes: tuple[int, ...]
+    data_type: DataType
+    axes: tuple[int, ...]
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+    index_type: np.dtype = UINT32
+    nan: str = "propagate"
+
+    @classmethod
+    def of(
+        cls,
+        function: ReduceFunction | str,
+        sizes: Sequence[int],
+        data_type: DataType | DTypeLike,
+        axes: int | Sequence[int] | None = None,
+        *,
+        axis_direction: AxisDirection | str = "increasing",
+        index_type: DTypeLike = "uint32",
+        nan: str = "propagate",
+    ) -> Reduction:
+        """Build a reduction from what a user writes.
+
+        Parameters
+        ----------
+        function : ReduceFunction or str
+            A name in any case will do.
+        sizes : sequence of int
+        data_type : DataType or dtype_like
+        axes : int, sequence of int, or None
+            In any order, negative from the end; None for all.
+        axis_direction, index_type, nan
+            As the attributes, or their names.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If any of it breaks a rule.
+
+        Examples
+        --------
+        >>> Reduction.of("argmin", (2, 3, 4), np.float32, axes=-1).axes
+        (2,)
+        """
+        checked = tensor_sizes(sizes)
+        return cls(
+            ReduceFunction.of(function),
+            checked,
+            DataType.from_dtype(data_type),
+            normalise_axes(axes, len(checked)),
+            AxisDirection.of(axis_direction),
+            index_dtype(index_type, INDEX_TYPES),
+            nan,
+        )
+
+    def __post_init__(self) -> None:
+        """Check every rule, also for those who call the constructor."""
+        function = ReduceFunction.of(self.function)
+        sizes = tensor_sizes(self.sizes)
+        axes = integers("axes", self.axes)
+        if axes != normalise_axes(axes, len(sizes)):
+            raise ValueError(f"axes of a Reduction must ascend, not {axes}")
+        checked = {
+            "function": function,
+            "sizes": sizes,
+            "data_type": DataType.from_dtype(self.data_type),
+            "axes": axes,
+            "axis_direction": AxisDirection.of(self.axis_direction),
+            "index_type": index_dtype(self.index_type, INDEX_TYPES),
+            "nan": nan_mode(self.nan),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if not function.gives_index:
+            if self.axis_direction is not AxisDirection.INCREASING:
+                raise ValueError(f"axis_direction of {function.name} must be increasing")
+            if self.index_type != np.uint32:
+                raise ValueError(f"index_type is for ARGMIN and ARGMAX, not for {function.name}")
+        if self.index_type == np.int32 and self.count > 2**31:
+            raise ValueError(
+                f"an int32 index needs at most 2^31 reduced elements, not {self.count}"
+            )
+
+    @property
+    def output_sizes(self) -> tuple[int, ...]:
+        """Sizes of the output: those of the input, and 1 for each reduced axis."""
+        return tuple(1 if axis in self.axes else n for axis, n in enumerate(self.sizes))
+
+    @property
+    def count(self) -> int:
+        """Number of elements reduced to one."""
+        return math.prod(self.sizes[axis] for axis in self.axes)
+
+    @property
+    def output_dtype(self) -> np.dtype:
+        """NumPy type of the output: the index type, or the input's type for MIN and MAX."""
+        return self.index_type if self.function.gives_index else self.data_type.dtype
+
+    def evaluate(self, x: ArrayLike) -> np.ndarray:
+        """Compute the reduction of `x`.
+
+        Parameters
+        ----------
+        x : array_like
+            Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+
+        Returns
+        -------
+        ndarray
+            Fresh and C-contiguous, of `output_sizes`. Positions count row-major over the reduced
+            axes, in the order of the dimensions. Values have the bits of the element that wins.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` has another type or other sizes.
+        """
+        tensor = as_tensor(x)
+        if tensor.dtype != self.data_type.dtype:
+            raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
+        if tensor.shape != self.sizes:
+            raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
+        split = self._outer_reduced_inner(tensor)
+        result = np.empty((split.shape[0], split.shape[2]), self.output_dtype)
+        for outer, inner in _chunks(*split.shape):
+            result[outer, inner] = self._reduce(split[outer, :, inner])
+        return result.reshape(self.output_sizes)
+
+    def _outer_reduced_inner(self, x: np.ndarray) -> np.ndarray:
+        """View `x` in rank 3, reduced along axis 1: a copy only where no view is possible."""
+        last = self.axes[-1]
+        outer = [axis for axis in range(last) if axis not in self.axes]
+        inner = self.sizes[last + 1 :]
+        moved = x.transpose(*outer, *self.axes, *range(last + 1, x.ndim))
+        return moved.reshape(math.prod(moved.shape[: len(outer)]), self.count, math.prod(inner))
+
+    def _reduce(self, x: np.ndarray) -> np.ndarray:
+        """Reduce axis 1 of a rank 3 array."""
+        minimum = self.function.is_minimum
+        if not self.function.gives_index and x.dtype.kind != "f":
+            return x.min(axis=1) if minimum else x.max(axis=1)
+        keys = comparable(x, nan=self.nan, minimum=minimum)
+        # The last winner is the first one of the reversed scan.
+        reverse = self.axis_direction is AxisDirection.DECREASING
+        scanned = keys[:, ::-1] if reverse else keys
+        position = scanned.argmin(axis=1) if minimum else scanned.argmax(axis=1)
+        if reverse:
+            position = self.count - 1 - position
+        if self.function.gives_index:
+            return position
+        # Several elements may be equal and differ in bits, so the winner itself is fetched.
+        return np.take_along_axis(x, position[:, None], axis=1)[:, 0]
+
+
+def _chunks(outer: int, count: int, inner: int) -> Iterator[tuple[slice, slice]]:
+    """Cut a rank 3 array into blocks that hold whole reductions."""
+    inner_step = min(inner, max(CHUNK_COLUMNS, CHUNK_ELEMENTS // count))
+    outer_step = max(1, CHUNK_ELEMENTS // (count * inner_step))
+    for start in range(0, outer, outer_step):
+        for column in range(0, inner, inner_step):
+            yield slice(start, start + outer_step), slice(column, column + inner_step)

@@ -114,19 +114,26 @@ class Entrance(wiring.Component):
             ]
             inner_last = schedule.last if inner_last is None else inner_last & schedule.last
             present.append(schedule.present)
+        beats = Countdown(m, POSITION_WIDTH, "beat")
+        flushing = Signal()
         needs_beat = Signal()
         credit = self._credit(m)
         m.d.comb += [
-            needs_beat.eq(Cat(present).all()),
+            needs_beat.eq(Cat(present).all() & ~flushing),
             self.slot.eq(active & credit & (self.beat_here | ~needs_beat)),
             self.take.eq(self.slot & needs_beat),
         ]
         with m.If(begin):
             m.d.sync += active.eq(1)
+            m.d.sync += flushing.eq(0)
             slots.load(job.slots)
+            beats.load(job.beats)
         with m.Elif(self.slot):
             slots.step()
             m.d.sync += active.eq(~slots.last)
+            with m.If(self.take):
+                beats.step()
+                m.d.sync += flushing.eq(beats.last)
 
         # Status.
         m.d.comb += self.status.busy.eq(active | entering)
@@ -152,7 +159,7 @@ class Entrance(wiring.Component):
         """Return what is wrong with the registers on the job port, if anything."""
         job = self.job
         config = self.config
-        counts = [job.slots, job.length, job.groups, job.tail]
+        counts = [job.slots, job.beats, job.length, job.groups, job.tail]
         windows, spacings = [], []
         for axis, name in enumerate(AXES):
             registers = job[name]

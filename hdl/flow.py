@@ -11,6 +11,8 @@ different parts of the pipeline.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Module, Shape, Signal, Value, ValueLike, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
@@ -35,6 +37,19 @@ def held(m: Module, value: ValueLike, token: Value, name: str) -> Signal:
     with m.If(token):
         m.d.sync += register.eq(value)
     return register
+
+
+def choose(m: Module, index: Value, values: Sequence[ValueLike], name: str) -> Signal:
+    """Return ``values[index]``; an index beyond the end chooses the last."""
+    values = [Value.cast(value) for value in values]
+    chosen = Signal(max(len(value) for value in values), name=name)
+    with m.Switch(index):
+        for number, value in enumerate(values[:-1]):
+            with m.Case(number):
+                m.d.comb += chosen.eq(value)
+        with m.Default():
+            m.d.comb += chosen.eq(values[-1])
+    return chosen
 
 
 def element_members(config: CoreConfig) -> dict[str, Shape]:

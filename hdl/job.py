@@ -100,6 +100,8 @@ class JobRegisters:
         A NaN loses to every number instead of beating it.
     slots
         Length of the schedule, in clocks.
+    beats
+        Input beats. The slots after the last one flush the windows that reach into padding.
     length
         Windows that are reduced to one result: 1 in pooling.
     groups
@@ -119,6 +121,7 @@ class JobRegisters:
     decreasing: bool = False
     ignore_nan: bool = False
     slots: int = 1
+    beats: int = 1
     length: int = 1
     groups: int = 1
     tail: int = 1
@@ -199,6 +202,7 @@ def job_layout(config: CoreConfig) -> data.StructLayout:
             "decreasing": 1,
             "ignore_nan": 1,
             "slots": word,
+            "beats": word,
             "length": word,
             "groups": word,
             "tail": bits_for(config.lanes),

@@ -29,7 +29,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, delay, held, result_layout
+from extremum.hdl.flow import Flow, choose, delay, held, result_layout
 from extremum.hdl.flow import candidate_layout as candidate
 from extremum.hdl.job import job_layout
 from extremum.model import DataType
@@ -39,19 +39,6 @@ _MANTISSA_BITS = {16: 10, 32: 23}
 
 def _width(data_type: DataType) -> int:
     return 8 * data_type.dtype.itemsize
-
-
-def _select(m: Module, config: CoreConfig, code: Value, choices: list[Value], name: str) -> Signal:
-    """Return the choice of the job's type; ``choices`` are in the order of the types."""
-    selected = Signal(max(len(choice) for choice in choices), name=name)
-    if len(choices) == 1:
-        m.d.comb += selected.eq(choices[0])
-    else:
-        with m.Switch(code):
-            for number, choice in enumerate(choices):
-                with m.Case(number):
-                    m.d.comb += selected.eq(choice)
-    return selected
 
 
 class Encoder(wiring.Component):
@@ -108,14 +95,14 @@ class Encoder(wiring.Component):
                 _analyse(data_type, raw, minimum, ignore_nan) for data_type in config.data_types
             ]
             top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
-            selected = _select(m, config, data_type, choices, "analysis")
+            selected = choose(m, data_type, choices, "analysis")
             m.d.sync += Cat(top, invert, nan, sign).eq(selected)
             body = delay(m, raw, 1)
             codes: list[Value] = [
                 Cat(body[: _width(data_type) - 1] ^ invert.replicate(_width(data_type) - 1), top)
                 for data_type in config.data_types
             ]
-            m.d.sync += o.code.eq(_select(m, config, late_type, codes, "code"))
+            m.d.sync += o.code.eq(choose(m, late_type, codes, "code"))
             if config.has_floats:
                 m.d.sync += [o.nan.eq(nan), o.sign.eq(sign)]
         return m
@@ -185,7 +172,7 @@ class Decoder(wiring.Component):
                 )
                 for data_type in config.data_types
             ]
-            selected = _select(m, config, data_type, values, "value")
+            selected = choose(m, data_type, values, "value")
             m.d.sync += self.values[lane].eq(selected)
         return m
 

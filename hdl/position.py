@@ -7,12 +7,12 @@ window and the lane's share are added. All of it is modulo 2**32.
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Const, Module, Signal, Value, unsigned
+from amaranth.hdl import Const, Module, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.hdl.flow import Flow, delay, held, result_layout
+from extremum.hdl.flow import Flow, choose, delay, held, result_layout
 from extremum.hdl.job import AXES, job_layout
 from extremum.hdl.schedule import Countdown
 
@@ -96,7 +96,8 @@ class PositionGenerator(wiring.Component):
             terms = [("ordinal", Value.cast(winner.ordinal))]
             for clock, axis in enumerate(self.taps, start=2):
                 tap = delay(m, Value.cast(winner[f"tap_{axis}"]), clock)
-                terms.append((axis, -Array(backs[axis])[tap]))
+                back = choose(m, tap, backs[axis], f"back{lane}_{axis}")
+                terms.append((axis, -back))
             terms[0] = ("ordinal", delay(m, terms[0][1], 1))
             for name, term in terms:
                 total = Signal(POSITION_WIDTH, name=f"position{lane}_{name}", reset_less=True)

@@ -82,9 +82,9 @@ class Reducer(wiring.Component):
         for lane in range(self.config.lanes):
             candidate = self.i.lanes[lane]
             better, tied = self._compare(m, _key(m, candidate, ignore_nan), valid, is_first)
-            result = Value.cast(self.o.lanes[lane])
+            challenger = Cat(delay(m, Value.cast(candidate), late), ordinal)
             with m.If(better | (tied & is_decreasing)):
-                m.d.sync += result.eq(Cat(delay(m, Value.cast(candidate), late), ordinal))
+                m.d.sync += Value.cast(self.o.lanes[lane]).eq(challenger)
 
         done = delay(m, Cat(valid & control[1], control[3]), self.digits)
         m.d.sync += [self.o.valid.eq(done[0]), self.o.empty.eq(done[1])]

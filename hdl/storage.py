@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal, unsigned
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import POSITION_WIDTH
-from extremum.hdl.flow import held
+from extremum.hdl.flow import choose, held
 
 MAX_REGISTER_SPACING = 4
 """Up to this distance of the taps registers are smaller than a memory."""
@@ -86,7 +86,8 @@ class DelayLine(wiring.Component):
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
-            m.d.comb += shown.eq(Array([choices[0], *choices])[spacing])
+            # A spacing of 0 is refused before it gets here.
+            m.d.comb += shown.eq(choose(m, spacing, [choices[0], *choices], f"tap{tap}"))
 
     def _memory(self, m: Module) -> None:
         row = unsigned(self.width * self.taps)

@@ -3,17 +3,31 @@
 from .checks import as_tensor
 from .functions import argmax, argmin, max_pooling, reduce_max, reduce_min
 from .pooling import EmptyWindowWarning, Pooling
+from .pooling_descs import (
+    MaxPooling1OperatorDesc,
+    MaxPooling2OperatorDesc,
+    MaxPoolingOperatorDesc,
+)
 from .reduction import Reduction
+from .reduction_descs import ArgMaxOperatorDesc, ArgMinOperatorDesc, ReduceOperatorDesc
 from .spatial import SpatialDimension
+from .tensor import BufferTensorDesc
 from .types import AxisDirection, DataType, FeatureLevel, ReduceFunction
 
 __all__ = [
+    "ArgMaxOperatorDesc",
+    "ArgMinOperatorDesc",
     "AxisDirection",
+    "BufferTensorDesc",
     "DataType",
     "EmptyWindowWarning",
     "FeatureLevel",
+    "MaxPooling1OperatorDesc",
+    "MaxPooling2OperatorDesc",
+    "MaxPoolingOperatorDesc",
     "Pooling",
     "ReduceFunction",
+    "ReduceOperatorDesc",
     "Reduction",
     "SpatialDimension",
     "argmax",

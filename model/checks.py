@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
+    "Integers",
     "as_tensor",
     "element_count",
     "integer",
@@ -23,6 +24,9 @@ __all__ = [
     "normalise_axes",
     "tensor_sizes",
 ]
+
+Integers: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+"""One integer or several: Python's, NumPy's, or an array of them."""
 
 MAX_RANK = 8
 MAX_ELEMENTS = 2**32 - 1
@@ -63,6 +67,8 @@ def integers(name: str, values: object, least: int | None = 0) -> tuple[int, ...
         raise TypeError(f"{name} must be a sequence of integers, not {values!r}")
     # NumPy's integers would print as np.int64(3).
     listed = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
+    if all(type(v) is int for v in listed) and (least is None or min(listed, default=0) >= least):
+        return listed
     return tuple(_integer(name, v, least, listed) for v in listed)
 
 
@@ -171,5 +177,6 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
         raise TypeError("x must be a plain array, not a masked one")
     array = np.asarray(x)
     data_type = DataType.from_dtype(array.dtype)
-    tensor_sizes(array.shape)
-    return array.astype(data_type.dtype, copy=False)
+    if not (1 <= array.ndim <= MAX_RANK and 1 <= array.size <= MAX_ELEMENTS):
+        tensor_sizes(array.shape)
+    return array if array.dtype.isnative else array.astype(data_type.dtype)

@@ -63,7 +63,7 @@ def from_key(key: np.ndarray, dtype: np.dtype) -> np.ndarray:
     Parameters
     ----------
     key : ndarray
-        From `order_key`.
+        From `order_key` or `comparable`.
     dtype : dtype
         Type of the elements.
 
@@ -73,7 +73,7 @@ def from_key(key: np.ndarray, dtype: np.dtype) -> np.ndarray:
     >>> from_key(order_key(x), x.dtype)
     array([-2.5,  0. ,  inf], dtype=float16)
     """
-    if dtype.kind != "f":
+    if key.dtype == dtype:
         return key
     return np.where(key < 0, key.dtype.type(np.iinfo(key.dtype).min) - key, key).view(dtype)
 

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import as_tensor, element_count, integers, is_scalar, tensor_sizes
+from .checks import Integers, as_tensor, element_count, integers, is_scalar, tensor_sizes
 from .order import bits_follow_value, from_key, order_key
-from .sliding import SpatialDimension, slide_maximum, slide_positions
+from .sliding import slide_maximum, slide_positions
+from .spatial import SpatialDimension
 from .types import UINT32, DataType, index_dtype, nan_mode
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
-__all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension", "max_pooling"]
+__all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension"]
 
 INDEX_TYPES = ("uint32", "uint64", "int64")
 INDEX_LAYOUTS = ("tensor", "plane", "column_major")
@@ -95,12 +96,12 @@ class Pooling:
         cls,
         sizes: Sequence[int],
         data_type: DataType | DTypeLike,
-        window: int | Sequence[int],
+        window: Integers,
         *,
-        strides: int | Sequence[int] = 1,
-        start_padding: int | Sequence[int] = 0,
-        end_padding: int | Sequence[int] = 0,
-        dilations: int | Sequence[int] = 1,
+        strides: Integers = 1,
+        start_padding: Integers = 0,
+        end_padding: Integers = 0,
+        dilations: Integers = 1,
         return_indices: bool = False,
         index_type: DTypeLike = "uint32",
         index_layout: str = "tensor",
@@ -118,11 +119,11 @@ class Pooling:
         return cls(
             checked,
             DataType.from_dtype(data_type),
-            _spread(window, spatial),
-            _spread(strides, spatial),
-            _spread(start_padding, spatial),
-            _spread(end_padding, spatial),
-            _spread(dilations, spatial),
+            _spread("window", window, spatial),
+            _spread("strides", strides, spatial),
+            _spread("start_padding", start_padding, spatial),
+            _spread("end_padding", end_padding, spatial),
+            _spread("dilations", dilations, spatial),
             return_indices,
             index_dtype(index_type, INDEX_TYPES),
             index_layout,
@@ -154,8 +155,8 @@ class Pooling:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         padded = (*sizes[:2], *(dimension.padded for dimension in self.spatial))
+        # There are never more windows than padded elements, so this bounds the outputs too.
         element_count("padded tensor", padded)
-        element_count("output", self.output_sizes)
 
     @property
     def spatial(self) -> tuple[SpatialDimension, ...]:
@@ -205,13 +206,17 @@ class Pooling:
         met = math.prod(int(np.count_nonzero(~dimension.empty)) for dimension in self.spatial)
         return math.prod(self.output_sizes) - math.prod(self.sizes[:2]) * met
 
-    def evaluate(self, x: ArrayLike) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    def evaluate(
+        self, x: ArrayLike, *, stacklevel: int = 2
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Pool `x`.
 
         Parameters
         ----------
         x : array_like
             Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+        stacklevel : int
+            Which caller the warning names; 2 is the one of this method.
 
         Returns
         -------
@@ -230,11 +235,6 @@ class Pooling:
         EmptyWindowWarning
             Once, if some windows lie wholly in padding.
         """
-        return self._evaluate(x, stacklevel=3)
-
-    def _evaluate(
-        self, x: ArrayLike, stacklevel: int
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         tensor = as_tensor(x)
         if tensor.dtype != self.data_type.dtype:
             raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
@@ -304,11 +304,11 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
     return checked
 
 
-def _spread(value: int | Sequence[int], count: int) -> tuple[int, ...]:
+def _spread(name: str, value: Integers, count: int) -> tuple[int, ...]:
     """Give every spatial dimension its value; the constructor checks them."""
     if is_scalar(value):
         return (value,) * count  # pyright: ignore[reportReturnType]
-    return integers("parameters", value, None)
+    return integers(name, value, None)
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -318,78 +318,3 @@ def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     flat = positions + base.reshape(*x.shape[:2], *(1,) * (x.ndim - 2))
     # The positions of empty windows may be out of range; their values are marked later.
     return x.reshape(-1).take(flat, mode="clip")
-
-
-def max_pooling(
-    x: ArrayLike,
-    window: int | Sequence[int],
-    *,
-    strides: int | Sequence[int] = 1,
-    start_padding: int | Sequence[int] = 0,
-    end_padding: int | Sequence[int] = 0,
-    dilations: int | Sequence[int] = 1,
-    return_indices: bool = False,
-    index_type: DTypeLike = "uint32",
-    index_layout: str = "tensor",
-    nan: str = "propagate",
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-    """Take the largest element of every window.
-
-    Parameters
-    ----------
-    x : array_like
-        (N, C, H, W) or (N, C, D, H, W), one of the ten types.
-    window, strides, dilations : int or sequence of int
-        At least 1; one for all spatial dimensions, or one for each.
-    start_padding, end_padding : int or sequence of int
-        Absent elements on either side. They are skipped, never compared.
-    return_indices : bool
-        Whether to give the positions too.
-    index_type : {"uint32", "uint64", "int64"} or dtype
-    index_layout : {"tensor", "plane", "column_major"}
-        What a position counts; see `Pooling.index_weights`.
-    nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
-
-    Returns
-    -------
-    values : ndarray
-        As many per dimension as windows fit: (size + padding - extent) // stride + 1.
-    indices : ndarray
-        If `return_indices`; of equal elements the first in row-major order.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `x` or a parameter breaks a rule.
-
-    Warns
-    -----
-    EmptyWindowWarning
-        If a window lies wholly in padding: its value is the lowest, its index all ones.
-
-    Examples
-    --------
-    Padding is absent, so the corner window meets the -5 alone; of the two 7 the first is named.
-
-    >>> x = np.array([[[[-5, 7], [7, 1]]]], np.int8)
-    >>> max_pooling(x, 2, start_padding=1, return_indices=True)
-    (array([[[[-5,  7],
-             [ 7,  7]]]], dtype=int8), array([[[[0, 1],
-             [2, 1]]]], dtype=uint32))
-    """
-    tensor = as_tensor(x)
-    problem = Pooling.of(
-        tensor.shape,
-        tensor.dtype,
-        window,
-        strides=strides,
-        start_padding=start_padding,
-        end_padding=end_padding,
-        dilations=dilations,
-        return_indices=return_indices,
-        index_type=index_type,
-        index_layout=index_layout,
-        nan=nan,
-    )
-    return problem._evaluate(tensor, stacklevel=3)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import as_tensor, integers, normalise_axes, tensor_sizes
-from .order import comparable
+from .checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
+from .order import comparable, from_key
 from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Reduction:
         function: ReduceFunction | str,
         sizes: Sequence[int],
         data_type: DataType | DTypeLike,
-        axes: int | Sequence[int] | None = None,
+        axes: Integers | None = None,
         *,
         axis_direction: AxisDirection | str = "increasing",
         index_type: DTypeLike = "uint32",
@@ -196,11 +196,19 @@ class Reduction:
         return moved.reshape(math.prod(moved.shape[: len(outer)]), self.count, math.prod(inner))
 
     def _reduce(self, x: np.ndarray) -> np.ndarray:
-        """Reduce axis 1 of a rank 3 array."""
+        """Reduce axis 1 of an array of rank 2 or 3."""
+        if x.ndim == 3 and x.shape[2] == 1:
+            # NumPy's argmax copies its input unless the axis is the last one.
+            return self._reduce(x[:, :, 0])[:, None]
         minimum = self.function.is_minimum
-        if not self.function.gives_index and x.dtype.kind != "f":
-            return x.min(axis=1) if minimum else x.max(axis=1)
         keys = comparable(x, nan=self.nan, minimum=minimum)
+        if not self.function.gives_index:
+            # A signalling NaN is an element like any other.
+            with np.errstate(invalid="ignore"):
+                best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
+                # Equal elements differ in their bits only if they are zeros or NaN.
+                if x.dtype.kind != "f" or not ((best == 0) | np.isnan(best)).any():
+                    return best
         # The last winner is the first one of the reversed scan.
         reverse = self.axis_direction is AxisDirection.DECREASING
         scanned = keys[:, ::-1] if reverse else keys
@@ -209,7 +217,6 @@ class Reduction:
             position = self.count - 1 - position
         if self.function.gives_index:
             return position
-        # Several elements may be equal and differ in bits, so the winner itself is fetched.
         return np.take_along_axis(x, position[:, None], axis=1)[:, 0]
 
 

@@ -1,122 +1,19 @@
-"""Sliding windows: the geometry of one dimension, and the winner of every window.
+"""The winner of every sliding window, found dimension by dimension.
 
-A window's winner is found dimension by dimension, which is exact because the order of elements
-(key, then position) is total: the best of the bests of the rows is the best of the window.
+That is exact because the order of elements (key, then position) is total: the best of the bests of
+the rows is the best of the window.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
-from .checks import integer
+from .spatial import SpatialDimension
 
-__all__ = ["SpatialDimension", "slide_maximum", "slide_positions"]
-
-
-@dataclass(frozen=True)
-class SpatialDimension:
-    """One pooled dimension: its size, and how windows lie on it.
-
-    Attributes
-    ----------
-    size : int
-        Number of elements, at least 1.
-    window, stride, dilation : int
-        Taps of a window, distance of windows, distance of taps; at least 1 each.
-    start_padding, end_padding : int
-        Absent elements before and after; they take no part.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one of them is no integer or too small, or the window is wider than the padded size.
-
-    Examples
-    --------
-    >>> dimension = SpatialDimension(5, window=2, stride=2, dilation=3, start_padding=1)
-    >>> dimension.extent, dimension.padded, dimension.outputs
-    (4, 6, 2)
-    """
-
-    size: int
-    window: int
-    stride: int = 1
-    dilation: int = 1
-    start_padding: int = 0
-    end_padding: int = 0
-
-    def __post_init__(self) -> None:
-        """Check every rule."""
-        for name in ("size", "window", "stride", "dilation"):
-            object.__setattr__(self, name, integer(name, getattr(self, name), 1))
-        for name in ("start_padding", "end_padding"):
-            object.__setattr__(self, name, integer(name, getattr(self, name)))
-        if self.extent > self.padded:
-            raise ValueError(
-                f"window extent must not exceed the padded size {self.padded}, not {self.extent}"
-            )
-
-    @property
-    def extent(self) -> int:
-        """Elements from the first to the last tap of a window, both counted."""
-        return 1 + (self.window - 1) * self.dilation
-
-    @property
-    def padded(self) -> int:
-        """Size with the padding of both ends."""
-        return self.size + self.start_padding + self.end_padding
-
-    @property
-    def outputs(self) -> int:
-        """Number of windows."""
-        return (self.padded - self.extent) // self.stride + 1
-
-    @property
-    def empty(self) -> np.ndarray:
-        """Which windows meet no element: bool, one per window."""
-        start = np.arange(self.outputs) * self.stride - self.start_padding
-        first, last = self._taps_inside(start)
-        return first > last
-
-    def taps(self) -> Iterator[tuple[slice, slice]]:
-        """Give, tap by tap, the windows in which the tap meets an element, and those elements."""
-        for tap in range(self.window):
-            shift = tap * self.dilation - self.start_padding
-            first = max(0, -(shift // self.stride))
-            count = min(self.outputs, (self.size - 1 - shift) // self.stride + 1) - first
-            if count > 0:
-                start = first * self.stride + shift
-                stop = start + (count - 1) * self.stride + 1
-                yield slice(first, first + count), slice(start, stop, self.stride)
-
-    def windows(self) -> Iterator[tuple[int, slice]]:
-        """Give, window by window, the elements that it meets; empty windows are left out."""
-        for window in range(self.outputs):
-            start = window * self.stride - self.start_padding
-            first, last = self._taps_inside(start)
-            if first <= last:
-                elements = slice(
-                    start + int(first) * self.dilation,
-                    start + int(last) * self.dilation + 1,
-                    self.dilation,
-                )
-                yield window, elements
-
-    def first_elements(self) -> np.ndarray:
-        """Give the first element that each window meets; any element for an empty window."""
-        start = np.arange(self.outputs) * self.stride - self.start_padding
-        first, _ = self._taps_inside(start)
-        return np.clip(start + first * self.dilation, 0, self.size - 1)
-
-    def _taps_inside(self, start):
-        """First and last tap inside the tensor, for a window that starts at `start`."""
-        first = np.maximum(0, -(start // self.dilation))
-        last = np.minimum(self.window - 1, (self.size - 1 - start) // self.dilation)
-        return first, last
+__all__ = ["slide_maximum", "slide_positions"]
 
 
 def slide_maximum(

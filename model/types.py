@@ -58,13 +58,10 @@ class DataType(Enum):
         """
         if isinstance(dtype, DataType):
             return dtype
-        try:
-            name = np.dtype(dtype).name
-        except TypeError:
-            name = repr(dtype)
-        if dtype is None or name not in cls._value2member_map_:
+        name = _type_name(dtype)
+        if name not in cls._value2member_map_:
             names = ", ".join(member.value for member in cls)
-            raise TypeError(f"data type must be one of {names}, not {name if dtype else dtype}")
+            raise TypeError(f"data type must be one of {names}, not {name}")
         return cls(name)
 
     @property
@@ -205,6 +202,23 @@ class FeatureLevel(Enum):
         return self.value
 
 
+_NAMES = {(member.dtype.kind, member.dtype.itemsize): member.value for member in DataType}
+
+
+def _type_name(dtype: object) -> str:
+    if isinstance(dtype, DataType):
+        return dtype.value
+    # NumPy reads None as float64, which nobody means who leaves a type out.
+    if dtype is None:
+        return "None"
+    try:
+        known = np.dtype(dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    except (TypeError, ValueError):
+        return str(dtype)
+    # The name of a type is slow to come by, and every call of an operator asks for one.
+    return _NAMES.get((known.kind, known.itemsize)) or known.name
+
+
 def index_dtype(index_type: DTypeLike | DataType, allowed: tuple[str, ...]) -> np.dtype:
     """Check the type of an index tensor and give it in native byte order.
 
@@ -213,10 +227,7 @@ def index_dtype(index_type: DTypeLike | DataType, allowed: tuple[str, ...]) -> n
     TypeError
         If the type is not among the names in `allowed`.
     """
-    try:
-        name = DataType.from_dtype(index_type).value
-    except TypeError:
-        name = str(index_type)
+    name = _type_name(index_type)
     if name not in allowed:
         raise TypeError(f"index_type must be one of {', '.join(allowed)}, not {name}")
     return np.dtype(name)

@@ -1,0 +1,196 @@
+"""The command line: `extremum run`, `plan`, `demo` and `doctor`, and their exit statuses."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extremum.hdl.config import MAX_LANES
+from extremum.host import cli_options, cli_output, doctor
+from extremum.host.cli_check import compute
+from extremum.host.errors import SimulationError, ToolError
+from extremum.host.tools import BACKEND_TOOLS, require
+
+__all__ = ["Exit", "commands", "main"]
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+class Exit(IntEnum):
+    """What the exit status tells."""
+
+    AGREEMENT = 0
+    MISMATCH = 1
+    USAGE = 2
+    TOOL = 4
+    SIMULATION = 5
+    INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line.
+
+    Parameters
+    ----------
+    arguments
+        What follows the program's name.
+
+    Returns
+    -------
+    int
+        The exit status, one of `Exit`. Whatever prevents a result is told in one line on stderr.
+    """
+    line = shlex.join(("extremum", *arguments))
+    try:
+        status = commands.main(list(arguments), "extremum", standalone_mode=False, obj=line)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted", Exit.INTERRUPTED)
+    except click.ClickException as error:
+        where = getattr(error, "ctx", None)
+        hint = f" (see {where.command_path} --help)" if where else ""
+        return _fail(error.format_message() + hint, Exit.USAGE)
+    except ToolError as error:
+        return _fail(str(error), Exit.TOOL)
+    except SimulationError as error:
+        return _fail(str(error), Exit.SIMULATION)
+    return int(status or Exit.AGREEMENT)
+
+
+def _fail(message: str, status: Exit) -> int:
+    click.echo(f"extremum: {' '.join(message.split())}", err=True)
+    return int(status)
+
+
+@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="extremum", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Argmin, argmax and max pooling with DirectML's exact semantics, in simulated gateware.
+
+    Exit status: 0 agreement, 1 a mismatch, 2 bad usage or input, 4 a tool missing or too old,
+    5 a simulator that failed, 130 interrupted.
+    """
+
+
+@commands.command()
+@cli_options.operator_options
+@cli_options.json_option
+@click.pass_obj
+def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) -> int:
+    """Compute OPERATOR on the array of a .npy file, and check it bit for bit.
+
+    OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. The element type is the file's.
+    Lists are written 1,2 and a single number stands for every spatial dimension.
+    """
+    cli_options.refuse_misfits(operator, options)
+    if options["input"] is None:
+        raise click.UsageError("run needs --input, the .npy file to work on")
+    cli_options.refuse_unwritable(options)
+    x = cli_options.load(options["input"])
+    problem = cli_options.problem_of(operator, options, x.shape, x.dtype)
+    settings = cli_options.accelerator_settings(problem, options)
+    require(*BACKEND_TOOLS[settings["backend"]])
+    from extremum.host.accelerator import Accelerator  # noqa: PLC0415 (needs the extra sim)
+
+    started = time.monotonic()
+    with cli_output.progress() as progress, Accelerator(**settings, progress=progress) as device:
+        result = compute(problem, x, device, compare=compare)
+    seconds = time.monotonic() - started
+    written = [] if result.difference else cli_options.save(result.outputs, options)
+    shown = cli_output.Shown(operator, problem, settings)
+    click.echo(
+        cli_output.run_json(shown, result, seconds, written, line)
+        if as_json
+        else cli_output.run_text(shown, result, seconds, written, line)
+    )
+    return Exit.MISMATCH if result.difference else Exit.AGREEMENT
+
+
+@commands.command()
+@cli_options.operator_options
+@cli_options.plan_options
+@cli_options.json_option
+def plan(operator: str, as_json: bool, **options: Any) -> int:
+    """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated or written.
+
+    OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of `run`; instead of an input, --sizes and --type will do.
+    """
+    cli_options.refuse_misfits(operator, options)
+    if options["backend"] == "model":
+        raise click.UsageError("--backend model has no cycles to plan")
+    sizes, data_type = cli_options.planned_tensor(options)
+    problem = cli_options.problem_of(operator, options, sizes, data_type)
+    settings = cli_options.accelerator_settings(problem, options)
+    require(*BACKEND_TOOLS["model"])
+    from extremum.host.plan import plan as make_plan  # noqa: PLC0415 (needs the extra sim)
+
+    planned = make_plan(problem, cli_options.config_of(problem, options))
+    shown = cli_output.Shown(operator, problem, settings)
+    if as_json:
+        click.echo(cli_output.plan_json(shown, planned))
+    else:
+        cli_output.print_plan(shown, planned)
+    return Exit.AGREEMENT
+
+
+@commands.command()
+@click.option(
+    "--output", type=cli_options.FILE, default="demo.png", show_default=True, help="The picture."
+)
+@click.option(
+    "--backend",
+    type=click.Choice(list(BACKEND_TOOLS)),
+    default=doctor.DEFAULT_BACKEND,
+    show_default=True,
+    help="A simulator, or the golden model without hardware.",
+)
+@click.option(
+    "--lanes",
+    type=click.IntRange(1, MAX_LANES),
+    default=4,
+    show_default=True,
+    help="Elements per beat.",
+)
+@cli_options.json_option
+@click.pass_obj
+def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int:
+    """Pool a photograph and find its extremes in simulated gateware, check, and draw."""
+    cli_options.refuse_unwritable({"output": output})
+    if Path(output).suffix.lower() not in PICTURES:
+        raise click.UsageError(f"--output must end in {', '.join(PICTURES)}, not {output}")
+    require(*BACKEND_TOOLS[backend], "scikit-image", "matplotlib")
+    from extremum.host.demo import Demo  # noqa: PLC0415 (needs the extra demo)
+
+    with cli_output.progress() as progress:
+        shown = Demo.run(backend=backend, lanes=lanes, progress=progress)
+    # A picture of wrong results would be taken for right ones.
+    picture = output if shown.agreement else None
+    if picture:
+        shown.draw(picture)
+    reproduce = None if shown.agreement else line
+    if as_json:
+        files = {"picture": picture, "reproduce": reproduce}
+        click.echo(cli_output.dumps(shown.as_dict() | files))
+    else:
+        shown.print_table()
+        click.echo(f"\npicture: {picture}" if picture else f"reproduce: {reproduce}")
+    return Exit.AGREEMENT if shown.agreement else Exit.MISMATCH
+
+
+@commands.command("doctor")
+@cli_options.json_option
+def doctor_command(as_json: bool) -> int:
+    """List every tool that can be used: found, needed, and the command that installs it."""
+    findings = doctor.examine()
+    ready = doctor.is_ready(findings)
+    if as_json:
+        click.echo(cli_output.dumps(doctor.as_dict(findings)))
+    else:
+        doctor.print_findings(findings)
+    return Exit.AGREEMENT if ready else Exit.TOOL

@@ -1,0 +1,289 @@
+"""What the command line prints: a few lines for people, or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from extremum.host.cli_check import Check, Difference, bits
+from extremum.model import AxisDirection, Pooling, Reduction
+
+if TYPE_CHECKING:
+    from extremum.host.plan import Plan
+
+__all__ = [
+    "Shown",
+    "difference_dict",
+    "difference_text",
+    "dumps",
+    "plan_json",
+    "print_plan",
+    "print_rich",
+    "progress",
+    "run_json",
+    "run_text",
+]
+
+SHOWN_ELEMENTS = 8
+SHOWN_JOBS = 12
+PLAIN_WIDTH = 160
+"""Columns of a table that goes to a file or a pipe."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command worked on.
+
+    Parameters
+    ----------
+    operator
+        As the command line names it.
+    problem
+        What it came to.
+    settings
+        Arguments of the accelerator.
+    """
+
+    operator: str
+    problem: Reduction | Pooling
+    settings: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The problem in one line; what is as usual is left out."""
+        problem = self.problem
+        parts = [f"{self.operator} of {problem.data_type.value} {problem.sizes}"]
+        if isinstance(problem, Reduction):
+            parts.append(f"axes {problem.axes}")
+            if problem.axis_direction is AxisDirection.DECREASING:
+                parts.append("decreasing")
+        else:
+            parts.append(f"window {problem.window}")
+            for name, usual in (
+                ("strides", 1), ("start_padding", 0), ("end_padding", 0), ("dilations", 1)
+            ):  # fmt: skip
+                values = getattr(problem, name)
+                if any(value != usual for value in values):
+                    parts.append(f"{name.replace('_', ' ')} {values}")
+            if problem.return_indices and problem.index_layout != "tensor":
+                parts.append(f"index layout {problem.index_layout}")
+        if problem.nan != "propagate":
+            parts.append(f"nan {problem.nan}")
+        return ", ".join(parts)
+
+    def as_dict(self, command: str) -> dict[str, Any]:
+        """Give it as plain data."""
+        backend = self.settings["backend"]
+        return {
+            "command": command,
+            "operator": self.operator,
+            "data_type": self.problem.data_type.value,
+            "sizes": self.problem.sizes,
+            "output_sizes": self.problem.output_sizes,
+            "backend": backend,
+            "lanes": None if backend == "model" else self.settings.get("lanes", 1),
+        }
+
+
+def run_json(shown: Shown, result: Check, seconds: float, written: Sequence[str], line: str) -> str:
+    """Give the outcome of `run` as JSON; `agreement` is null if nothing was compared."""
+    report, difference = result.report, result.difference
+    return dumps(
+        shown.as_dict("run")
+        | {
+            "agreement": difference is None if result.compared else None,
+            "mismatch": difference_dict(difference) if difference else None,
+            "reproduce": line if difference else None,
+            "cycles": report.cycles,
+            "predicted_cycles": report.predicted_cycles,
+            "beats_in": report.beats_in,
+            "beats_out": report.beats_out,
+            "jobs": report.jobs,
+            "utilization": report.utilization,
+            "empty_windows": report.empty_windows,
+            "notes": report.notes,
+            "seconds": round(seconds, 3),
+            "written": written,
+        }
+    )
+
+
+def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str], line: str) -> str:
+    """Give the outcome of `run` in a few lines."""
+    report, difference, backend = result.report, result.difference, shown.settings["backend"]
+    rows = [(name, _array(array)) for name, array in result.outputs.items()]
+    if report.cycles is None:
+        rows.append(("backend", f"{backend}: no hardware, no cycles; {seconds:.1f} s"))
+    else:
+        jobs = f"{report.jobs} job{'' if report.jobs == 1 else 's'}"
+        rows += [
+            ("backend", f"{backend}, lanes: {shown.settings.get('lanes', 1)}; {seconds:.1f} s"),
+            ("cycles", f"{report.cycles}, predicted {report.predicted_cycles}, in {jobs}"),
+            ("beats", f"{report.beats_in} in, {report.beats_out} out"),
+        ]
+    if report.utilization is not None:
+        rows.append(("utilization", f"{report.utilization:.1%}"))
+    if report.empty_windows:
+        rows.append(("empty", f"{report.empty_windows} windows lie wholly in padding"))
+    rows += [("note", note) for note in report.notes]
+    if not result.compared:
+        rows.append(("agreement", "not checked"))
+    elif difference is None:
+        rows.append(("agreement", "bit for bit with the golden model"))
+    else:
+        rows.append(("MISMATCH", difference_text(difference)))
+        rows.append(("", "a wrong result is not written; --no-check would write it"))
+    rows += [("written", path) for path in written]
+    lines = [shown.text, *(f"  {name:<12}{text}" for name, text in rows)]
+    if difference:
+        lines.append(f"reproduce: {line}")
+    return "\n".join(lines)
+
+
+def plan_json(shown: Shown, planned: Plan) -> str:
+    """Give a plan as JSON."""
+    return dumps(
+        shown.as_dict("plan")
+        | _plan_totals(planned)
+        | {
+            "empty_windows": getattr(shown.problem, "empty_windows", 0),
+            "notes": plan_notes(shown, planned),
+            "jobs": [
+                {
+                    "kind": job.kind,
+                    "summary": job.summary,
+                    "beats_in": job.beats_in,
+                    "beats_out": job.beats_out,
+                    "cycles": job.cycles,
+                }
+                for job in planned.jobs
+            ],
+        }
+    )
+
+
+def print_plan(shown: Shown, planned: Plan) -> None:
+    """Print a plan: the jobs, and what they come to."""
+    print_rich(shown.text, markup=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("job", justify="right")
+    table.add_column("kind")
+    table.add_column("what")
+    for column in ("beats in", "beats out", "cycles"):
+        table.add_column(column, justify="right")
+    for number, job in enumerate(planned.jobs[:SHOWN_JOBS], 1):
+        figures = (str(job.beats_in), str(job.beats_out), str(job.cycles))
+        table.add_row(str(number), job.kind, job.summary, *figures)
+    more = len(planned.jobs) - SHOWN_JOBS
+    if more > 0:
+        table.add_row("...", "", f"{more} more, which --json lists")
+    totals = _plan_totals(planned)
+    figures = (str(totals[name]) for name in ("beats_in", "beats_out", "cycles"))
+    table.add_row("all", "", "", *figures, style="bold")
+    print_rich(table)
+    if totals["utilization"] is not None:
+        print_rich(f"utilization: {totals['utilization']:.1%}, predicted", markup=False)
+    if empty := getattr(shown.problem, "empty_windows", 0):
+        print_rich(f"empty: {empty} windows lie wholly in padding", markup=False)
+    for note in plan_notes(shown, planned):
+        print_rich(f"note: {note}", markup=False)
+
+
+def plan_notes(shown: Shown, planned: Plan) -> list[str]:
+    """Give the plan's notes, and what the prediction leaves out."""
+    stalls = any(shown.settings.get(name) for name in ("input_stalls", "output_stalls"))
+    return [*planned.notes, *(["the prediction is for streams without stalls"] if stalls else [])]
+
+
+def _plan_totals(planned: Plan) -> dict[str, Any]:
+    beats = max(planned.beats_in, planned.beats_out)
+    return {
+        "cycles": planned.cycles,
+        "beats_in": planned.beats_in,
+        "beats_out": planned.beats_out,
+        "utilization": beats / planned.cycles if planned.cycles else None,
+    }
+
+
+def dumps(data: Mapping[str, Any]) -> str:
+    """Write JSON in one line, as every parser takes it: without NaN and infinities."""
+    return json.dumps(data, allow_nan=False)
+
+
+def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
+    """Print to stdout; in colour, and as wide as the window, only on a terminal."""
+    console = Console(file=sys.stdout, highlight=False, markup=markup, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    console.print(renderable, soft_wrap=isinstance(renderable, str))
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar of done and predicted cycles on stderr; nothing unless that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("preparing", total=None)
+
+        def update(done: int, predicted: int) -> None:
+            bar.update(task, description="simulating", completed=done, total=predicted)
+
+        yield update
+
+
+def _array(array: np.ndarray) -> str:
+    text = f"{array.dtype} {array.shape}"
+    if array.size <= SHOWN_ELEMENTS:
+        text += ": " + " ".join(str(element) for element in array.reshape(-1))
+    return text
+
+
+def _element(element: np.generic) -> str:
+    """Show an element, and its bits where the number does not tell them."""
+    text = str(element)
+    return f"{text} ({_hex(element)})" if element.dtype.kind == "f" else text
+
+
+def _hex(element: np.generic) -> str:
+    return f"0x{int(bits(element)):0{2 * element.dtype.itemsize}x}"
+
+
+def difference_text(difference: Difference) -> str:
+    """Tell a difference in one line."""
+    return (
+        f"{difference.count} of {difference.elements} {difference.output} differ; first at "
+        f"{difference.coordinate}: expected {_element(difference.expected)}, "
+        f"got {_element(difference.got)}"
+    )
+
+
+def difference_dict(difference: Difference) -> dict[str, Any]:
+    """Give a difference as plain data: NaN and infinities as text, the bits always."""
+
+    def plain(element: np.generic) -> Any:
+        return element.item() if np.isfinite(element.astype(np.float64)) else str(element)
+
+    return {
+        "output": difference.output,
+        "coordinate": difference.coordinate,
+        "expected": plain(difference.expected),
+        "expected_bits": _hex(difference.expected),
+        "got": plain(difference.got),
+        "got_bits": _hex(difference.got),
+        "differing": difference.count,
+        "elements": difference.elements,
+    }

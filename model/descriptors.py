@@ -1,0 +1,171 @@
+"""What every operator descriptor can do: check itself against a feature level, run on buffers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .pooling import Pooling
+from .reduction import Reduction
+from .support import check_support
+from .tensor import BufferTensorDesc, bytes_of, check_apart
+from .types import FeatureLevel
+
+__all__ = ["Engine", "OperatorDesc", "check_output", "check_tensor", "golden"]
+
+Engine = Callable[[Any, np.ndarray], Any]
+"""Computes a `Reduction` or `Pooling` of an array: one array, or values and indices."""
+
+
+def golden(problem: Reduction | Pooling, x: np.ndarray) -> Any:
+    """Compute with the golden model: the engine of `OperatorDesc.evaluate`."""
+    return problem.evaluate(x)
+
+
+class OperatorDesc(ABC):
+    """Base of the operator descriptors: one input, one or two outputs."""
+
+    input_tensor: BufferTensorDesc
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The operator's name in DirectML."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[BufferTensorDesc, ...]:
+        """The output tensors that there are, in the order of the fields."""
+
+    @property
+    @abstractmethod
+    def index_tensor(self) -> BufferTensorDesc | None:
+        """The output that holds positions, if there is one."""
+
+    @abstractmethod
+    def operator(self, nan: str = "propagate") -> Reduction | Pooling:
+        """Give the same problem in the form that functions of arrays and the hardware take."""
+
+    def validate(self, feature_level: FeatureLevel | str = FeatureLevel.LEVEL_6_4) -> None:
+        """Check that a feature level has the operator with these types and this rank.
+
+        The constructor has checked what holds at every level.
+
+        Parameters
+        ----------
+        feature_level : FeatureLevel or str
+            Such as ``"3_0"``; the newest by default.
+
+        Raises
+        ------
+        TypeError
+            If the level lacks the type of the elements or of the indices.
+        ValueError
+            If it lacks the operator or the rank, or there is no such level.
+        """
+        index = self.index_tensor
+        check_support(
+            self.name,
+            feature_level,
+            data_type=self.input_tensor.data_type,
+            rank=self.input_tensor.rank,
+            index_type=index.data_type if index else None,
+        )
+
+    def evaluate(
+        self, *inputs: object, out: object = None, nan: str = "propagate"
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Compute on raw buffers with the golden model; parameters and errors as for `run`."""
+        return self.run(golden, *inputs, out=out, nan=nan)
+
+    def run(
+        self, engine: Engine, *inputs: object, out: object = None, nan: str = "propagate"
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Compute on raw buffers with any engine.
+
+        Parameters
+        ----------
+        engine : callable
+            Takes the problem of `operator` and a read-only array; gives what `evaluate` of the
+            problem gives.
+        *inputs : bytes-like or ndarray
+            The buffer of the input tensor; DirectML's operators of this kind have just one.
+        out : bytes-like or ndarray, or a tuple of them
+            One writable buffer for each output tensor; fresh ones by default. Nothing outside the
+            logical elements is written.
+        nan : {"propagate", "ignore"}
+
+        Returns
+        -------
+        ndarray or tuple of ndarray
+            Views of the logical elements in the output buffers, in the order of the fields; a
+            tuple where there are two.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there are too few or too many buffers, one is too small or read-only, or an output
+            overlaps an input or another output.
+        """
+        problem = self.operator(nan)
+        if len(inputs) != 1:
+            raise TypeError(f"inputs must be 1 buffer, not {len(inputs)}")
+        if out is None:
+            out = tuple(bytearray(desc.total_tensor_size_in_bytes) for desc in self.outputs)
+        buffers = out if isinstance(out, tuple | list) else (out,)
+        if len(buffers) != len(self.outputs):
+            raise TypeError(f"out must be {len(self.outputs)} buffers, not {len(buffers)}")
+        x = self.input_tensor.view(inputs[0], "input")
+        targets = tuple(
+            desc.view(buffer, "out") for desc, buffer in zip(self.outputs, buffers, strict=True)
+        )
+        if not all(target.flags.writeable for target in targets):
+            raise ValueError("out must be writable, not read-only")
+        check_apart(
+            _extent(self.input_tensor, inputs[0]),
+            [_extent(desc, buffer) for desc, buffer in zip(self.outputs, buffers, strict=True)],
+        )
+        x.flags.writeable = False
+        results = engine(problem, x)
+        if len(targets) == 1:
+            targets[0][...] = results
+            return targets[0]
+        for target, result in zip(targets, results, strict=True):
+            target[...] = result
+        return targets
+
+
+def _extent(desc: BufferTensorDesc, buffer: object) -> np.ndarray:
+    return bytes_of(buffer)[: desc.total_tensor_size_in_bytes]
+
+
+def check_output(name: str, desc: BufferTensorDesc, sizes: Sequence[int]) -> None:
+    """Check an output's sizes, and that each of its elements has a place of its own.
+
+    Raises
+    ------
+    ValueError
+        If not.
+    """
+    if desc.sizes != tuple(sizes):
+        raise ValueError(f"{name} must have sizes {tuple(sizes)}, not {desc.sizes}")
+    if desc.repeats_an_element:
+        raise ValueError(
+            f"strides of {name} must address each element once, not {desc.element_strides} "
+            f"for sizes {desc.sizes}"
+        )
+
+
+def check_tensor(name: str, desc: object) -> None:
+    """Check that a field is a tensor.
+
+    Raises
+    ------
+    TypeError
+        If not.
+    """
+    if not isinstance(desc, BufferTensorDesc):
+        raise TypeError(f"{name} must be a BufferTensorDesc, not {type(desc).__name__}")

@@ -1,0 +1,186 @@
+"""ONNX nodes in the terms of this package: attributes become keyword arguments.
+
+The functions here take attributes as ONNX writes them, with ONNX's defaults, and need no ONNX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .spatial import SpatialDimension
+
+__all__ = [
+    "arg_arguments",
+    "global_max_pool_arguments",
+    "lifted_sizes",
+    "max_pool_arguments",
+    "reduce_axes",
+    "squeeze_axes",
+]
+
+
+def lifted_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Give the sizes that pooling takes: (N, C, L) becomes (N, C, 1, L), others stay.
+
+    Examples
+    --------
+    >>> lifted_sizes((1, 3, 32))
+    (1, 3, 1, 32)
+    """
+    return (*sizes[:2], 1, *sizes[2:]) if len(sizes) == 3 else tuple(sizes)
+
+
+def max_pool_arguments(
+    sizes: Sequence[int],
+    *,
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    storage_order: int = 0,
+) -> dict[str, Any]:
+    """Turn the attributes of MaxPool into keyword arguments of `max_pooling`.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Of the node's input, (N, C, ...). `max_pooling` takes the input with `lifted_sizes`.
+    kernel_shape, strides, dilations, pads, auto_pad, ceil_mode, storage_order
+        The node's attributes. `pads` lists all beginnings, then all ends.
+
+    Returns
+    -------
+    dict
+        Everything but `x`, with `return_indices` left to the caller.
+
+    Raises
+    ------
+    ValueError
+        If the number of values does not fit, or an attribute is none of ONNX's.
+
+    Examples
+    --------
+    Rounding up turns into end padding, here for a third window.
+
+    >>> max_pool_arguments((1, 1, 6), kernel_shape=[3], strides=[2], ceil_mode=1)["end_padding"]
+    (0, 1)
+    """
+    spatial = len(sizes) - 2
+    lists = {
+        "kernel_shape": kernel_shape,
+        "strides": strides or (1,) * spatial,
+        "dilations": dilations or (1,) * spatial,
+    }
+    pads = pads or (0,) * (2 * spatial)
+    for name, values in (*lists.items(), ("pads", pads)):
+        expected = 2 * spatial if name == "pads" else spatial
+        if len(values) != expected:
+            raise ValueError(f"{name} must have {expected} values, not {tuple(values)}")
+    if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise ValueError(
+            f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not {auto_pad!r}"
+        )
+    for name, value in (("ceil_mode", ceil_mode), ("storage_order", storage_order)):
+        if value not in (0, 1):
+            raise ValueError(f"{name} must be 0 or 1, not {value!r}")
+    dimensions = []
+    for axis, size in enumerate(sizes[2:]):
+        window, stride, dilation = (int(values[axis]) for values in lists.values())
+        start, end = pads[axis], pads[spatial + axis]
+        if auto_pad != "NOTSET":
+            start, end = _automatic(size, window, stride, dilation, auto_pad)
+        if ceil_mode:
+            dimension = SpatialDimension(size, window, stride, dilation, start, end)
+            end = dimension.end_padding_for(_rounded_up(dimension))
+        dimensions.append((window, stride, dilation, start, end))
+    if spatial == 1:
+        dimensions.insert(0, (1, 1, 1, 0, 0))
+    names = ("window", "strides", "dilations", "start_padding", "end_padding")
+    arguments: dict[str, Any] = dict(zip(names, zip(*dimensions, strict=True), strict=True))
+    arguments["index_type"] = "int64"
+    arguments["index_layout"] = "column_major" if storage_order else "tensor"
+    return arguments
+
+
+def _automatic(size: int, window: int, stride: int, dilation: int, mode: str) -> tuple[int, int]:
+    """Start and end padding under which a window begins at every stride-th element."""
+    if mode == "VALID":
+        return 0, 0
+    extent = 1 + (window - 1) * dilation
+    total = max(0, stride * (-(-size // stride) - 1) + extent - size)
+    start = total // 2 if mode == "SAME_UPPER" else -(-total // 2)
+    return start, total - start
+
+
+def _rounded_up(dimension: SpatialDimension) -> int:
+    """Number of windows if the division is rounded up."""
+    outputs = -(-(dimension.padded - dimension.extent) // dimension.stride) + 1
+    # A window that begins in the end padding does not count.
+    if (outputs - 1) * dimension.stride >= dimension.size + dimension.start_padding:
+        outputs -= 1
+    return outputs
+
+
+def global_max_pool_arguments(sizes: Sequence[int]) -> dict[str, Any]:
+    """Keyword arguments of `max_pooling` for GlobalMaxPool: a window as large as the plane.
+
+    Examples
+    --------
+    >>> global_max_pool_arguments((1, 3, 7, 9))
+    {'window': (7, 9)}
+    """
+    return {"window": lifted_sizes(sizes)[2:]}
+
+
+def arg_arguments(
+    *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
+) -> dict[str, Any]:
+    """Turn the attributes of ArgMax or ArgMin into keyword arguments of `argmax` or `argmin`.
+
+    `keepdims` changes the shape alone: see `squeeze_axes`.
+
+    Examples
+    --------
+    >>> arg_arguments(axis=-1, select_last_index=1)
+    {'axes': (-1,), 'axis_direction': 'decreasing', 'index_type': 'int64'}
+    """
+    for name, value in (("keepdims", keepdims), ("select_last_index", select_last_index)):
+        if value not in (0, 1):
+            raise ValueError(f"{name} must be 0 or 1, not {value!r}")
+    direction = "decreasing" if select_last_index else "increasing"
+    return {"axes": (axis,), "axis_direction": direction, "index_type": "int64"}
+
+
+def reduce_axes(
+    axes: Sequence[int] | None = None, *, noop_with_empty_axes: int = 0
+) -> tuple[int, ...] | None:
+    """Turn the axes of ReduceMax or ReduceMin into `axes`: none given means all of them.
+
+    Raises
+    ------
+    ValueError
+        If the node asks for no reduction at all, which is none of the operators.
+    """
+    if axes is not None and len(axes):
+        return tuple(axes)
+    if noop_with_empty_axes:
+        raise ValueError("noop_with_empty_axes must be 0 where there are no axes, not 1")
+    return None
+
+
+def squeeze_axes(y: np.ndarray, axes: Sequence[int] | None, keepdims: int = 1) -> np.ndarray:
+    """Drop the reduced axes from a result if `keepdims` is 0.
+
+    Examples
+    --------
+    >>> squeeze_axes(np.zeros((2, 1, 3)), (-2,), keepdims=0).shape
+    (2, 3)
+    """
+    if keepdims:
+        return y
+    return y.reshape(()) if axes is None else y.squeeze(tuple(axes))

@@ -1,0 +1,188 @@
+"""Descriptors of the operators that reduce axes: ARGMIN, ARGMAX and REDUCE."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from .checks import integers, normalise_axes
+from .descriptors import OperatorDesc, check_output, check_tensor
+from .reduction import Reduction
+from .tensor import BufferTensorDesc
+from .types import UINT32, AxisDirection, ReduceFunction
+
+__all__ = ["ArgMaxOperatorDesc", "ArgMinOperatorDesc", "ReduceOperatorDesc"]
+
+
+class _ReducingDesc(OperatorDesc):
+    """What the three have in common."""
+
+    input_tensor: BufferTensorDesc
+    output_tensor: BufferTensorDesc
+    axes: tuple[int, ...]
+
+    @property
+    def outputs(self) -> tuple[BufferTensorDesc, ...]:
+        return (self.output_tensor,)
+
+    def _check(self) -> None:
+        check_tensor("input_tensor", self.input_tensor)
+        check_tensor("output_tensor", self.output_tensor)
+        rank = self.input_tensor.rank
+        axes = integers("axes", self.axes, None)
+        if any(not 0 <= axis < rank for axis in axes):
+            raise ValueError(f"axes must be in [0, {rank - 1}] for rank {rank}, not {axes}")
+        normalise_axes(axes, rank)
+        object.__setattr__(self, "axes", axes)
+        problem, output = self.operator(), self.output_tensor
+        if output.data_type.dtype != problem.output_dtype:
+            expected = self.input_tensor.data_type.name
+            raise TypeError(
+                f"output_tensor must have the input's type {expected}, not {output.data_type.name}"
+            )
+        check_output("output_tensor", output, problem.output_sizes)
+
+    @abstractmethod
+    def operator(self, nan: str = "propagate") -> Reduction:
+        """Give the same problem as the functions of arrays and the hardware take it."""
+
+    def _operator(self, function: ReduceFunction, direction: AxisDirection, nan: str) -> Reduction:
+        return Reduction.of(
+            function,
+            self.input_tensor.sizes,
+            self.input_tensor.data_type,
+            self.axes,
+            axis_direction=direction,
+            index_type=self.output_tensor.data_type if function.gives_index else UINT32,
+            nan=nan,
+        )
+
+
+@dataclass(frozen=True)
+class ArgMinOperatorDesc(_ReducingDesc):
+    """Position of the smallest element over some axes: DML_ARGMIN_OPERATOR_DESC.
+
+    Attributes
+    ----------
+    input_tensor : BufferTensorDesc
+    output_tensor : BufferTensorDesc
+        Of type UINT32, UINT64, INT32 or INT64; reduced axes have size 1.
+    axes : tuple of int
+        At least one, in any order, each in [0, rank - 1].
+    axis_direction : AxisDirection
+        INCREASING takes the first of equal elements, DECREASING the last.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If any of it breaks a rule. The message gives the rule, then the bad value.
+
+    Examples
+    --------
+    >>> x, y = BufferTensorDesc("uint8", (4,)), BufferTensorDesc("uint32", (1,))
+    >>> ArgMinOperatorDesc(x, y, axes=(0,)).evaluate(bytes([2, 1, 1, 2]))
+    array([1], dtype=uint32)
+    >>> ArgMinOperatorDesc(x, y, (0,), AxisDirection.DECREASING).evaluate(bytes([2, 1, 1, 2]))
+    array([2], dtype=uint32)
+    """
+
+    input_tensor: BufferTensorDesc
+    output_tensor: BufferTensorDesc
+    axes: tuple[int, ...]
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+
+    def __post_init__(self) -> None:
+        """Check every rule that holds at every feature level."""
+        object.__setattr__(self, "axis_direction", AxisDirection.of(self.axis_direction))
+        self._check()
+
+    @property
+    def name(self) -> str:
+        """The operator's name in DirectML."""
+        return "ARGMIN"
+
+    @property
+    def index_tensor(self) -> BufferTensorDesc:
+        """The output, which holds positions."""
+        return self.output_tensor
+
+    def operator(self, nan: str = "propagate") -> Reduction:
+        """Give the same problem in the form that functions of arrays and the hardware take."""
+        return self._operator(ReduceFunction.ARGMIN, self.axis_direction, nan)
+
+
+@dataclass(frozen=True)
+class ArgMaxOperatorDesc(_ReducingDesc):
+    """Position of the greatest element over some axes: DML_ARGMAX_OPERATOR_DESC.
+
+    Fields and errors are those of `ArgMinOperatorDesc`.
+    """
+
+    input_tensor: BufferTensorDesc
+    output_tensor: BufferTensorDesc
+    axes: tuple[int, ...]
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+
+    def __post_init__(self) -> None:
+        """Check every rule that holds at every feature level."""
+        object.__setattr__(self, "axis_direction", AxisDirection.of(self.axis_direction))
+        self._check()
+
+    @property
+    def name(self) -> str:
+        """The operator's name in DirectML."""
+        return "ARGMAX"
+
+    @property
+    def index_tensor(self) -> BufferTensorDesc:
+        """The output, which holds positions."""
+        return self.output_tensor
+
+    def operator(self, nan: str = "propagate") -> Reduction:
+        """Give the same problem in the form that functions of arrays and the hardware take."""
+        return self._operator(ReduceFunction.ARGMAX, self.axis_direction, nan)
+
+
+@dataclass(frozen=True)
+class ReduceOperatorDesc(_ReducingDesc):
+    """Extreme element over some axes, or its position: DML_REDUCE_OPERATOR_DESC.
+
+    Attributes
+    ----------
+    function : ReduceFunction
+        MIN and MAX give the element, ARGMIN and ARGMAX the first position.
+    input_tensor : BufferTensorDesc
+    output_tensor : BufferTensorDesc
+        Of the input's type for MIN and MAX; else as in `ArgMinOperatorDesc`.
+    axes : tuple of int
+        At least one, in any order, each in [0, rank - 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If any of it breaks a rule. The message gives the rule, then the bad value.
+    """
+
+    function: ReduceFunction
+    input_tensor: BufferTensorDesc
+    output_tensor: BufferTensorDesc
+    axes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check every rule that holds at every feature level."""
+        object.__setattr__(self, "function", ReduceFunction.of(self.function))
+        self._check()
+
+    @property
+    def name(self) -> str:
+        """The operator's name in DirectML, with the function."""
+        return f"REDUCE {self.function.name}"
+
+    @property
+    def index_tensor(self) -> BufferTensorDesc | None:
+        """The output, if it holds positions."""
+        return self.output_tensor if self.function.gives_index else None
+
+    def operator(self, nan: str = "propagate") -> Reduction:
+        """Give the same problem in the form that functions of arrays and the hardware take."""
+        return self._operator(self.function, AxisDirection.INCREASING, nan)

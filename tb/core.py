@@ -1,0 +1,262 @@
+"""The bench of the core: feeds jobs and beats, takes results, and watches the stream rules.
+
+The core promises that no output depends combinationally on an input. So in the middle of a clock,
+at the falling edge, every output shows what it will be at the next rising edge, whatever the
+inputs become. There the bench looks at all ports and sets all inputs, in one step: it knows at
+once which transfers the coming edge will make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from extremum.tb.stalls import Stalls
+
+PROGRESS_CLOCKS = 1 << 14
+"""Clocks between two reports of progress."""
+
+
+class StreamRuleError(AssertionError):
+    """The core broke a rule of its streams."""
+
+
+class Watchdog(AssertionError):
+    """Nothing moved for too long."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What goes through the core in one go.
+
+    Parameters
+    ----------
+    jobs
+        Payloads of the job port.
+    beats
+        Payloads of the input stream, of all jobs.
+    results
+        How many output beats to wait for.
+    watchdog
+        Clocks without any transfer after which the bench gives up.
+    input_stalls, output_stalls, job_stalls
+        Percentage of the clocks in which the source, the sink, the source of jobs rests.
+    seed
+        Of the stalls, and of what stands on the ports while valid is low.
+    """
+
+    jobs: Sequence[int]
+    beats: Sequence[int]
+    results: int
+    watchdog: int
+    input_stalls: int = 0
+    output_stalls: int = 0
+    job_stalls: int = 0
+    seed: int = 0
+
+
+@dataclass
+class Outcome:
+    """What came of it.
+
+    Parameters
+    ----------
+    results
+        Payloads of the output stream, in order.
+    first, last
+        The clocks of the first beat taken, and of the last beat taken or given.
+    statuses
+        The core's status, in the clock after each job was taken off its port.
+    taken
+        How many beats the core took.
+    """
+
+    results: list[int] = field(default_factory=list)
+    first: int | None = None
+    last: int = -1
+    statuses: list[int] = field(default_factory=list)
+    taken: int = 0
+
+    @property
+    def cycles(self) -> int:
+        """Clocks from the first beat taken to the last beat moved, both counted."""
+        return 0 if self.first is None else self.last - self.first + 1
+
+
+class CoreBench:
+    """Drives one core.
+
+    Parameters
+    ----------
+    dut
+        The core's top module.
+    strict
+        Check in every clock that the outputs do not follow the inputs within the clock.
+    """
+
+    def __init__(self, dut: Any, *, strict: bool = False) -> None:
+        self.dut = dut
+        self.strict = strict
+        self._edge = FallingEdge(dut.clk)
+
+    async def start(self) -> None:
+        """Start the clock and reset the core."""
+        dut = self.dut
+        for signal in (dut.job__valid, dut.i__valid, dut.o__ready):
+            signal.value = 0
+        dut.rst.value = 1
+        cocotb.start_soon(Clock(dut.clk, 2, "ns", impl="gpi").start())
+        await self.reset()
+
+    async def reset(self) -> None:
+        """Reset the core, whatever it is doing."""
+        self.dut.rst.value = 1
+        for _ in range(2):
+            await self._edge
+        self.dut.rst.value = 0
+        self.dut.job__valid.value = 0
+        self.dut.i__valid.value = 0
+        self.dut.o__ready.value = 0
+
+    async def run(
+        self, run: Run, progress: Callable[[int], None] | None = None, stop_after: int | None = None
+    ) -> Outcome:
+        """Drive the core until all results are here, all beats taken and all jobs done.
+
+        Raises
+        ------
+        StreamRuleError
+            A payload changed, or valid fell, before it was taken; an output followed an input
+            within the clock; there was a result too many.
+        Watchdog
+            Nothing moved for ``run.watchdog`` clocks.
+        """
+        dut, edge = self.dut, self._edge
+        job_port = _Source(
+            dut.job__valid, dut.job__payload, run.jobs, Stalls(run.job_stalls, run.seed + 2)
+        )
+        i_port = _Source(
+            dut.i__valid, dut.i__payload, run.beats, Stalls(run.input_stalls, run.seed)
+        )
+        job_ready, i_ready = dut.job__ready, dut.i__ready
+        o_valid, o_payload, o_ready = dut.o__valid, dut.o__payload, dut.o__ready
+        rests = Stalls(run.output_stalls, run.seed + 1)
+        outcome = Outcome()
+        results = outcome.results
+        waiting: int | None = None
+        clock = idle = 0
+        job_taken = False
+        while len(results) < run.results or i_port.left or job_port.left:
+            await edge
+            if job_taken:
+                outcome.statuses.append(int(dut.status.value))
+            job_taken = job_port.drive(job_ready.value)
+            moved = False
+            if i_port.drive(i_ready.value):
+                moved = True
+                if outcome.first is None:
+                    outcome.first = clock
+            ready = not rests()
+            o_ready.value = ready
+            if o_valid.value == 1:
+                payload = int(o_payload.value)
+                if waiting is not None and waiting != payload:
+                    raise StreamRuleError(f"clock {clock}: the output payload changed")
+                waiting = payload
+                if ready:
+                    moved = True
+                    waiting = None
+                    results.append(payload)
+                    if len(results) > run.results:
+                        raise StreamRuleError(f"clock {clock}: a result too many")
+            elif waiting is not None:
+                raise StreamRuleError(f"clock {clock}: output valid fell before it was taken")
+            if self.strict:
+                await self._check_outputs(clock)
+            if moved:
+                outcome.last = clock
+                idle = 0
+            elif (idle := idle + 1) > run.watchdog:
+                raise Watchdog(
+                    f"clock {clock}: nothing moved for {idle} clocks; {i_port.left} beats and "
+                    f"{job_port.left} jobs wait, {len(results)} of {run.results} results came"
+                )
+            clock += 1
+            if clock == stop_after:
+                break
+            if progress is not None and clock % PROGRESS_CLOCKS == 0:
+                progress(clock)
+        # The transfers of this clock happen at the edge to come; after it nothing is offered.
+        await edge
+        if job_taken:
+            outcome.statuses.append(int(dut.status.value))
+        outcome.taken = len(run.beats) - i_port.left
+        i_port.rest()
+        job_port.rest()
+        o_ready.value = 0
+        return outcome
+
+    async def quiet(self, clocks: int) -> None:
+        """Check that nothing more comes.
+
+        Raises
+        ------
+        StreamRuleError
+            There is a result too many.
+        """
+        for _ in range(clocks):
+            await self._edge
+            if self.dut.o__valid.value != 0:
+                raise StreamRuleError("a result too many")
+
+    async def _check_outputs(self, clock: int) -> None:
+        dut = self.dut
+        outputs = (dut.i__ready, dut.job__ready, dut.o__valid, dut.o__payload)
+        before = [signal.value for signal in outputs]
+        await ReadOnly()
+        if before != [signal.value for signal in outputs]:
+            raise StreamRuleError(f"clock {clock}: an output followed an input within the clock")
+
+
+class _Source:
+    """Offers payloads on a stream, rests now and then, and shows garbage while it rests."""
+
+    def __init__(self, valid: Any, payload: Any, items: Sequence[int], rests: Stalls) -> None:
+        self._valid, self._payload = valid, payload
+        self._items = iter(items)
+        self._rests = rests
+        self._width = len(payload)
+        self._offered = False
+        self._garbage = False
+        self._next = next(self._items, None)
+        self.left = len(items)
+
+    def drive(self, ready: Any) -> bool:
+        """Offer the next payload if it is time; return whether the coming edge takes it."""
+        if not self._offered:
+            if self._next is None or self._rests():
+                self.rest()
+                return False
+            self._payload.value = self._next
+            self._valid.value = 1
+            self._offered = True
+            self._garbage = False
+        if ready == 1:
+            self._offered = False
+            self._next = next(self._items, None)
+            self.left -= 1
+            return True
+        return False
+
+    def rest(self) -> None:
+        """Offer nothing."""
+        if not self._garbage:
+            self._garbage = True
+            self._valid.value = 0
+            word = self._rests.word() | 1
+            self._payload.value = word * ((1 << self._width) // 0xFFFFFFFF + 1) % (1 << self._width)

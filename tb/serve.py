@@ -1,0 +1,56 @@
+"""Serves a program outside of the simulator: it sends runs, and is sent their outcomes.
+
+Started by :mod:`extremum.host.simulators`. Each request is the fields of a
+:class:`extremum.tb.core.Run`, with the beats as one block of bytes; None ends the simulation.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cocotb
+
+from extremum.tb.core import CoreBench, Run, StreamRuleError, Watchdog
+
+ADDRESS = "EXTREMUM_ADDRESS"
+"""Environment variable that names the socket to connect to."""
+
+
+@cocotb.test()
+async def serve(dut: Any) -> None:
+    """Carry out the requests until the other side has no more."""
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(os.environ[ADDRESS])
+    connection = Connection(link.detach())
+    bench = CoreBench(dut)
+    await bench.start()
+    while True:
+        try:
+            request = connection.recv()
+        except EOFError:
+            return
+        if request is None:
+            return
+        connection.send(await _carry_out(bench, request, connection))
+
+
+async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Connection) -> Any:
+    block: bytes = request.pop("beats")
+    width: int = request.pop("beat_bytes")
+    beats = [
+        int.from_bytes(block[start : start + width], "little")
+        for start in range(0, len(block), width)
+    ]
+    try:
+        outcome = await bench.run(
+            Run(beats=beats, **request), lambda clocks: connection.send(("progress", clocks))
+        )
+    except (StreamRuleError, Watchdog) as error:
+        await bench.reset()
+        return ("error", str(error))
+    size = -(-len(bench.dut.o__payload) // 8)
+    results = b"".join(result.to_bytes(size, "little") for result in outcome.results)
+    return ("done", results, outcome.cycles, outcome.statuses)

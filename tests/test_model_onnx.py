@@ -1,0 +1,179 @@
+"""The adapter from ONNX, on the stored backend vectors and against ONNX Runtime."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+from onnx_vectors import vectors
+from reference import assert_equal_bits
+from strategies import onnx_poolings, tensors
+
+from extremum.model import Pooling, argmax, argmin, max_pooling, reduce_max, reduce_min
+from extremum.model.onnx import (
+    arg_arguments,
+    global_max_pool_arguments,
+    lifted_sizes,
+    max_pool_arguments,
+    reduce_axes,
+    squeeze_axes,
+)
+
+
+def onnx_max_pool(x, attributes):
+    """What a runtime does with a MaxPool node: lift, pool, and give back the node's rank."""
+    arguments = max_pool_arguments(x.shape, **attributes)
+    lifted = x.reshape(lifted_sizes(x.shape))
+    results = max_pooling(lifted, **arguments, return_indices=True)
+    return [y.squeeze(2) if x.ndim == 3 else y for y in results]
+
+
+@pytest.mark.parametrize(
+    ("operator", "count"), [("argmax", 16), ("argmin", 16), ("maxpool", 19), ("globalmaxpool", 2)]
+)
+def test_the_vectors_are_there(operator, count):
+    assert len(vectors(operator)) == count
+
+
+@pytest.mark.parametrize("vector", vectors("maxpool"), ids=lambda v: v.name)
+def test_max_pool(vector):
+    (x,) = vector.inputs
+    results = onnx_max_pool(x, vector.attributes)
+    for actual, expected in zip(results, vector.outputs, strict=False):
+        assert_equal_bits(actual, expected)
+
+
+@pytest.mark.parametrize("vector", vectors("globalmaxpool"), ids=lambda v: v.name)
+def test_global_max_pool(vector):
+    (x,) = vector.inputs
+    assert_equal_bits(max_pooling(x, **global_max_pool_arguments(x.shape)), vector.outputs[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "vector"),
+    [(f, v) for f, n in ((argmax, "argmax"), (argmin, "argmin")) for v in vectors(n)],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_arg(function, vector):
+    (x,) = vector.inputs
+    arguments = arg_arguments(**vector.attributes)
+    y = function(x, **arguments)
+    keepdims = vector.attributes["keepdims"]
+    assert_equal_bits(squeeze_axes(y, arguments["axes"], keepdims), vector.outputs[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "vector"),
+    [
+        (f, v)
+        for f, n in ((reduce_max, "reduce_max"), (reduce_min, "reduce_min"))
+        for v in vectors(n)
+        # Booleans and tensors without elements are none of the contract's.
+        if "bool" not in v.name and "empty" not in v.name
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_reduce(function, vector):
+    x, *listed = vector.inputs
+    axes = reduce_axes(listed[0].tolist() if listed else None)
+    y = squeeze_axes(function(x, axes), axes, vector.attributes["keepdims"])
+    assert_equal_bits(y, vector.outputs[0])
+
+
+ORT_TYPES = {
+    "float32": TensorProto.FLOAT,
+    "float16": TensorProto.FLOAT16,
+    "int8": TensorProto.INT8,
+    "uint8": TensorProto.UINT8,
+}
+
+
+def onnxruntime_max_pool(x, attributes):
+    """ONNX Runtime's MaxPool with its Indices output, without which it is no oracle."""
+    node = helper.make_node("MaxPool", ["x"], ["y", "i"], **attributes)
+    types = {"x": ORT_TYPES[x.dtype.name], "y": ORT_TYPES[x.dtype.name], "i": TensorProto.INT64}
+    infos = {name: helper.make_tensor_value_info(name, t, None) for name, t in types.items()}
+    graph = helper.make_graph([node], "pool", [infos["x"]], [infos["y"], infos["i"]])
+    # An IR version that every ONNX Runtime of the last years reads.
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, {"x": x})
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "int8", "uint8"])
+@settings(max_examples=150)
+@given(data=st.data())
+def test_equals_onnx_runtime(name, data):
+    sizes, attributes = data.draw(onnx_poolings())
+    lifted = lifted_sizes(sizes)
+    problem = Pooling.of(lifted, name, **max_pool_arguments(sizes, **attributes))
+    if problem.empty_windows:
+        # A dilation hole: the runtimes do not agree on those.
+        return
+    x = data.draw(tensors(sizes, name, nan=False))
+    expected = onnxruntime_max_pool(x, attributes)
+    for actual, theirs in zip(onnx_max_pool(x, attributes), expected, strict=True):
+        assert_equal_bits(actual, theirs)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_rounding_up_by_the_formula(data):
+    """The number of windows of ceil_mode, also where padding is larger than the window."""
+    size, window, stride, dilation = (data.draw(st.integers(1, n)) for n in (12, 4, 5, 3))
+    start, end = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 9))
+    extent = 1 + (window - 1) * dilation
+    if extent > size + start + end:
+        return
+    arguments = max_pool_arguments(
+        (1, 1, size),
+        kernel_shape=[window],
+        strides=[stride],
+        dilations=[dilation],
+        pads=[start, end],
+        ceil_mode=1,
+    )
+    outputs = -(-(size + start + end - extent) // stride) + 1
+    if (outputs - 1) * stride >= size + start:
+        outputs -= 1
+    assert Pooling.of((1, 1, 1, size), "int8", **arguments).output_sizes[3] == outputs
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"kernel_shape": [2]}, "kernel_shape must have 2 values, not (2,)"),
+        ({"strides": [1, 1, 1]}, "strides must have 2 values, not (1, 1, 1)"),
+        ({"dilations": [1]}, "dilations must have 2 values, not (1,)"),
+        ({"pads": [1, 1]}, "pads must have 4 values, not (1, 1)"),
+        (
+            {"auto_pad": "SAME"},
+            "auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not 'SAME'",
+        ),
+        ({"ceil_mode": 2}, "ceil_mode must be 0 or 1, not 2"),
+        ({"storage_order": -1}, "storage_order must be 0 or 1, not -1"),
+    ],
+)
+def test_messages_of_max_pool(attributes, message):
+    with pytest.raises(ValueError, match="must") as caught:
+        max_pool_arguments((1, 1, 4, 4), **{"kernel_shape": [2, 2], **attributes})
+    assert str(caught.value) == message
+
+
+def test_messages_of_the_others():
+    with pytest.raises(ValueError, match=r"^select_last_index must be 0 or 1, not 2$"):
+        arg_arguments(select_last_index=2)
+    with pytest.raises(ValueError, match=r"^keepdims must be 0 or 1, not 3$"):
+        arg_arguments(keepdims=3)
+    with pytest.raises(
+        ValueError, match=r"^noop_with_empty_axes must be 0 where there are no axes"
+    ):
+        reduce_axes([], noop_with_empty_axes=1)
+    assert reduce_axes([]) is None
+    assert reduce_axes([-1], noop_with_empty_axes=1) == (-1,)
+    assert squeeze_axes(np.zeros((1, 1), np.int8), None, keepdims=0).shape == ()

@@ -1,0 +1,43 @@
+"""The one place of the order: keys, ties, zeros and NaN."""
+
+import numpy as np
+import pytest
+
+from extremum.model.order import bits_follow_value, comparable, from_key, order_key
+
+
+@pytest.mark.parametrize("name", ["float16", "float32"])
+def test_keys_of_all_kinds_of_floats(name):
+    """All half floats, and as many of the single ones spread over the whole range."""
+    bits = np.arange(2**16, dtype=np.uint32)
+    if name == "float32":
+        bits = np.concatenate([bits * 65537, bits << 16, bits])
+    x = bits.astype(f"u{np.dtype(name).itemsize}").view(name)
+    number = ~np.isnan(x)
+    ordered = np.argsort(x[number].astype(np.float64), kind="stable")
+    for minimum in (False, True):
+        for nan in ("propagate", "ignore"):
+            key = order_key(x, nan=nan, minimum=minimum).astype(np.int64)
+            along = key[number][ordered]
+            values = x[number][ordered].astype(np.float64)
+            assert ((along[1:] > along[:-1]) == (values[1:] > values[:-1])).all()
+            assert (along[1:] >= along[:-1]).all()
+            wins_by_greatest = (nan == "propagate") != minimum
+            assert (key[~number] == key[~number][0]).all()
+            if wins_by_greatest:
+                assert key[~number][0] > along[-1]
+            else:
+                assert key[~number][0] < along[0]
+    plain = number & ~((x == 0) & np.signbit(x))
+    assert np.array_equal(from_key(order_key(x[plain]), x.dtype), x[plain])
+    assert bits_follow_value(x[plain])
+    for odd in x[~plain]:
+        assert not bits_follow_value(np.array([1, odd], x.dtype))
+
+
+def test_integers_are_their_own_keys():
+    x = np.array([1, 2], np.uint64)
+    assert order_key(x) is x
+    assert comparable(x, nan="ignore") is x
+    assert from_key(x, x.dtype) is x
+    assert bits_follow_value(x)

@@ -1,0 +1,208 @@
+"""max_pooling of the golden model."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import as_index, assert_equal_bits
+from strategies import (
+    FLOATS,
+    LAYOUTS,
+    NAN_MODES,
+    TYPES,
+    memory_layouts,
+    poolings,
+    special_values,
+    tensors,
+)
+
+import extremum.model.pooling as pooling_module
+from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling
+
+
+def pool(x, count, **arguments) -> Any:
+    """Pool and check that one warning comes, or none, with the right count."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = max_pooling(x, **arguments)
+    assert [type(w.message) for w in caught] == [EmptyWindowWarning] * bool(count)
+    for warning in caught:
+        assert isinstance(warning.message, EmptyWindowWarning)
+        assert warning.message.count == count
+        assert warning.filename == __file__
+    return result
+
+
+def check_against_reference(x, geometry, layout, nan, index_type):
+    plain = np.ascontiguousarray(x.astype(x.dtype.newbyteorder("=")))
+    values, positions, empty = reference.pooling(plain, **geometry, layout=layout, nan=nan)
+    before = x.tobytes()
+    actual, indices = pool(
+        x,
+        empty,
+        **geometry,
+        return_indices=True,
+        index_type=index_type,
+        index_layout=layout,
+        nan=nan,
+    )
+    assert_equal_bits(actual, values)
+    assert_equal_bits(indices, as_index(positions, index_type))
+    alone = pool(x, empty, **geometry, nan=nan)
+    assert_equal_bits(alone, values)
+    assert alone.flags.c_contiguous
+    assert x.tobytes() == before
+    problem = Pooling.of(x.shape, x.dtype, **geometry, index_layout=layout)
+    assert problem.output_sizes == values.shape
+    assert problem.empty_windows == empty
+    assert list(problem.index_weights) == reference.layout_weights(x.shape, layout)
+
+
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_equals_the_reference(name, data):
+    sizes, geometry = data.draw(poolings())
+    check_against_reference(
+        data.draw(memory_layouts(data.draw(tensors(sizes, name)))),
+        geometry,
+        data.draw(st.sampled_from(LAYOUTS)),
+        data.draw(st.sampled_from(NAN_MODES)),
+        data.draw(st.sampled_from(["uint32", "uint64", "int64"])),
+    )
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_blocks_do_not_show(data):
+    sizes, geometry = data.draw(poolings(max_size=5))
+    x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pooling_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 60)))
+        check_against_reference(x, geometry, "column_major", "ignore", "uint32")
+
+
+@pytest.mark.parametrize("name", ["int8", "float16", "float32", "int64"])
+def test_large_planes(name):
+    """Positions that need more than 16 bits, and windows that outnumber the outputs."""
+    x = np.zeros((1, 2, 300, 301), name)
+    x[0, 0, 299, 300] = x[0, 1, 0, 0] = x[0, 1, 7, 8] = 1
+    values, indices = max_pooling(x, (300, 301), return_indices=True)
+    assert values.reshape(-1).tolist() == [1, 1]
+    assert indices.reshape(-1).tolist() == [300 * 301 - 1, 300 * 301]
+    _, indices = max_pooling(x, (150, 43), strides=(150, 43), return_indices=True)
+    assert indices[0, 0, 1, 6] == 300 * 301 - 1
+    assert indices[0, 1, 0, 0] == 300 * 301
+    assert indices[0, 1, 0, 1] == 300 * 301 + 43
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("nan", NAN_MODES)
+def test_every_pair_of_special_values(name, nan):
+    special = special_values(name)
+    n = len(special)
+    x = np.stack([np.repeat(special, n), np.tile(special, n)], axis=1).reshape(n, n, 2, 1)
+    geometry = {"window": (2, 1), "strides": (1, 1), "dilations": (1, 1)}
+    geometry |= {"start_padding": (0, 0), "end_padding": (0, 0)}
+    check_against_reference(x, geometry, "tensor", nan, "uint32")
+    check_against_reference(
+        x.reshape(n, n, 1, 2), geometry | {"window": (1, 2)}, "tensor", nan, "uint32"
+    )
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_a_real_minus_infinity_beats_padding(name):
+    x = np.full((1, 1, 2, 2), -np.inf, name)
+    values, indices = max_pooling(x, 2, start_padding=1, end_padding=1, return_indices=True)
+    assert (values == -np.inf).all()
+    assert indices.tolist() == [[[[0, 0, 1], [0, 0, 1], [2, 2, 3]]]]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_lowest_value_beats_padding(name):
+    lowest = -np.inf if name in FLOATS else np.iinfo(name).min
+    x = np.full((1, 1, 1, 3), lowest, name)
+    values, indices = max_pooling(x, (1, 2), start_padding=(0, 1), return_indices=True)
+    assert (values == lowest).all()
+    assert indices.tolist() == [[[[0, 0, 1]]]]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_empty_windows(name):
+    """A dilation hole: taps 0 and 2 lie in the padding on either side of the one element."""
+    lowest = -np.inf if name in FLOATS else np.iinfo(name).min
+    x = np.full((1, 2, 1, 1), 5, name)
+    geometry = {"window": (1, 2), "dilations": (1, 2), "start_padding": (0, 1)}
+    for index_type, ones in (("uint32", 2**32 - 1), ("uint64", 2**64 - 1), ("int64", -1)):
+        values, indices = pool(
+            x, 2, **geometry, end_padding=(0, 1), return_indices=True, index_type=index_type
+        )
+        assert values.reshape(-1).tolist() == [lowest, lowest]
+        assert indices.reshape(-1).tolist() == [ones, ones]
+    assert pool(x, 2, **geometry, end_padding=(0, 2)).reshape(-1).tolist() == [lowest, 5] * 2
+
+
+def test_the_warning_says_how_many():
+    with pytest.warns(EmptyWindowWarning, match="^12 pooling windows lie wholly in padding$"):
+        max_pooling(np.ones((1, 1, 2, 2), np.int8), 2, start_padding=3)
+    problem = Pooling.of((1, 1, 2, 2), "int8", 2, start_padding=3)
+    with pytest.warns(EmptyWindowWarning) as caught:
+        problem.evaluate(np.ones((1, 1, 2, 2), np.int8))
+    assert caught[0].filename == __file__
+    assert problem.empty_windows == 12
+
+
+def test_layouts():
+    """One winner, at n = 1, c = 2 and (d, h, w) = (1, 2, 3), in each way of counting."""
+    x = np.zeros((2, 3, 2, 3, 4), np.uint16)
+    x[1, 2, 1, 2, 3] = 1
+    plane = 2 * 3 * 4
+    expected = {
+        "tensor": (1 * 3 + 2) * plane + (1 * 3 + 2) * 4 + 3,
+        "plane": (1 * 3 + 2) * 4 + 3,
+        "column_major": (1 * 3 + 2) * plane + 1 + 2 * 2 + 3 * 2 * 3,
+    }
+    for layout, index in expected.items():
+        _, indices = max_pooling(x, (2, 3, 4), return_indices=True, index_layout=layout)
+        assert indices[1, 2].item() == index
+
+
+def test_a_scalar_stands_for_every_dimension():
+    x = np.arange(2 * 5 * 6 * 7, dtype=np.int16).reshape(1, 2, 5, 6, 7)
+    spread = Pooling.of(
+        x.shape, "int16", 2, strides=np.int64(2), start_padding=1, end_padding=1, dilations=2
+    )
+    listed = Pooling.of(
+        x.shape,
+        np.int16,
+        [2, 2, 2],
+        strides=np.array([2, 2, 2]),
+        start_padding=(1,) * 3,
+        end_padding=(1,) * 3,
+        dilations=(2,) * 3,
+    )
+    assert spread == listed
+    assert hash(spread) == hash(listed)
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_a_dimension_counts_its_windows(data):
+    size, start, end = (data.draw(st.integers(low, 12)) for low in (1, 0, 0))
+    stride, dilation, window = (data.draw(st.integers(1, 5)) for _ in range(3))
+    if 1 + (window - 1) * dilation > size + start + end:
+        window = 1
+    dimension = SpatialDimension(size, window, stride, dilation, start, end)
+    outputs = reference.pooled_size(size, window, stride, dilation, start, end)
+    assert dimension.outputs == outputs
+    assert dimension.padded == size + start + end
+    assert dimension.extent == 1 + (window - 1) * dilation
+    wanted = data.draw(st.integers(1, 20))
+    other = SpatialDimension(
+        size, window, stride, dilation, start, dimension.end_padding_for(outputs + wanted)
+    )
+    assert other.outputs == outputs + wanted

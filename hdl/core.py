@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
@@ -10,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl import pooling, position, reduction
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.hdl.entrance import Entrance, status_layout
-from extremum.hdl.flow import delay
+from extremum.hdl.flow import Words, delay
 from extremum.hdl.job import AXES, job_layout
 from extremum.hdl.key import Decoder, Encoder
 
@@ -39,8 +41,15 @@ def output_layout(config: CoreConfig) -> data.StructLayout:
     )
 
 
+class Stage(Protocol):
+    """A component of the pipeline, as it is connected."""
+
+    job: data.View
+    i: Words
+
+
 def pipeline_latency(config: CoreConfig) -> int:
-    """Return the clocks from a slot to the output FIFO: the children's, and a register each side."""
+    """Return the clocks from a slot to the output FIFO."""
     axes = (axis for axis, window in enumerate(config.max_window) if window > 1)
     return (
         1
@@ -95,6 +104,11 @@ class Core(wiring.Component):
         why, a ``JobError``. ``empty``: a window of padding alone has been given since the last
         job was taken.
     """
+
+    job: stream.Interface
+    i: stream.Interface
+    o: stream.Interface
+    status: data.View
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -167,7 +181,7 @@ class Core(wiring.Component):
     def _finish(
         self,
         m: Module,
-        flow: wiring.PureInterface,
+        flow: Words,
         taps: dict[str, int],
         entrance: Entrance,
         o_fifo: SyncFIFOBuffered,
@@ -205,9 +219,7 @@ class Core(wiring.Component):
         ]
 
 
-def _connect(
-    m: Module, component: wiring.Component, flow: wiring.PureInterface, job: Value
-) -> wiring.PureInterface:
+def _connect(m: Module, component: Stage, flow: Words, job: Value) -> Words:
     """Feed a component of the pipeline, and return what flows out of it."""
     m.d.comb += component.job.eq(job)
     for name in ("token", "valid", "empty", "lanes"):

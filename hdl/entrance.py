@@ -52,6 +52,19 @@ class Entrance(wiring.Component):
         Status of the core.
     """
 
+    job: data.View
+    job_valid: Signal
+    job_ready: Signal
+    beat_here: Signal
+    take: Signal
+    token: Signal
+    slot: Signal
+    vanished: Signal
+    left: Signal
+    job_entered: Signal
+    empty_given: Signal
+    status: data.View
+
     def __init__(self, config: CoreConfig, credits: int):
         self.config = config
         self.credits = credits

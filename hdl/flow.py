@@ -12,8 +12,9 @@ different parts of the pipeline.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from amaranth.hdl import Module, Shape, Signal, Value, ValueLike, unsigned
+from amaranth.hdl import Module, Mux, Shape, Signal, Value, ValueLike, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
@@ -39,17 +40,16 @@ def held(m: Module, value: ValueLike, token: Value, name: str) -> Signal:
     return register
 
 
-def choose(m: Module, index: Value, values: Sequence[ValueLike], name: str) -> Signal:
-    """Return ``values[index]``; an index beyond the end chooses the last."""
-    values = [Value.cast(value) for value in values]
-    chosen = Signal(max(len(value) for value in values), name=name)
-    with m.Switch(index):
-        for number, value in enumerate(values[:-1]):
-            with m.Case(number):
-                m.d.comb += chosen.eq(value)
-        with m.Default():
-            m.d.comb += chosen.eq(values[-1])
-    return chosen
+def choose(index: Value, values: Sequence[ValueLike]) -> Value:
+    """Return ``values[index]``, by a tree of multiplexers; the index must not lie beyond."""
+    level = [Value.cast(value) for value in values]
+    for bit in index:
+        if len(level) == 1:
+            break
+        if len(level) % 2:
+            level.append(level[-1])
+        level = [Mux(bit, odd, even) for even, odd in zip(level[::2], level[1::2], strict=True)]
+    return level[0]
 
 
 def element_members(config: CoreConfig) -> dict[str, Shape]:
@@ -82,6 +82,15 @@ def result_layout(config: CoreConfig, taps: dict[str, int]) -> data.StructLayout
         {name: Shape.cast(member.shape) for name, member in candidate}
         | {"ordinal": unsigned(POSITION_WIDTH)}
     )
+
+
+class Words(Protocol):
+    """What a component sees of a :class:`Flow`."""
+
+    token: Signal
+    valid: Signal
+    empty: Signal
+    lanes: data.View
 
 
 class Flow(wiring.Signature):

@@ -157,6 +157,7 @@ def _pack(layout: data.StructLayout, values: Mapping[str, Any], prefix: str) -> 
     for name, member in layout:
         value = values[str(name)]
         if isinstance(value, DimensionRegisters):
+            assert isinstance(member.shape, data.StructLayout)
             packed = _pack(member.shape, _as_dict(value), f"{prefix}{name}.")
         else:
             shape = Shape.cast(member.shape)

@@ -29,7 +29,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, choose, delay, held, result_layout
+from extremum.hdl.flow import Flow, Words, choose, delay, held, result_layout
 from extremum.hdl.flow import candidate_layout as candidate
 from extremum.hdl.job import job_layout
 from extremum.model import DataType
@@ -60,6 +60,12 @@ class Encoder(wiring.Component):
     o : Out(Flow)
         The codes. ``empty`` is 0.
     """
+
+    job: data.View
+    token: Signal
+    valid: Signal
+    lanes: data.View
+    o: Words
 
     LATENCY = 2
 
@@ -95,14 +101,14 @@ class Encoder(wiring.Component):
                 _analyse(data_type, raw, minimum, ignore_nan) for data_type in config.data_types
             ]
             top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
-            selected = choose(m, data_type, choices, "analysis")
+            selected = choose(data_type, choices)
             m.d.sync += Cat(top, invert, nan, sign).eq(selected)
             body = delay(m, raw, 1)
             codes: list[Value] = [
                 Cat(body[: _width(data_type) - 1] ^ invert.replicate(_width(data_type) - 1), top)
                 for data_type in config.data_types
             ]
-            m.d.sync += o.code.eq(choose(m, late_type, codes, "code"))
+            m.d.sync += o.code.eq(choose(late_type, codes))
             if config.has_floats:
                 m.d.sync += [o.nan.eq(nan), o.sign.eq(sign)]
         return m
@@ -146,6 +152,10 @@ class Decoder(wiring.Component):
         The elements, in the low bits of their lanes; the other bits are 0.
     """
 
+    job: data.View
+    i: Words
+    values: data.View
+
     LATENCY = 1
 
     def __init__(self, config: CoreConfig, taps: dict[str, int]):
@@ -172,7 +182,7 @@ class Decoder(wiring.Component):
                 )
                 for data_type in config.data_types
             ]
-            selected = choose(m, data_type, values, "value")
+            selected = choose(data_type, values)
             m.d.sync += self.values[lane].eq(selected)
         return m
 

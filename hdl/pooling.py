@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, candidate_layout, delay, held
+from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held
 from extremum.hdl.job import AXES, job_layout
 from extremum.hdl.schedule import Countdown, OutputSchedule
 from extremum.hdl.storage import DelayLine
@@ -52,6 +52,10 @@ class SlidingWindow(wiring.Component):
     o : Out(Flow)
         ``inner`` winners for each window.
     """
+
+    job: data.View
+    i: Words
+    o: Words
 
     def __init__(self, config: CoreConfig, axis: int, taps: dict[str, int]):
         self.config = config

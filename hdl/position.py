@@ -12,7 +12,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.hdl.flow import Flow, choose, delay, held, result_layout
+from extremum.hdl.flow import Flow, Words, choose, delay, held, result_layout
 from extremum.hdl.job import AXES, job_layout
 from extremum.hdl.schedule import Countdown
 
@@ -47,6 +47,12 @@ class PositionGenerator(wiring.Component):
     last : Out(1)
         The word is its job's last.
     """
+
+    job: data.View
+    i: Words
+    positions: data.View
+    live: Signal
+    last: Signal
 
     def __init__(self, config: CoreConfig, taps: dict[str, int]):
         self.config = config
@@ -96,7 +102,7 @@ class PositionGenerator(wiring.Component):
             terms = [("ordinal", Value.cast(winner.ordinal))]
             for clock, axis in enumerate(self.taps, start=2):
                 tap = delay(m, Value.cast(winner[f"tap_{axis}"]), clock)
-                back = choose(m, tap, backs[axis], f"back{lane}_{axis}")
+                back = choose(tap, backs[axis])
                 terms.append((axis, -back))
             terms[0] = ("ordinal", delay(m, terms[0][1], 1))
             for name, term in terms:

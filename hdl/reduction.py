@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.hdl.flow import Flow, candidate_layout, delay, held, result_layout
+from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result_layout
 from extremum.hdl.job import job_layout
 from extremum.hdl.schedule import Countdown
 
@@ -50,6 +50,10 @@ class Reducer(wiring.Component):
     o : Out(Flow)
         Winners, with their ordinal in the group.
     """
+
+    job: data.View
+    i: Words
+    o: Words
 
     def __init__(self, config: CoreConfig, taps: dict[str, int]):
         self.config = config

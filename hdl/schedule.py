@@ -13,7 +13,7 @@ Of the data the schedule knows nothing.
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
@@ -88,6 +88,12 @@ class InputSchedule(wiring.Component):
         The slot is the line's last.
     """
 
+    registers: data.View
+    token: Signal
+    step: Signal
+    present: Signal
+    last: Signal
+
     def __init__(self, config: CoreConfig, axis: int):
         self.config = config
         super().__init__(
@@ -153,6 +159,12 @@ class OutputSchedule(wiring.Component):
         Which of its taps are elements of the tensor. Tap 0 is the newest, the one with the
         highest coordinate.
     """
+
+    registers: data.View
+    token: Signal
+    step: Signal
+    emit: Signal
+    present: Signal
 
     LATENCY = 2
 

@@ -50,6 +50,12 @@ class DelayLine(wiring.Component):
         The older words, the newest in the low bits.
     """
 
+    token: Signal
+    spacing: Signal
+    step: Signal
+    i: Signal
+    o: Signal
+
     def __init__(self, width: int, taps: int, max_spacing: int):
         self.width = width
         self.taps = taps
@@ -87,7 +93,7 @@ class DelayLine(wiring.Component):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
             # A spacing of 0 is refused before it gets here.
-            m.d.comb += shown.eq(choose(m, spacing, [choices[0], *choices], f"tap{tap}"))
+            m.d.comb += shown.eq(choose(spacing, [choices[0], *choices]))
 
     def _memory(self, m: Module) -> None:
         row = unsigned(self.width * self.taps)

@@ -12,13 +12,12 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES
-from extremum.host import cli_options, cli_output, doctor
+from extremum.host import cli_files, cli_options, cli_output, cli_problem, doctor
 from extremum.host.cli_check import compute
 from extremum.host.errors import SimulationError, ToolError
 from extremum.host.tools import BACKEND_TOOLS, require
 
 __all__ = ["Exit", "commands", "main"]
-
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -86,15 +85,15 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
     """Compute OPERATOR on the array of a .npy file, and check it bit for bit.
 
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. The element type is the file's.
-    Lists are written 1,2 and a single number stands for every spatial dimension.
+    Lists are written 1,2; a single number stands for every spatial dimension.
     """
-    cli_options.refuse_misfits(operator, options)
+    cli_problem.refuse_misfits(operator, options)
     if options["input"] is None:
         raise click.UsageError("run needs --input, the .npy file to work on")
-    cli_options.refuse_unwritable(options)
-    x = cli_options.load(options["input"])
-    problem = cli_options.problem_of(operator, options, x.shape, x.dtype)
-    settings = cli_options.accelerator_settings(problem, options)
+    cli_files.refuse_unwritable(options)
+    x = cli_files.load(options["input"])
+    problem = cli_problem.problem_of(operator, options, x.shape, x.dtype)
+    settings = cli_problem.accelerator_settings(problem, options)
     require(*BACKEND_TOOLS[settings["backend"]])
     from extremum.host.accelerator import Accelerator  # noqa: PLC0415 (needs the extra sim)
 
@@ -102,7 +101,7 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
     with cli_output.progress() as progress, Accelerator(**settings, progress=progress) as device:
         result = compute(problem, x, device, compare=compare)
     seconds = time.monotonic() - started
-    written = [] if result.difference else cli_options.save(result.outputs, options)
+    written = [] if result.difference else cli_files.save(result.outputs, options)
     shown = cli_output.Shown(operator, problem, settings)
     click.echo(
         cli_output.run_json(shown, result, seconds, written, line)
@@ -119,18 +118,19 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
 def plan(operator: str, as_json: bool, **options: Any) -> int:
     """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated or written.
 
-    OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of `run`; instead of an input, --sizes and --type will do.
+    OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of
+    `run`; instead of an input, --sizes and --type will do.
     """
-    cli_options.refuse_misfits(operator, options)
+    cli_problem.refuse_misfits(operator, options)
     if options["backend"] == "model":
         raise click.UsageError("--backend model has no cycles to plan")
-    sizes, data_type = cli_options.planned_tensor(options)
-    problem = cli_options.problem_of(operator, options, sizes, data_type)
-    settings = cli_options.accelerator_settings(problem, options)
+    sizes, data_type = cli_problem.planned_tensor(options)
+    problem = cli_problem.problem_of(operator, options, sizes, data_type)
+    settings = cli_problem.accelerator_settings(problem, options)
     require(*BACKEND_TOOLS["model"])
     from extremum.host.plan import plan as make_plan  # noqa: PLC0415 (needs the extra sim)
 
-    planned = make_plan(problem, cli_options.config_of(problem, options))
+    planned = make_plan(problem, cli_problem.config_of(problem, options))
     shown = cli_output.Shown(operator, problem, settings)
     if as_json:
         click.echo(cli_output.plan_json(shown, planned))
@@ -161,7 +161,7 @@ def plan(operator: str, as_json: bool, **options: Any) -> int:
 @click.pass_obj
 def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int:
     """Pool a photograph and find its extremes in simulated gateware, check, and draw."""
-    cli_options.refuse_unwritable({"output": output})
+    cli_files.refuse_unwritable({"output": output})
     if Path(output).suffix.lower() not in PICTURES:
         raise click.UsageError(f"--output must end in {', '.join(PICTURES)}, not {output}")
     require(*BACKEND_TOOLS[backend], "scikit-image", "matplotlib")

@@ -22,6 +22,9 @@ Engine = Callable[[Any, np.ndarray], Any]
 
 def golden(problem: Reduction | Pooling, x: np.ndarray) -> Any:
     """Compute with the golden model: the engine of `OperatorDesc.evaluate`."""
+    if isinstance(problem, Pooling):
+        # A warning about empty windows names the caller of `OperatorDesc.evaluate`.
+        return problem.evaluate(x, stacklevel=5)
     return problem.evaluate(x)
 
 

@@ -130,7 +130,7 @@ def check_support(
     if index_type is not None and index_type not in row.index_types:
         raise TypeError(f"{at} gives indices as {_names(row.index_types)}, not {index_type.name}")
     if rank not in row.ranks:
-        raise ValueError(f"{at} takes rank {row.ranks[0]} to {row.ranks[-1]}, not {rank}")
+        raise ValueError(f"{at} takes rank {', '.join(map(str, row.ranks))}, not {rank}")
 
 
 def _names(types: frozenset[DataType]) -> str:

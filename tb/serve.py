@@ -51,6 +51,8 @@ async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Conn
     except (StreamRuleError, Watchdog) as error:
         await bench.reset()
         return ("error", str(error))
+    except ValueError as error:  # from a bit that is neither 0 nor 1
+        return ("error", f"an output is unknown: {bench.dut.o__payload.value} ({error})")
     size = -(-len(bench.dut.o__payload) // 8)
     results = b"".join(result.to_bytes(size, "little") for result in outcome.results)
     return ("done", results, outcome.cycles, outcome.statuses)

@@ -48,7 +48,7 @@ def check_against_reference(x, axes, nan, direction, index_type):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=60)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_equals_the_reference(name, data):
     shape = data.draw(sizes())
@@ -72,7 +72,7 @@ def test_every_rank(rank, data):
     check_against_reference(x, axes, "propagate", "increasing", "uint32")
 
 
-@settings(max_examples=60)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_blocks_do_not_show(data):
     """Whatever the size of a block, the result is that of one block."""

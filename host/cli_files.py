@@ -1,0 +1,101 @@
+"""The files that the command line reads and writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from extremum.model import as_tensor
+
+__all__ = ["bad_input", "flag", "load", "refuse_unwritable", "save"]
+
+WRITTEN = ("output", "indices", "waves")
+"""Options that name a file to write."""
+
+
+@contextmanager
+def bad_input() -> Iterator[None]:
+    """Turn what the model's and the core's checks raise into one line for the user."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def load(path: str) -> np.ndarray:
+    """Read the tensor in a .npy file.
+
+    Raises
+    ------
+    click.ClickException
+        There is no such file, it is no array, or no operator takes such an array.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
+                raise click.ClickException(f"{path} is not a .npy file")
+            file.seek(0)
+            array = np.lib.format.read_array(file, allow_pickle=False)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, SyntaxError, MemoryError) as error:
+        raise click.ClickException(f"{path} holds no readable array: {error}") from error
+    with bad_input():
+        return as_tensor(array)
+
+
+def refuse_unwritable(options: Mapping[str, Any]) -> None:
+    """Refuse files that cannot be written, or that would overwrite each other or the input.
+
+    Raises
+    ------
+    click.ClickException
+        One of them, by name.
+    """
+    taken = {}
+    if options.get("input") is not None:
+        taken[Path(options["input"]).resolve()] = "input"
+    for name in WRITTEN:
+        if options.get(name) is None:
+            continue
+        path = Path(options[name])
+        target = path if path.exists() else path.parent
+        misplaced = path.is_dir() or not path.parent.is_dir()
+        if misplaced or not os.access(target, os.W_OK):
+            raise click.ClickException(f"{flag(name)} cannot be written: {path}")
+        other = taken.setdefault(path.resolve(), name)
+        if other != name:
+            raise click.ClickException(f"{flag(name)} is the file of {flag(other)}: {path}")
+
+
+def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[str]:
+    """Write the outputs to the files of `--output` and `--indices`; name all files written.
+
+    Raises
+    ------
+    click.ClickException
+        A file cannot be written.
+    """
+    written = []
+    for name, array in outputs.items():
+        path = options["indices" if name == "indices" else "output"]
+        if path is None:
+            continue
+        try:
+            with Path(path).open("wb") as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+        except OSError as error:
+            raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
+        written.append(path)
+    return written + ([options["waves"]] if options["waves"] is not None else [])
+
+
+def flag(name: str) -> str:
+    """Give an option as a user writes it."""
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,140 @@
+"""From options to the problem and the accelerator that they describe, and what goes with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.cli_files import bad_input, flag, load
+from extremum.host.cli_options import OPERATORS
+from extremum.model import Pooling, ReduceFunction, Reduction
+
+__all__ = ["accelerator_settings", "config_of", "planned_tensor", "problem_of", "refuse_misfits"]
+
+ARGS = ("argmin", "argmax")
+REDUCTIONS = {
+    "argmin": ReduceFunction.ARGMIN,
+    "argmax": ReduceFunction.ARGMAX,
+    "reduce-min": ReduceFunction.MIN,
+    "reduce-max": ReduceFunction.MAX,
+}
+POOL = ("max-pool",)
+
+PARAMETERS = {
+    "axes": tuple(REDUCTIONS),
+    "axis_direction": ARGS,
+    "window": POOL,
+    "strides": POOL,
+    "start_padding": POOL,
+    "end_padding": POOL,
+    "dilations": POOL,
+    "index_type": (*ARGS, *POOL),
+    "index_layout": POOL,
+    "nan": OPERATORS,
+}
+"""Options that are arguments of the model, and the operators that have them."""
+
+LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
+HARDWARE = ("lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "waves")
+"""Options that mean nothing without a core."""
+
+
+def refuse_misfits(operator: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that the operator or the backend does not have.
+
+    Raises
+    ------
+    click.UsageError
+        An option would be ignored, or one is missing.
+    """
+    for name, operators in PARAMETERS.items():
+        if options[name] is not None and operator not in operators:
+            raise click.UsageError(f"{flag(name)} does not apply to {operator}")
+    if operator in POOL:
+        if options["window"] is None:
+            raise click.UsageError(f"{operator} needs --window")
+        for name in ("index_type", "index_layout"):
+            if options[name] is not None and options["indices"] is None:
+                raise click.UsageError(f"{flag(name)} of {operator} needs --indices")
+    elif options["indices"] is not None:
+        raise click.UsageError(f"--indices does not apply to {operator}")
+    if options["backend"] == "model":
+        for name in HARDWARE:
+            if options[name] is not None:
+                raise click.UsageError(f"{flag(name)} does not apply to --backend model")
+    waves = options["waves"]
+    if waves is not None and Path(waves).suffix.lower() != ".vcd":
+        raise click.UsageError(f"--waves must name a .vcd file, not {waves}")
+
+
+def planned_tensor(options: Mapping[str, Any]) -> tuple[tuple[int, ...], Any]:
+    """Give the sizes and the type that a plan is for.
+
+    Raises
+    ------
+    click.UsageError
+        Neither an input nor sizes and type are given, or both.
+    """
+    sizes, data_type = options["sizes"], options["data_type"]
+    if options["input"] is not None:
+        if sizes is not None or data_type is not None:
+            raise click.UsageError("plan takes --input, or --sizes and --type, not both")
+        x = load(options["input"])
+        return x.shape, x.dtype
+    if sizes is None or data_type is None:
+        raise click.UsageError("plan needs --input, or --sizes and --type")
+    return (sizes,) if isinstance(sizes, int) else sizes, data_type
+
+
+def problem_of(
+    operator: str, options: Mapping[str, Any], sizes: tuple[int, ...], data_type: Any
+) -> Reduction | Pooling:
+    """Build the problem that the options describe.
+
+    Raises
+    ------
+    click.ClickException
+        It breaks a rule of the operator.
+    """
+    given = {name: options[name] for name in PARAMETERS if options[name] is not None}
+    with bad_input():
+        if operator in POOL:
+            return_indices = options["indices"] is not None
+            return Pooling.of(sizes, data_type, **given, return_indices=return_indices)
+        return Reduction.of(REDUCTIONS[operator], sizes, data_type, **given)
+
+
+def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreConfig:
+    """Describe the core that the options ask for.
+
+    Raises
+    ------
+    click.ClickException
+        A limit is out of range.
+    """
+    given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
+    with bad_input():
+        return CoreConfig((problem.data_type,), **given)
+
+
+def accelerator_settings(
+    problem: Reduction | Pooling, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give the arguments of `Accelerator`.
+
+    Raises
+    ------
+    click.ClickException
+        A limit is out of range.
+    """
+    config_of(problem, options)
+    given = {name: options[name] for name in HARDWARE if options[name] is not None}
+    return {
+        "data_types": (problem.data_type.value,),
+        "backend": options["backend"],
+        **given,
+    }

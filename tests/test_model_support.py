@@ -1,0 +1,168 @@
+"""What each feature level allows: types, index types and ranks of every operator."""
+
+from itertools import pairwise
+
+import pytest
+from strategies import INDEX_TYPES, TYPES
+
+from extremum.model import (
+    ArgMaxOperatorDesc,
+    ArgMinOperatorDesc,
+    BufferTensorDesc,
+    DataType,
+    FeatureLevel,
+    MaxPooling1OperatorDesc,
+    MaxPooling2OperatorDesc,
+    MaxPoolingOperatorDesc,
+    ReduceFunction,
+    ReduceOperatorDesc,
+)
+from extremum.model.support import support
+
+
+def tensor(name, *shape, **more):
+    return BufferTensorDesc(DataType(name), shape, **more)
+
+
+ALL8 = {name for name in TYPES if "64" not in name}
+FLOATS = {"float32", "float16"}
+BYTES = FLOATS | {"int8", "uint8"}
+U32, UNSIGNED, ALL4 = {"uint32"}, {"uint32", "uint64"}, set(INDEX_TYPES)
+EVERY_RANK = set(range(1, 9))
+# The table of the contract, written out level by level: types, index types, ranks.
+LEVELS = {
+    "ARGMIN": {"3_0": (ALL8, ALL4, EVERY_RANK), "4_1": (set(TYPES), ALL4, EVERY_RANK)},
+    "MAX_POOLING": {
+        "1_0": (FLOATS, set(), {4, 5}),
+        "3_0": (BYTES, set(), {4, 5}),
+        "5_0": (set(TYPES), set(), {4, 5}),
+    },
+    "MAX_POOLING1": {
+        "2_0": (FLOATS, U32, {4, 5}),
+        "3_0": (BYTES, U32, {4, 5}),
+        "5_0": (set(TYPES), UNSIGNED, {4, 5}),
+    },
+    "MAX_POOLING2": {
+        "2_1": (FLOATS, U32, {4, 5}),
+        "3_0": (BYTES, U32, {4, 5}),
+        "5_0": (set(TYPES), UNSIGNED, {4, 5}),
+    },
+    "REDUCE ARGMIN": {
+        "1_0": (FLOATS, U32, {4}),
+        "2_1": (ALL8, U32, {4}),
+        "3_0": (ALL8, ALL4, EVERY_RANK),
+        "4_1": (set(TYPES), ALL4, EVERY_RANK),
+    },
+    "REDUCE MIN": {
+        "1_0": (FLOATS, set(), {4}),
+        "2_1": (FLOATS | {"int32", "uint32"}, set(), {4}),
+        "3_0": (ALL8, set(), EVERY_RANK),
+        "5_0": (set(TYPES), set(), EVERY_RANK),
+    },
+}
+LEVELS |= {name.replace("MIN", "MAX"): rows for name, rows in LEVELS.items() if "MIN" in name}
+
+
+def descriptor(operator, name, index_type, rank):
+    """The operator with every parameter 1 on a tensor of ones."""
+    x = tensor(name, *(1,) * rank)
+    index = tensor(index_type, *(1,) * rank) if index_type else None
+    ones, zeros = (1,) * (rank - 2), (0,) * (rank - 2)
+    match operator.split():
+        case ["ARGMIN"]:
+            return ArgMinOperatorDesc(x, index or x, (0,))
+        case ["ARGMAX"]:
+            return ArgMaxOperatorDesc(x, index or x, (0,))
+        case ["REDUCE", function]:
+            return ReduceOperatorDesc(ReduceFunction[function], x, index or x, (0,))
+        case ["MAX_POOLING"]:
+            return MaxPoolingOperatorDesc(x, x, ones, ones, zeros, zeros)
+        case ["MAX_POOLING1"]:
+            return MaxPooling1OperatorDesc(x, x, index, ones, ones, zeros, zeros)
+    return MaxPooling2OperatorDesc(x, x, index, ones, ones, zeros, zeros, ones)
+
+
+@pytest.mark.parametrize("operator", LEVELS)
+def test_what_each_feature_level_allows(operator):
+    """Every type, index type and rank at every level, allowed or refused as the table says."""
+    pooled = operator.startswith("MAX_POOLING")
+    ranks = (4, 5) if pooled else range(1, 9)
+    indices: list[str | None] = [None] if pooled or operator.endswith((" MIN", " MAX")) else []
+    if operator not in ("MAX_POOLING", "REDUCE MIN", "REDUCE MAX"):
+        indices += ["uint32", "uint64"] if pooled else INDEX_TYPES
+    for name in TYPES:
+        for index_type in indices:
+            for rank in ranks:
+                desc = descriptor(operator, name, index_type, rank)
+                assert desc.name == operator
+                desc.validate()
+                for level in FeatureLevel:
+                    since = [row for row in LEVELS[operator] if FeatureLevel.of(row) <= level]
+                    allowed = False
+                    if since:
+                        types, index_types, allowed_ranks = LEVELS[operator][since[-1]]
+                        allowed = name in types and rank in allowed_ranks
+                        allowed &= index_type is None or index_type in index_types
+                    if allowed:
+                        desc.validate(level)
+                        desc.validate(feature_level=str(level))
+                    else:
+                        with pytest.raises((TypeError, ValueError)):
+                            desc.validate(level)
+
+
+@pytest.mark.parametrize(
+    ("desc", "level", "error", "message"),
+    [
+        (
+            descriptor("ARGMAX", "float32", "uint32", 3),
+            "2_1",
+            ValueError,
+            "ARGMAX needs feature level 3_0 or later, not 2_1",
+        ),
+        (
+            descriptor("MAX_POOLING2", "float16", "uint32", 4),
+            "2_0",
+            ValueError,
+            "MAX_POOLING2 needs feature level 2_1 or later, not 2_0",
+        ),
+        (
+            descriptor("ARGMIN", "int64", "uint32", 1),
+            "4_0",
+            TypeError,
+            "ARGMIN at feature level 4_0 takes FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, "
+            "UINT16, UINT8, not INT64",
+        ),
+        (
+            descriptor("MAX_POOLING1", "float32", "uint64", 4),
+            "4_1",
+            TypeError,
+            "MAX_POOLING1 at feature level 4_1 gives indices as UINT32, not UINT64",
+        ),
+        (
+            descriptor("REDUCE MAX", "float32", None, 5),
+            "2_1",
+            ValueError,
+            "REDUCE MAX at feature level 2_1 takes rank 4, not 5",
+        ),
+        (
+            descriptor("MAX_POOLING2", "float16", "uint32", 4),
+            "9_9",
+            ValueError,
+            "feature level must be one of 1_0, ",
+        ),
+    ],
+)
+def test_messages_of_validate(desc, level, error, message):
+    with pytest.raises(error) as caught:
+        desc.validate(level)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("operator", LEVELS)
+def test_each_level_is_a_superset_of_the_one_before(operator):
+    rows = [support(operator, level) for level in FeatureLevel if str(level) >= "3_0"]
+    for before, after in pairwise(rows):
+        assert before.data_types <= after.data_types
+        assert before.index_types <= after.index_types
+        assert set(before.ranks) <= set(after.ranks)

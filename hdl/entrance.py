@@ -154,8 +154,10 @@ class Entrance(wiring.Component):
             m.d.sync += [
                 self.status.refused.eq(refuse),
                 self.status.error.eq(error),
-                self.status.empty.eq(0),
             ]
+        # The token is behind the last word of the job before.
+        with m.If(self.job_ready):
+            m.d.sync += self.status.empty.eq(0)
         with m.If(self.empty_given):
             m.d.sync += self.status.empty.eq(1)
         return m

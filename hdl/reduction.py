@@ -90,8 +90,9 @@ class Reducer(wiring.Component):
             with m.If(better | (tied & is_decreasing)):
                 m.d.sync += Value.cast(self.o.lanes[lane]).eq(challenger)
 
-        done = delay(m, Cat(valid & control[1], control[3]), self.digits)
-        m.d.sync += [self.o.valid.eq(done[0]), self.o.empty.eq(done[1])]
+        # On its own, since a reset clears single bits alone.
+        done = delay(m, valid & control[1], self.digits)
+        m.d.sync += [self.o.valid.eq(done), self.o.empty.eq(delay(m, control[3], self.digits))]
         m.d.comb += self.o.token.eq(delay(m, self.i.token, self.latency))
         return m
 

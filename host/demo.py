@@ -21,7 +21,7 @@ from extremum.host.accelerator import Accelerator
 from extremum.host.cli_check import Check, compute
 from extremum.host.cli_output import difference_dict, difference_text, print_rich
 from extremum.host.plan import plan
-from extremum.model import Pooling, Reduction
+from extremum.model import DataType, Pooling, Reduction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Demo", "Step"]
 
 WINDOW = 4
-"""Windows of 4 x 4 side by side: large enough to see, and inside the default core."""
+"""Windows of 4 x 4 side by side: large enough to see."""
+LIMITS: dict[str, Any] = {
+    "max_window": (1, WINDOW, WINDOW),
+    "max_dilation": (1, 1, 1),
+    "max_line": 128,
+}
+"""A core no larger than the demo needs compiles in half the time of the default one."""
 ZOOM = (slice(108, 188), slice(212, 292))
 """Rows and columns drawn large: the eye at the camera."""
 BRIGHT, DARK, FRAME, GRID = "#ff8c1a", "#22a7f0", "#ffffff", "#8a8a8a"
@@ -115,7 +121,7 @@ class Demo:
         """
         photograph = skimage.data.camera() if photograph is None else photograph
         problems = _problems(photograph.shape)
-        config = CoreConfig((next(iter(problems.values())).data_type,), lanes)
+        config = CoreConfig((DataType.UINT8,), lanes, **LIMITS)
         total = sum(plan(problem, config).cycles for problem in problems.values())
         steps: list[Step] = []
 
@@ -124,7 +130,9 @@ class Demo:
             if progress is not None:
                 progress(before + done, total)
 
-        with Accelerator(("uint8",), lanes=lanes, backend=backend, progress=add) as accelerator:
+        with Accelerator(
+            config.data_types, lanes=lanes, backend=backend, progress=add, **LIMITS
+        ) as accelerator:
             for name, problem in problems.items():
                 x = photograph.reshape(problem.sizes)
                 steps.append(Step(name, problem, compute(problem, x, accelerator)))

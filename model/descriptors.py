@@ -133,12 +133,17 @@ class OperatorDesc(ABC):
         )
         x.flags.writeable = False
         results = engine(problem, x)
-        if len(targets) == 1:
-            targets[0][...] = results
-            return targets[0]
-        for target, result in zip(targets, results, strict=True):
+        for target, result in zip(
+            targets, results if len(targets) > 1 else (results,), strict=True
+        ):
+            # A result that NumPy could broadcast or convert would be a mistake of the engine's.
+            if (result.shape, result.dtype) != (target.shape, target.dtype):
+                raise ValueError(
+                    f"engine must give {target.dtype} {target.shape}, "
+                    f"not {result.dtype} {result.shape}"
+                )
             target[...] = result
-        return targets
+        return targets[0] if len(targets) == 1 else targets
 
 
 def _extent(desc: BufferTensorDesc, buffer: object) -> np.ndarray:

@@ -16,7 +16,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from extremum.tb.stalls import Stalls
+from extremum.tb.stalls import Phases, Stalls
 
 PROGRESS_CLOCKS = 1 << 14
 """Clocks between two reports of progress."""
@@ -45,7 +45,8 @@ class Run:
     watchdog
         Clocks without any transfer after which the bench gives up.
     input_stalls, output_stalls, job_stalls
-        Percentage of the clocks in which the source, the sink, the source of jobs rests.
+        Percentage of the clocks in which the source, the sink, the source of jobs rests; or
+        phases of different percentages.
     seed
         Of the stalls, and of what stands on the ports while valid is low.
     """
@@ -54,9 +55,9 @@ class Run:
     beats: Sequence[int]
     results: int
     watchdog: int
-    input_stalls: int = 0
-    output_stalls: int = 0
-    job_stalls: int = 0
+    input_stalls: int | Phases = 0
+    output_stalls: int | Phases = 0
+    job_stalls: int | Phases = 0
     seed: int = 0
 
 
@@ -74,6 +75,8 @@ class Outcome:
         The core's status, in the clock after each job was taken off its port.
     taken
         How many beats the core took.
+    given
+        The clocks in which the results left.
     """
 
     results: list[int] = field(default_factory=list)
@@ -81,6 +84,7 @@ class Outcome:
     last: int = -1
     statuses: list[int] = field(default_factory=list)
     taken: int = 0
+    given: list[int] = field(default_factory=list)
 
     @property
     def cycles(self) -> int:
@@ -96,7 +100,8 @@ class CoreBench:
     dut
         The core's top module.
     strict
-        Check in every clock that the outputs do not follow the inputs within the clock.
+        Check in every clock that the outputs do not follow the inputs within the clock, and are
+        known; show other garbage in every clock in which a source rests.
     """
 
     def __init__(self, dut: Any, *, strict: bool = False) -> None:
@@ -113,10 +118,10 @@ class CoreBench:
         cocotb.start_soon(Clock(dut.clk, 2, "ns", impl="gpi").start())
         await self.reset()
 
-    async def reset(self) -> None:
+    async def reset(self, clocks: int = 2) -> None:
         """Reset the core, whatever it is doing."""
         self.dut.rst.value = 1
-        for _ in range(2):
+        for _ in range(clocks):
             await self._edge
         self.dut.rst.value = 0
         self.dut.job__valid.value = 0
@@ -137,12 +142,9 @@ class CoreBench:
             Nothing moved for ``run.watchdog`` clocks.
         """
         dut, edge = self.dut, self._edge
-        job_port = _Source(
-            dut.job__valid, dut.job__payload, run.jobs, Stalls(run.job_stalls, run.seed + 2)
-        )
-        i_port = _Source(
-            dut.i__valid, dut.i__payload, run.beats, Stalls(run.input_stalls, run.seed)
-        )
+        job_rests, i_rests = Stalls(run.job_stalls, run.seed + 2), Stalls(run.input_stalls, run.seed)
+        job_port = _Source(dut.job__valid, dut.job__payload, run.jobs, job_rests, self.strict)
+        i_port = _Source(dut.i__valid, dut.i__payload, run.beats, i_rests, self.strict)
         job_ready, i_ready = dut.job__ready, dut.i__ready
         o_valid, o_payload, o_ready = dut.o__valid, dut.o__payload, dut.o__ready
         rests = Stalls(run.output_stalls, run.seed + 1)
@@ -172,6 +174,7 @@ class CoreBench:
                     moved = True
                     waiting = None
                     results.append(payload)
+                    outcome.given.append(clock)
                     if len(results) > run.results:
                         raise StreamRuleError(f"clock {clock}: a result too many")
             elif waiting is not None:
@@ -216,7 +219,10 @@ class CoreBench:
 
     async def _check_outputs(self, clock: int) -> None:
         dut = self.dut
-        outputs = (dut.i__ready, dut.job__ready, dut.o__valid, dut.o__payload)
+        controls = (dut.i__ready, dut.job__ready, dut.o__valid, dut.status)
+        if not all(signal.value.is_resolvable for signal in controls):
+            raise StreamRuleError(f"clock {clock}: a control output is unknown")
+        outputs = (*controls, dut.o__payload)
         before = [signal.value for signal in outputs]
         await ReadOnly()
         if before != [signal.value for signal in outputs]:
@@ -226,8 +232,11 @@ class CoreBench:
 class _Source:
     """Offers payloads on a stream, rests now and then, and shows garbage while it rests."""
 
-    def __init__(self, valid: Any, payload: Any, items: Sequence[int], rests: Stalls) -> None:
+    def __init__(
+        self, valid: Any, payload: Any, items: Sequence[int], rests: Stalls, restless: bool
+    ) -> None:
         self._valid, self._payload = valid, payload
+        self._restless = restless
         self._items = iter(items)
         self._rests = rests
         self._width = len(payload)
@@ -255,7 +264,7 @@ class _Source:
 
     def rest(self) -> None:
         """Offer nothing."""
-        if not self._garbage:
+        if self._restless or not self._garbage:
             self._garbage = True
             self._valid.value = 0
             word = self._rests.word() | 1

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+Phases = Sequence[tuple[int, int]]
+"""Stalls that change: (clocks, percentage), one after the other; the last pair stays."""
+
 _MASK = (1 << 32) - 1
 
 
@@ -15,13 +20,16 @@ class Stalls:
     Parameters
     ----------
     rate
-        Percentage of stalled clocks, 0 to 99.
+        Percentage of stalled clocks, 0 to 100; or phases, each with a percentage of its own.
     seed
         Selects the sequence.
     """
 
-    def __init__(self, rate: int, seed: int) -> None:
-        self.rate = rate
+    def __init__(self, rate: int | Phases, seed: int) -> None:
+        self._phases = iter([] if isinstance(rate, int) else rate)
+        self._left = 0
+        self.rate = rate if isinstance(rate, int) else 0
+        self._changing = not isinstance(rate, int)
         self._state = (2 * seed + 1) * 0x9E3779B9 & _MASK
 
     def word(self) -> int:
@@ -35,4 +43,16 @@ class Stalls:
 
     def __call__(self) -> bool:
         """Return whether the next clock is a stall."""
+        if self._changing:
+            self._change()
         return self.rate > 0 and (self.word() >> 16) * 100 >> 16 < self.rate
+
+    def _change(self) -> None:
+        """Go to the next phase when the present one is over."""
+        while self._left == 0:
+            phase = next(self._phases, None)
+            if phase is None:
+                self._changing = False
+                return
+            self._left, self.rate = phase
+        self._left -= 1

@@ -270,6 +270,10 @@ def test_any_engine_can_run_a_descriptor():
     desc = ArgMaxOperatorDesc(tensor("uint8", 1, 4), tensor("int64", 1, 1), (0, 1))
     result = desc.run(engine, bytearray([1, 2, 3, 4]), nan="ignore")
     assert_equal_bits(np.asarray(result), np.array([[7]], np.int64))
+    for wrong in (np.zeros((1, 1), np.uint32), np.zeros(1, np.int64)):
+        message = rf"^engine must give int64 \(1, 1\), not {wrong.dtype} "
+        with pytest.raises(ValueError, match=message):
+            desc.run(lambda problem, x, wrong=wrong: wrong, bytes(4))
     problem = Reduction.of("argmax", (1, 4), "uint8", index_type="int64", nan="ignore")
     assert seen == [(problem, [[1, 2, 3, 4]], False)]
     pooling = MaxPooling2OperatorDesc(**{**PLAIN, "dilations": (1, 2)}).operator("ignore")

@@ -1,0 +1,48 @@
+"""What every bench begins with: which core it runs on, how long, and a bench that has been reset."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import pipeline_latency
+from extremum.hdl.entrance import status_layout
+from extremum.tb.core import CoreBench, Outcome
+from extremum.tb.cores import CORE, CORES
+from extremum.tb.scoreboard import Scoreboard
+
+EXAMPLES = "EXTREMUM_EXAMPLES"
+"""Environment variable that makes the random sequences longer: 40 is the usual."""
+
+
+def core() -> CoreConfig:
+    """Return the configuration of the core that the simulation runs."""
+    return CORES[os.environ[CORE]]
+
+
+def examples(usual: int) -> int:
+    """Return how many random examples to run where ``usual`` would do."""
+    return usual * int(os.environ.get(EXAMPLES, "40")) // 40
+
+
+async def started(dut: Any, *, strict: bool = True) -> CoreBench:
+    """Return a bench whose core has been reset."""
+    bench = CoreBench(dut, strict=strict)
+    await bench.start()
+    return bench
+
+
+async def carry_out(bench: CoreBench, board: Scoreboard, **options: Any) -> Outcome:
+    """Run what the scoreboard expects, compare, and see that nothing more comes."""
+    outcome = await bench.run(board.run(**options))
+    board.check(outcome.results, outcome.taken)
+    await bench.quiet(pipeline_latency(board.config) + 20)
+    assert not status(bench.dut.status.value)["busy"]
+    return outcome
+
+
+def status(word: Any) -> dict[str, int]:
+    """Return the fields of the core's status."""
+    fields = status_layout().from_bits(int(word))
+    return {str(name): int(fields[name]) for name, _ in status_layout()}

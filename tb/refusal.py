@@ -1,0 +1,126 @@
+"""Bench: jobs that the core refuses, every reason of them, and the job after."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import cocotb
+import numpy as np
+
+from extremum.hdl.job import AXES, JobError, JobRegisters, job_layout
+from extremum.host.jobs import Job
+from extremum.host.plan import plan
+from extremum.model import Pooling
+from extremum.tb.bench import carry_out, core, started, status
+from extremum.tb.scoreboard import Scoreboard
+from extremum.tb.sequences import jobs
+
+COUNTS = ("slots", "beats", "length", "groups", "tail")
+AXIS_COUNTS = (
+    "window", "stride", "dilation", "size", "outputs", "period", "inner", "spacing"
+)  # fmt: skip
+
+
+def bad_jobs(good: JobRegisters) -> Iterator[tuple[JobRegisters, JobError]]:
+    """Return every way to spoil a job, one register each, and the reason to be given."""
+    config = core()
+    layout = job_layout(config)
+    for name in COUNTS:
+        yield replace(good, **{name: 0}), JobError.COUNT
+    for axis, name in enumerate(AXES):
+        registers = getattr(good, name)
+        for count in AXIS_COUNTS:
+            yield replace(good, **{name: replace(registers, **{count: 0})}), JobError.COUNT
+        too_wide = replace(registers, window=config.max_window[axis] + 1)
+        yield replace(good, **{name: too_wide}), JobError.WINDOW
+        if config.max_window[axis] > 1:
+            for spacing in (config.max_spacing[axis] + 1, 2**32 - 1):
+                too_far = replace(registers, window=2, spacing=spacing)
+                yield replace(good, **{name: too_far}), JobError.SPACING
+    for code in (len(config.data_types), 15):
+        yield replace(good, data_type=code), JobError.DATA_TYPE
+    if config.lanes + 1 < 1 << layout["tail"].width:
+        yield replace(good, tail=config.lanes + 1), JobError.TAIL
+
+
+def good_jobs(count: int) -> list[tuple[Job, np.ndarray]]:
+    """Return jobs that the core takes."""
+    return list(jobs(random.Random(31), core(), count))
+
+
+@cocotb.test()
+async def every_reason(dut: Any) -> None:
+    """A refused job gives its reason, takes no beat, and the next job runs."""
+    bench = await started(dut)
+    config = core()
+    good = good_jobs(4)
+    cases = list(bad_jobs(good[0][0].registers))
+    # With 2**n - 1 lanes the register cannot hold one more.
+    reasons = {reason for _, reason in cases}
+    assert reasons >= {JobError.COUNT, JobError.WINDOW, JobError.DATA_TYPE}
+    for number, (registers, reason) in enumerate(cases):
+        board = Scoreboard(config, number)
+        board.add(*good[0])
+        board.refuse(registers.to_bits(config))
+        board.refuse(registers.to_bits(config))
+        board.add(*good[number % len(good)])
+        outcome = await carry_out(bench, board, job_stalls=30, seed=number)
+        first, refused, again, taken = (status(word) for word in outcome.statuses)
+        for after in (first, taken):
+            assert (after["refused"], after["error"]) == (0, JobError.NONE)
+        for after in (refused, again):
+            assert (after["refused"], after["error"]) == (1, reason), registers
+
+
+@cocotb.test()
+async def refused_at_first(dut: Any) -> None:
+    """A core that has seen nothing but a bad job is not busy, and takes no beat for it."""
+    bench = await started(dut)
+    config = core()
+    good = good_jobs(1)[0]
+    board = Scoreboard(config)
+    board.refuse(replace(good[0].registers, slots=0).to_bits(config))
+    outcome = await carry_out(bench, board)
+    assert status(outcome.statuses[0]) == {
+        "busy": 0, "refused": 1, "error": JobError.COUNT, "empty": 0
+    }  # fmt: skip
+
+
+@cocotb.test()
+async def limits_are_allowed(dut: Any) -> None:
+    """What stands at a limit runs; and a window of one tap has no use for its spacing."""
+    bench = await started(dut)
+    config = core()
+    good = good_jobs(1)[0]
+    board = Scoreboard(config)
+    registers = good[0].registers
+    assert registers.width.window == 1
+    far = replace(registers, width=replace(registers.width, spacing=2**32 - 1))
+    board.add(*good)
+    board.jobs[0] = far.to_bits(config)
+    await carry_out(bench, board)
+
+
+@cocotb.test()
+async def empty_windows_are_told(dut: Any) -> None:
+    """The status speaks of the job last taken: set by its empty windows, cleared by the next."""
+    config = core()
+    if config.max_window[2] == 1:
+        return
+    bench = await started(dut)
+    sizes = (1, 1, 2, 3)
+    x = np.ones(sizes, config.data_types[0].dtype)
+    with_hole, without = (
+        plan(Pooling.of(sizes, x.dtype, (1, 2), start_padding=(0, pad)), config).jobs[0]
+        for pad in (3, 0)
+    )
+    for order, empty in (((with_hole,), 1), ((with_hole, without), 0), ((without, with_hole), 1)):
+        board = Scoreboard(config)
+        for job in order:
+            board.add(job, x)
+        await carry_out(bench, board)
+        assert status(dut.status.value)["empty"] == empty, order
+    assert not status(dut.status.value)["refused"]

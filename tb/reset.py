@@ -1,0 +1,40 @@
+"""Bench: a reset in the middle of anything leaves nothing behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+
+from extremum.hdl.core import pipeline_latency
+from extremum.tb.backpressure import one_result_per_beat
+from extremum.tb.bench import carry_out, core, started, status
+from extremum.tb.queue import board
+
+
+@cocotb.test()
+async def reset_in_mid_row(dut: Any) -> None:
+    """One clock of reset, at any clock of a job: nothing comes, and a fresh job is right."""
+    bench = await started(dut)
+    latency = pipeline_latency(core())
+    interrupted, fresh = board(21, 5), board(22, 1)
+    dense = one_result_per_beat(3 * latency)
+    for clock in range(1, 3 * latency, 3):
+        stalls = {"output_stalls": 100} if clock % 2 else {"input_stalls": 30}
+        await bench.run(interrupted.run(**stalls), stop_after=clock)
+        await bench.reset(clocks=1)
+        assert not any(status(dut.status.value).values())
+        await bench.quiet(latency + 20)
+        await bench.run(dense.run(), stop_after=clock)
+        await bench.reset(clocks=1)
+        await carry_out(bench, fresh, input_stalls=30)
+
+
+@cocotb.test()
+async def reset_of_a_full_core(dut: Any) -> None:
+    """The credits come back, and the beats that waited are gone."""
+    bench = await started(dut)
+    dense = one_result_per_beat(3 * pipeline_latency(core()))
+    await bench.run(dense.run(output_stalls=100), stop_after=4 * pipeline_latency(core()))
+    await bench.reset(clocks=1)
+    await carry_out(bench, dense)

@@ -1,0 +1,160 @@
+"""What must come out of the core, from the golden model, and the comparison at the end."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.host.jobs import GatheredJob, Job
+from extremum.host.results import Results
+from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
+from extremum.tb.core import Run
+
+
+class ScoreboardError(AssertionError):
+    """The results are not those expected."""
+
+
+class Scoreboard:
+    """Collects jobs, what they are fed, and the results that they must give, in order.
+
+    Where a beat means nothing it carries garbage: in lanes without a slice, and in the upper bits
+    of a lane that is wider than the element.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+    seed
+        Of the garbage.
+    """
+
+    def __init__(self, config: CoreConfig, seed: int = 0) -> None:
+        self.config = config
+        self.jobs: list[int] = []
+        self.beats: list[int] = []
+        self.expected: list[int] = []
+        self.slots = 0
+        self._names: list[tuple[int, str]] = []
+        self._random = random.Random(seed)
+
+    def add(self, job: Job, x: np.ndarray) -> None:
+        """Expect a job on a tensor."""
+        self.jobs.append(job.registers.to_bits(self.config))
+        self.beats += _beats(job, x, self._random)
+        self.expected += _results(job, x)
+        self.slots += job.registers.slots
+        self._names.append((len(self.expected), f"job {len(self.jobs)}, {job!r}"))
+
+    def refuse(self, job: int) -> None:
+        """Expect a job, given as a payload, to be refused: it gives nothing and takes nothing."""
+        self.jobs.append(job)
+
+    def run(self, **options: Any) -> Run:
+        """Return the run of all jobs; ``options`` are its stalls and its seed."""
+        watchdog = self.slots + 2000
+        return Run(self.jobs, self.beats, len(self.expected), watchdog, **options)
+
+    def check(self, results: Sequence[int], taken: int | None = None) -> None:
+        """Compare: every result in its place, nothing missing, nothing extra.
+
+        Parameters
+        ----------
+        results
+            Payloads, in the order in which they came.
+        taken
+            Beats that the core took.
+
+        Raises
+        ------
+        ScoreboardError
+            A result differs, is missing or too many; or beats were left over.
+        """
+        for number, (actual, expected) in enumerate(zip(results, self.expected, strict=False)):
+            if actual != expected:
+                job = next(name for stop, name in self._names if number < stop)
+                raise ScoreboardError(
+                    f"result {number} is {actual:#x}, expected {expected:#x}, of {job}"
+                )
+        if len(results) != len(self.expected):
+            raise ScoreboardError(f"{len(results)} results came, expected {len(self.expected)}")
+        if taken is not None and taken != len(self.beats):
+            raise ScoreboardError(f"{taken} beats were taken, expected {len(self.beats)}")
+
+
+def golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values that win and their positions, uint32, whatever the operator returns."""
+    if isinstance(problem, Pooling):
+        both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyWindowWarning)
+            values, positions = both.evaluate(x)
+        return values, positions
+    minimum = problem.function in (ReduceFunction.ARGMIN, ReduceFunction.MIN)
+    function = ReduceFunction.ARGMIN if minimum else ReduceFunction.ARGMAX
+    arg = replace(problem, function=function, index_type=np.dtype(np.uint32))
+    positions = arg.evaluate(x)
+    kept = [axis for axis in range(x.ndim) if axis not in problem.axes]
+    rows = x.transpose(*kept, *problem.axes).reshape(-1, problem.count)
+    values = rows[np.arange(len(rows)), positions.reshape(-1)]
+    return values.reshape(positions.shape), positions
+
+
+def _beats(job: Job, x: np.ndarray, garbage: random.Random) -> list[int]:
+    beats = job.gather(x)
+    config, size = job.config, beats.dtype.itemsize
+    lane_bytes = config.element_width // 8
+    shape = (len(beats), config.lanes, lane_bytes)
+    noise = np.frombuffer(garbage.randbytes(len(beats) * config.lanes * lane_bytes), np.uint8)
+    block = noise.reshape(shape).copy()
+    live = np.ones(shape[:2], bool)
+    registers = job.registers
+    live[-len(beats) // registers.groups :, registers.tail :] = False
+    block[live, :size] = beats[live].view(np.uint8).reshape(-1, size)
+    return [int.from_bytes(beat.tobytes(), "little") for beat in block]
+
+
+def _results(job: Job, x: np.ndarray) -> list[int]:
+    """Return the payloads that a job must give."""
+    config = job.config
+    lanes = config.lanes
+    dtype = x.dtype
+    values = np.zeros(job.beats_out * lanes, dtype)
+    positions = np.zeros(job.beats_out * lanes, np.uint32)
+    if isinstance(job, GatheredJob):
+        # Its rows are a reduction of their own; what they mean is for the accelerator's tests.
+        live = (job.beats_out - 1) * lanes + job.registers.tail
+        rows = job.gather(x).reshape(job.beats_out, -1, lanes).swapaxes(1, 2)
+        rows = rows.reshape(job.beats_out * lanes, -1)[:live]
+        problem = Reduction.of(
+            ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan
+        )
+        won, where = golden(problem, rows)
+        values[:live], positions[:live] = won[:, 0], where[:, 0]
+    else:
+        # Scatter the numbers of the result words, to learn which output each of them holds.
+        won, where = golden(job.problem, x)
+        numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
+        owner = np.full(won.shape, -1, np.int64)
+        job.scatter(numbers, numbers, Results(job.problem, owner, owner.copy()))
+        met = owner >= 0
+        values[owner[met]], positions[owner[met]] = won[met], where[met]
+    bits = values.view(f"u{dtype.itemsize}").reshape(-1, lanes)
+    payloads = []
+    for beat in range(job.beats_out):
+        payload, offset = 0, 0
+        for words, width in (
+            (bits[beat], config.element_width),
+            (positions.reshape(-1, lanes)[beat], POSITION_WIDTH),
+        ):
+            for word in words.tolist():
+                payload |= word << offset
+                offset += width
+        payloads.append(payload | (beat == job.beats_out - 1) << offset)
+    return payloads

@@ -1,0 +1,33 @@
+"""The command line as a function, for the suites that test it."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+import pytest
+
+from extremum.host import accelerator, cli
+
+GOLDEN = ["--backend", "model"]
+
+
+def run(line: str, *more: str) -> tuple[int, list[str], list[str]]:
+    """Run a command line: its status, the lines on stdout, the lines on stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.main([*shlex.split(line), *more])
+    return status, out.getvalue().splitlines(), err.getvalue().splitlines()
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
+    """Let the accelerator give results that `change` has been applied to."""
+    right = accelerator.Accelerator.run
+
+    def wrong(self, problem, x):
+        return change(right(self, problem, x))
+
+    monkeypatch.setattr(accelerator.Accelerator, "run", wrong)

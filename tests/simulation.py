@@ -1,0 +1,54 @@
+"""The simulators that tests run on, and the start of a cocotb bench."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from cocotb_tools.check_results import get_results
+
+from extremum.host.simulators import compile_core
+from extremum.tb.cores import CORE, CORES
+
+SIMULATORS = (
+    "verilator",
+    pytest.param(
+        "icarus",
+        marks=pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog"),
+    ),
+)
+
+LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
+"""Seconds after which a bench is given up."""
+
+
+def run_bench(simulator, core, module, folder):
+    """Run a bench of `tb` on a core; fail if a test of it fails, or if there is none."""
+    request = {
+        "simulator": simulator,
+        "build_dir": str(compile_core(CORES[core], simulator)),
+        "test_dir": str(folder),
+        "module": f"extremum.tb.{module}",
+        "environment": {CORE: core, "COCOTB_ANSI_OUTPUT": "0"},
+    }
+    # In a process of its own: cocotb's runner ends the process that it runs in when a test fails,
+    # with status 0 if the simulator left no results.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "extremum.host.simulate"],
+        input=json.dumps(request).encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        timeout=LONGEST,
+        check=False,
+    )
+    log = ran.stdout.decode(errors="replace")
+    results = folder / "results.xml"
+    assert results.exists(), f"{module} left no results:\n{log}"
+    tests, failures = get_results(results)
+    assert tests > 0, f"no test in {module}:\n{log}"
+    assert failures == 0, f"{failures} of {tests} tests failed:\n{log}"
+    assert ran.returncode == 0, f"the simulator ended with status {ran.returncode}:\n{log}"

@@ -1,0 +1,169 @@
+"""The code of an element: order and bits, against the golden model's order."""
+
+import numpy as np
+import pytest
+from gateware import bits, pack, unpack, watch
+from strategies import TYPES, special_values
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.flow import candidate_layout, result_layout
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.key import Decoder, Encoder
+from extremum.model import DataType
+from extremum.model.order import order_key
+
+ALL = tuple(DataType.from_dtype(name) for name in TYPES)
+MODES = [(minimum, ignore) for minimum in (False, True) for ignore in (False, True)]
+
+
+def unsigned(x):
+    return x.view(f"u{x.dtype.itemsize}").tolist()
+
+
+def encode(config, jobs, garbage=0):
+    """Codes, NaN flags and signs of the elements of several jobs that follow without a gap."""
+    rng = np.random.default_rng(garbage)
+    encoder = Encoder(config)
+    width, lanes = config.element_width, config.lanes
+    clocks = []
+    for registers, x in jobs:
+        # The token meets the last word of the job before.
+        token = {"token": 1, "job": registers.to_bits(config)}
+        clocks[-1:] = [clocks[-1] | token] if clocks else [token]
+        patterns = unsigned(x) + [0] * (-len(x) % lanes)
+        own = 8 * x.dtype.itemsize
+        if garbage:
+            high = rng.integers(0, 2**63, len(patterns)).tolist()
+            patterns = [(p | h << own) & ((1 << width) - 1) for p, h in zip(patterns, high)]
+        for start in range(0, len(patterns), lanes):
+            beat = sum(p << width * lane for lane, p in enumerate(patterns[start : start + lanes]))
+            clocks.append({"token": 0, "valid": 1, "lanes": beat})
+    clocks.append({"token": 0, "valid": 0})
+    seen = watch(
+        encoder,
+        clocks,
+        {"valid": encoder.o.valid, "lanes": bits(encoder.o.lanes), "token": encoder.o.token},
+        settle=Encoder.LATENCY,
+    )
+    layout = candidate_layout(config, {})
+    words = []
+    for number, clock in enumerate(seen):
+        given = number >= Encoder.LATENCY and clocks[number - Encoder.LATENCY].get("valid", 0)
+        assert clock["valid"] == given
+        if given:
+            mask = (1 << layout.size) - 1
+            words += [clock["lanes"] >> layout.size * lane & mask for lane in range(lanes)]
+    results = []
+    for _, x in jobs:
+        padded = len(x) + -len(x) % lanes
+        results.append([unpack(layout, word) for word in words[: len(x)]])
+        words = words[padded:]
+    return results
+
+
+def decode(config, jobs):
+    """The elements of candidates, and what an empty window gives, of jobs without a gap."""
+    decoder = Decoder(config, {})
+    layout = result_layout(config, {})
+    clocks = []
+    for registers, candidates in jobs:
+        token = {"i.token": 1, "job": registers.to_bits(config)}
+        clocks[-1:] = [clocks[-1] | token] if clocks else [token]
+        for candidate in [*candidates, None]:
+            fields = candidate or {}
+            clocks.append(
+                {"i.token": 0, "i.empty": candidate is None, "i.lanes": pack(layout, fields)}
+            )
+    seen = watch(decoder, clocks, {"values": bits(decoder.values)}, settle=Decoder.LATENCY)
+    words = [clock["values"] for clock in seen[1 + Decoder.LATENCY :]]
+    results = []
+    for _, candidates in jobs:
+        results.append(words[: len(candidates) + 1])
+        words = words[len(candidates) + 1 :]
+    return results
+
+
+def rank(codes):
+    """What comparisons see: the code, but one and the same for every NaN."""
+    most = max(c["code"] for c in codes if not c["nan"])
+    return [(most + 1 if c["code"] > most else -1) if c["nan"] else c["code"] for c in codes]
+
+
+def check_order(x, codes, minimum, ignore):
+    key = order_key(x, nan="ignore" if ignore else "propagate", minimum=minimum)
+    key = [int(k) for k in key]
+    if "nan" in codes[0]:
+        nan = np.isnan(x) if x.dtype.kind == "f" else np.zeros(len(x), bool)
+        assert [c["nan"] for c in codes] == nan.tolist()
+        ours = rank(codes)
+        numbers = [c["code"] for c in codes if not c["nan"]]
+        nans = [c["code"] for c in codes if c["nan"]]
+        # Codes alone must set a NaN apart from every number.
+        assert all(n < min(numbers) for n in nans) if ignore else all(
+            n > max(numbers) for n in nans
+        )
+    else:
+        ours = [c["code"] for c in codes]
+    order = sorted(range(len(key)), key=key.__getitem__, reverse=minimum)
+    for a, b in zip(order, order[1:]):
+        assert (ours[a] == ours[b]) == (key[a] == key[b]), (x[a], x[b])
+        assert ours[a] <= ours[b], (x[a], x[b])
+
+
+def sampled(name, count=200):
+    """Special values, random ones, and neighbours of both."""
+    rng = np.random.default_rng(5)
+    x = special_values(name)
+    raw = rng.integers(0, 256, (count, x.itemsize), np.uint8).view(x.dtype).reshape(-1)
+    near = np.concatenate([x, raw]).view(f"u{x.itemsize}")
+    return np.concatenate([near, near + near.dtype.type(1), ~near]).view(x.dtype)
+
+
+@pytest.mark.parametrize(("minimum", "ignore"), MODES)
+@pytest.mark.parametrize("name", ["float16", "int16", "uint16"])
+def test_order_of_all_pairs_of_16_bits(name, minimum, ignore):
+    """All elements, sorted by the model's order, have ascending codes: so have all pairs."""
+    data_type = DataType.from_dtype(name)
+    config = CoreConfig((data_type,), lanes=64)
+    x = np.arange(1 << 16, dtype=np.uint16).view(name)
+    registers = JobRegisters(minimum=minimum, ignore_nan=ignore)
+    (codes,) = encode(config, [(registers, x)])
+    check_order(x, codes, minimum, ignore)
+
+
+@pytest.mark.parametrize(("minimum", "ignore"), MODES)
+def test_order_and_bits_of_every_type_in_one_core(minimum, ignore):
+    """Types change from job to job, upper bits of the lanes are garbage."""
+    config = CoreConfig(ALL, lanes=4)
+    jobs = [
+        (
+            JobRegisters(data_type=config.data_type_code(t), minimum=minimum, ignore_nan=ignore),
+            sampled(t.dtype.name),
+        )
+        for t in ALL
+    ]
+    codes = encode(config, jobs, garbage=3)
+    for (_, x), own in zip(jobs, codes, strict=True):
+        check_order(x, own, minimum, ignore)
+    back = decode(
+        CoreConfig(ALL),
+        [(registers, own) for (registers, _), own in zip(jobs, codes, strict=True)],
+    )
+    for data_type, (_, x), elements in zip(ALL, jobs, back, strict=True):
+        assert elements == [*unsigned(x), *unsigned(np.array([data_type.lowest]))]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_bits_of_a_core_of_one_type(name):
+    data_type = DataType.from_dtype(name)
+    config = CoreConfig((data_type,))
+    for minimum in (False, True):
+        registers = JobRegisters(minimum=minimum)
+        x = sampled(name)
+        (codes,) = encode(config, [(registers, x)])
+        assert decode(config, [(registers, codes)])[0][:-1] == unsigned(x)
+
+
+def test_flags_are_left_out_of_a_core_of_integers():
+    fields = [name for name, _ in candidate_layout(CoreConfig((DataType.INT8,)), {})]
+    assert fields == ["code"]

@@ -120,7 +120,7 @@ class Accelerator:
 
     def __init__(
         self,
-        data_types: Sequence[DTypeLike | DataType] | DTypeLike | DataType = ("float32",),
+        data_types: Sequence[DTypeLike | DataType] | str | DataType = ("float32",),
         *,
         lanes: int = 1,
         backend: str = "verilator",
@@ -138,10 +138,9 @@ class Accelerator:
         for name, rate in (("input_stalls", input_stalls), ("output_stalls", output_stalls)):
             if not isinstance(rate, int) or not 0 <= rate <= 99:
                 raise ValueError(f"{name} must be a percentage from 0 to 99, not {rate!r}")
-        if isinstance(data_types, (str, DataType, np.dtype, type)):
-            data_types = (data_types,)
+        named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
         self.config = CoreConfig(
-            tuple(DataType.from_dtype(data_type) for data_type in data_types), lanes, **limits
+            tuple(DataType.from_dtype(data_type) for data_type in named), lanes, **limits
         )
         self.backend = backend
         self.report: Report | None = None
@@ -308,7 +307,12 @@ class Accelerator:
             empty = problem.empty_windows if isinstance(problem, Pooling) else 0
             self._finish(todo, None, empty)
             return result
-        results, cycles = self._simulate(todo, tensor)
+        try:
+            results, cycles = self._simulate(todo, tensor)
+        except SimulationError:
+            # What is left of the simulation cannot be trusted: the next operator starts afresh.
+            self.close()
+            raise
         self._finish(todo, cycles, results.empty_windows)
         return results.finish()
 

@@ -113,7 +113,7 @@ class ReductionJob(Job):
 
     kind: ClassVar[str] = "reduction"
 
-    @cached_property
+    @property
     def registers(self) -> JobRegisters:  # noqa: D102
         problem = self.problem
         groups = self.beats_out
@@ -177,11 +177,11 @@ class SlidingJob(Job):
     def _dimensions(self) -> list[DimensionRegisters]:
         return dimension_registers([tile.dimension for tile in self.tiles], self._weights)
 
-    @cached_property
+    @property
     def schedule(self) -> Schedule:  # noqa: D102
         return schedule(self._dimensions, self._groups)
 
-    @cached_property
+    @property
     def registers(self) -> JobRegisters:  # noqa: D102
         slice_weight = self.problem.index_weights[1]
         weights, dimensions = self._weights, self._dimensions

@@ -10,7 +10,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import AXES
 from extremum.host.jobs import GatheredJob, Job, ReductionJob, SlidingJob
 from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
-from extremum.host.tiles import Tile, choose_grid
+from extremum.host.tiles import Tile, choose_grid, storage_limits
 from extremum.model import Pooling, Reduction, SpatialDimension
 
 GATHERED_ELEMENTS = 1 << 20
@@ -101,6 +101,12 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         # Without a stage a dimension can only pass.
         if window == 1 and (dimension.stride > 1 or dimension.padded > dimension.size):
             return f"a stride or padding in {name} needs max_window of at least 2 there"
+        for what, value in (("stride", dimension.stride), ("window's extent", dimension.extent)):
+            if value >= 1 << config.coordinate_width:
+                return (
+                    f"{name} of the {what} {value} exceeds coordinate_width "
+                    f"{config.coordinate_width}"
+                )
     width, limit = dimensions[-1], config.max_spacing[-1]
     if width.window > 1 and width.dilation > limit:
         return f"width of the dilation {width.dilation} exceeds max_dilation {limit}"
@@ -112,13 +118,19 @@ def _tiling_notes(
     tiles: list[tuple[Tile, Tile, Tile]],
     config: CoreConfig,
 ) -> tuple[str, ...]:
-    sizes = " x ".join(str(dimension.outputs) for dimension in dimensions)
-    if len(tiles) > 1 or (tiles and tiles[0][0].dimension is not dimensions[0]):
-        return (
-            f"cut into {len(tiles)} tiles: {sizes} windows exceed max_line {config.max_line}, "
-            f"max_plane {config.max_plane} or coordinate_width {config.coordinate_width}",
-        )
-    return ()
+    whole = tuple(dimension.outputs for dimension in dimensions)
+    if all(tuple(part.dimension.outputs for part in tile) == whole for tile in tiles):
+        return ()
+    line, plane = storage_limits(dimensions, config)
+    depth, height, width = (dimension.outputs for dimension in dimensions)
+    counts = f"{depth} x {height} x {width} windows"
+    if width > line:
+        reason = f"the line storage holds lines of {line}"
+    elif width * height > plane:
+        reason = f"the plane storage holds planes of {plane}"
+    else:
+        reason = f"their coordinates exceed coordinate_width {config.coordinate_width}"
+    return (f"cut into {len(tiles)} tile{'s'[: len(tiles) > 1]}: of {counts}, {reason}",)
 
 
 def _reduction_jobs(problem: Reduction, config: CoreConfig) -> Iterator[Job]:

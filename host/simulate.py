@@ -31,6 +31,7 @@ def runner(simulator: str) -> Runner:
 def simulate(
     simulator: str,
     build_dir: str,
+    *,
     test_dir: str,
     module: str,
     waves: str | None = None,

@@ -35,6 +35,7 @@ _VERILATOR_MAKEFLAGS = " ".join(
         "CFG_CXXFLAGS_STD=-std=gnu++20",
         "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
         "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
+        f"PYTHON3={sys.executable}",
     ]
 )
 
@@ -95,7 +96,7 @@ def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> 
             build.mkdir()
             source = build / "core.v"
             source.write_text(text)
-            lint = files("extremum.hdl") / "lint.vlt"
+            lint = Path(str(files("extremum.hdl") / "lint.vlt"))
             arguments = ["-O3", "--x-initial", "unique"] if simulator == "verilator" else []
             with _environment(simulator):
                 try:
@@ -299,5 +300,7 @@ class Simulator:
             self._process = None
 
     def _last_words(self) -> str:
-        lines = self._log.read_text(errors="replace").strip().splitlines()
-        return lines[-1].strip() if lines else "it left no message"
+        lines = self._log.read_text(errors="replace").splitlines()
+        said = [line.strip() for line in lines if line.strip(" *")]
+        errors = [line for line in said if "error" in line.lower()]
+        return (errors or said or ["it left no message"])[-1]

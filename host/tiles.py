@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator
@@ -60,11 +61,50 @@ def cut(dimension: SpatialDimension, first: int, count: int) -> Tile | None:
 def cut_all(dimension: SpatialDimension, count: int) -> Iterator[Tile]:
     """Return tiles of at most ``count`` windows, of nearly equal size, that see an element."""
     tiles = -(-dimension.outputs // count)
-    edges = [dimension.outputs * tile // tiles for tile in range(tiles + 1)]
+    edges = (dimension.outputs * tile // tiles for tile in range(tiles + 1))
     for first, stop in itertools.pairwise(edges):
         tile = cut(dimension, first, stop - first)
         if tile is not None:
             yield tile
+
+
+def kinds(dimension: SpatialDimension, count: int) -> Iterator[tuple[Tile, int]]:
+    """Return an example of every kind of tile that :func:`cut_all` gives, and how many there are.
+
+    Between the tiles that reach into padding all are alike but for one window more or less, so
+    a dimension of any size is looked at in a few steps.
+    """
+    tiles = -(-dimension.outputs // count)
+    if tiles == 1:
+        yield from ((tile, 1) for tile in cut_all(dimension, count))
+        return
+
+    def edge(tile: int) -> int:
+        return dimension.outputs * tile // tiles
+
+    def start(tile: int) -> int:
+        return edge(tile) * dimension.stride - dimension.start_padding
+
+    def stop(tile: int) -> int:
+        return start(tile + 1) - dimension.stride + dimension.extent
+
+    # Of the tiles that see an element: those from `low` to `high` lie within the tensor.
+    numbers = range(tiles)
+    seen = bisect.bisect_left(numbers, True, key=lambda tile: stop(tile) > 0)
+    unseen = bisect.bisect_left(numbers, True, key=lambda tile: start(tile) >= dimension.size)
+    low = bisect.bisect_left(numbers, True, key=lambda tile: start(tile) >= 0)
+    high = bisect.bisect_left(numbers, True, key=lambda tile: stop(tile) > dimension.size)
+    low, high = min(low, unseen), max(min(high, unseen), min(low, unseen))
+    for tile in itertools.chain(range(seen, low), range(high, unseen)):
+        example = cut(dimension, edge(tile), edge(tile + 1) - edge(tile))
+        if example is not None:
+            yield example, 1
+    few = dimension.outputs // tiles
+    longer = edge(high) - edge(low) - few * (high - low)
+    for windows, number in ((few, high - low - longer), (few + 1, longer)):
+        example = cut(dimension, edge(low), windows) if number else None
+        if example is not None:
+            yield example, number
 
 
 @dataclass(frozen=True)
@@ -91,7 +131,7 @@ def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
     def fits(count: int) -> bool:
         return all(
             max(registers.period, registers.lag, registers.lead, registers.size) < limit
-            for tile in cut_all(dimension, count)
+            for tile, _ in kinds(dimension, count)
             for registers in dimension_registers([tile.dimension], [0])
         )
 
@@ -113,10 +153,11 @@ def storage_limits(dimensions: tuple[SpatialDimension, ...], config: CoreConfig)
 
 
 def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> Grid | None:
-    """Return the grid that streams the fewest elements, or None if no tile fits the core.
+    """Return whole planes if they fit, else the grid that streams the fewest elements.
 
-    Neighbouring tiles both stream the elements that windows of both see, so a grid of few and
-    nearly square tiles is best.
+    None if no tile fits the core. What fits whole is not cut: a job more costs more than the
+    padding that it saves. Neighbouring tiles both stream the elements that windows of both see,
+    so a grid of few and nearly square tiles is best.
     """
     depth, height, width = dimensions
     counters = [largest_count(dimension, config) for dimension in dimensions]
@@ -129,9 +170,12 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         rows = min(counters[1], plane // columns, height.outputs)
         if not rows:
             continue
+        grid = Grid((min(counters[0], depth.outputs), rows, columns))
+        if (columns, rows) == (width.outputs, height.outputs):
+            return grid
         streamed = _streamed(width, columns) * _streamed(height, rows)
         if best is None or streamed < best[0]:
-            best = (streamed, Grid((min(counters[0], depth.outputs), rows, columns)))
+            best = (streamed, grid)
     return best[1] if best else None
 
 
@@ -148,7 +192,7 @@ def _counts(outputs: int, most: int) -> Iterator[int]:
 
 def _streamed(dimension: SpatialDimension, count: int) -> int:
     return sum(
-        registers.period
-        for tile in cut_all(dimension, count)
+        registers.period * number
+        for tile, number in kinds(dimension, count)
         for registers in dimension_registers([tile.dimension], [0])
     )

@@ -1,4 +1,4 @@
-"""What every bench begins with: which core it runs on, how long, and a bench that has been reset."""
+"""What every bench begins with: its core, how long it runs, and a core that has been reset."""
 
 from __future__ import annotations
 

@@ -142,7 +142,10 @@ class CoreBench:
             Nothing moved for ``run.watchdog`` clocks.
         """
         dut, edge = self.dut, self._edge
-        job_rests, i_rests = Stalls(run.job_stalls, run.seed + 2), Stalls(run.input_stalls, run.seed)
+        job_rests, i_rests = (
+            Stalls(run.job_stalls, run.seed + 2),
+            Stalls(run.input_stalls, run.seed),
+        )
         job_port = _Source(dut.job__valid, dut.job__payload, run.jobs, job_rests, self.strict)
         i_port = _Source(dut.i__valid, dut.i__payload, run.beats, i_rests, self.strict)
         job_ready, i_ready = dut.job__ready, dut.i__ready

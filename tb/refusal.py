@@ -13,10 +13,10 @@ import numpy as np
 from extremum.hdl.job import AXES, JobError, JobRegisters, job_layout
 from extremum.host.jobs import Job
 from extremum.host.plan import plan
-from extremum.model import Pooling
+from extremum.model import Pooling, Reduction
 from extremum.tb.bench import carry_out, core, started, status
 from extremum.tb.scoreboard import Scoreboard
-from extremum.tb.sequences import jobs
+from extremum.tb.sequences import jobs, tensor
 
 COUNTS = ("slots", "beats", "length", "groups", "tail")
 AXIS_COUNTS = (
@@ -94,12 +94,15 @@ async def limits_are_allowed(dut: Any) -> None:
     """What stands at a limit runs; and a window of one tap has no use for its spacing."""
     bench = await started(dut)
     config = core()
-    good = good_jobs(1)[0]
+    kind = config.data_types[-1]
+    problem = Reduction.of("argmin", (config.lanes, 5), kind, 1)
+    (job,) = plan(problem, config).jobs
     board = Scoreboard(config)
-    registers = good[0].registers
-    assert registers.width.window == 1
+    board.add(job, tensor(random.Random(1), kind, problem.sizes))
+    registers = job.registers
+    assert registers.data_type == len(config.data_types) - 1
+    assert registers.tail == config.lanes
     far = replace(registers, width=replace(registers.width, spacing=2**32 - 1))
-    board.add(*good)
     board.jobs[0] = far.to_bits(config)
     await carry_out(bench, board)
 

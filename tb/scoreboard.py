@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.host.jobs import GatheredJob, Job
+from extremum.host.jobs import GatheredJob, Job, ReductionJob, SlidingJob
 from extremum.host.results import Results
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
 from extremum.tb.core import Run
@@ -132,12 +132,10 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
         live = (job.beats_out - 1) * lanes + job.registers.tail
         rows = job.gather(x).reshape(job.beats_out, -1, lanes).swapaxes(1, 2)
         rows = rows.reshape(job.beats_out * lanes, -1)[:live]
-        problem = Reduction.of(
-            ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan
-        )
+        problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
         won, where = golden(problem, rows)
         values[:live], positions[:live] = won[:, 0], where[:, 0]
-    else:
+    elif isinstance(job, (ReductionJob, SlidingJob)):
         # Scatter the numbers of the result words, to learn which output each of them holds.
         won, where = golden(job.problem, x)
         numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
@@ -145,6 +143,8 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
         job.scatter(numbers, numbers, Results(job.problem, owner, owner.copy()))
         met = owner >= 0
         values[owner[met]], positions[owner[met]] = won[met], where[met]
+    else:
+        raise TypeError(f"a {job.kind} job has no expected results here")
     bits = values.view(f"u{dtype.itemsize}").reshape(-1, lanes)
     payloads = []
     for beat in range(job.beats_out):

@@ -67,6 +67,4 @@ def pack(layout: data.Layout, fields: Mapping) -> int:
 
 def unpack(layout: data.Layout, word: int) -> dict[str, int]:
     """The fields of a structure of integers, from its bits."""
-    return {
-        str(name): word >> field.offset & ((1 << field.width) - 1) for name, field in layout
-    }
+    return {str(name): word >> field.offset & ((1 << field.width) - 1) for name, field in layout}

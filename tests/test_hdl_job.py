@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def test_every_register_stands_in_its_place():
     rng = random.Random(1)
     layout = job_layout(CONFIG)
     for _ in range(50):
-        dimensions = {
+        dimensions: Any = {
             name: DimensionRegisters(
                 **{f.name: rng.randrange(1) for f in dataclasses.fields(DimensionRegisters)}
                 | {
@@ -80,10 +81,10 @@ def test_every_register_stands_in_its_place():
 )
 def test_what_does_not_fit_is_refused(name, value, bits):
     *axis, field = name.split(".")
+    changes: Any = {field: value}
     if axis:
-        registers = JobRegisters(**{axis[0]: DimensionRegisters(**{field: value})})
-    else:
-        registers = JobRegisters(**{field: value})
+        changes = {axis[0]: DimensionRegisters(**changes)}
+    registers = JobRegisters(**changes)
     message = rf"^job register {name} has {bits} bits, too few for {value}$"
     with pytest.raises(OverflowError, match=message):
         registers.to_bits(CONFIG)

@@ -1,5 +1,7 @@
 """The code of an element: order and bits, against the golden model's order."""
 
+import itertools
+
 import numpy as np
 import pytest
 from gateware import bits, pack, unpack, watch
@@ -34,7 +36,8 @@ def encode(config, jobs, garbage=0):
         own = 8 * x.dtype.itemsize
         if garbage:
             high = rng.integers(0, 2**63, len(patterns)).tolist()
-            patterns = [(p | h << own) & ((1 << width) - 1) for p, h in zip(patterns, high)]
+            pairs = zip(patterns, high, strict=True)
+            patterns = [(p | h << own) & ((1 << width) - 1) for p, h in pairs]
         for start in range(0, len(patterns), lanes):
             beat = sum(p << width * lane for lane, p in enumerate(patterns[start : start + lanes]))
             clocks.append({"token": 0, "valid": 1, "lanes": beat})
@@ -99,13 +102,13 @@ def check_order(x, codes, minimum, ignore):
         numbers = [c["code"] for c in codes if not c["nan"]]
         nans = [c["code"] for c in codes if c["nan"]]
         # Codes alone must set a NaN apart from every number.
-        assert all(n < min(numbers) for n in nans) if ignore else all(
-            n > max(numbers) for n in nans
+        assert (
+            all(n < min(numbers) for n in nans) if ignore else all(n > max(numbers) for n in nans)
         )
     else:
         ours = [c["code"] for c in codes]
     order = sorted(range(len(key)), key=key.__getitem__, reverse=minimum)
-    for a, b in zip(order, order[1:]):
+    for a, b in itertools.pairwise(order):
         assert (ours[a] == ours[b]) == (key[a] == key[b]), (x[a], x[b])
         assert ours[a] <= ours[b], (x[a], x[b])
 

@@ -21,9 +21,7 @@ TAPS = {
 def draw_job(rng, config):
     word = lambda: rng.choice((0, 1, rng.getrandbits(8), rng.getrandbits(32)))  # noqa: E731
     dimensions = [
-        DimensionRegisters(
-            outputs=rng.randint(1, 4), position_step=word(), tap_step=word()
-        )
+        DimensionRegisters(outputs=rng.randint(1, 4), position_step=word(), tap_step=word())
         for _ in range(3)
     ]
     return JobRegisters(

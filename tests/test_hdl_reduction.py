@@ -72,9 +72,7 @@ def test_groups(data_type, gaps):
                 empty = length == 1 and rng.random() < 0.3
                 pair = (pack(layout, group[ordinal]) for group in groups)
                 word = next(pair) | next(pair) << layout.size
-                clocks.append(
-                    {"i.token": 0, "i.valid": 1, "i.empty": int(empty), "i.lanes": word}
-                )
+                clocks.append({"i.token": 0, "i.valid": 1, "i.empty": int(empty), "i.lanes": word})
             winners = []
             for group in groups:
                 best = last_taken(group, decreasing, ignore)

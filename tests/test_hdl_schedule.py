@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 from gateware import bits, pack, watch
@@ -66,7 +67,8 @@ def input_slot(registers, slot):
 def stimulus(lines, rng, gaps, most_slots=90):
     """Clocks that walk over the slots of several jobs, and the slot that each clock is in."""
     layout = dimension_layout(CONFIG, 2)
-    clocks, slots = [{"step": 0, "token": 0}], [None]
+    clocks: list[dict[str, int]] = [{"step": 0, "token": 0}]
+    slots: list[Any] = [None]
     for number, registers in enumerate(lines):
         token = {"token": 1, "registers": pack(layout, vars(registers))}
         # The token may meet the last slot of the job before, or come on its own.

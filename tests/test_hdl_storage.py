@@ -12,7 +12,8 @@ def check(width, taps, max_spacing, jobs, gaps, seed):
     """Give words to a line, and compare what it shows of them; jobs are (spacing, words)."""
     rng = random.Random(seed)
     line = DelayLine(width, taps, max_spacing)
-    clocks, shown = [{"token": 0, "step": 0}], [None]
+    clocks: list[dict[str, int]] = [{"token": 0, "step": 0}]
+    shown: list[list[int | None] | None] = [None]
     for number, (spacing, count) in enumerate(jobs):
         token = {"token": 1, "spacing": spacing}
         # The token may meet the last word of the job before, or come on its own.

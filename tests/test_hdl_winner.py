@@ -20,6 +20,11 @@ INTEGER = candidate_layout(CoreConfig((DataType.UINT8,)), {"width": 5})
 class Tree(wiring.Component):
     """A tree between ports."""
 
+    present: Signal
+    i: Signal
+    o_present: Signal
+    o: Signal
+
     def __init__(self, layout, count, lanes):
         self.layout, self.count, self.lanes = layout, count, lanes
         size = layout.size * lanes

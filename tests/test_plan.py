@@ -1,0 +1,367 @@
+"""Plans: every output once, every slot accounted for, every size accepted."""
+
+import itertools
+import math
+import random
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import poolings
+
+from extremum.hdl import core
+from extremum.hdl.config import CoreConfig
+from extremum.host.jobs import START_CLOCKS, GatheredJob, ReductionJob, SlidingJob
+from extremum.host.plan import plan
+from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
+from extremum.host.results import Results
+from extremum.host.tiles import cut_all, kinds
+from extremum.model import DataType, Pooling, Reduction, SpatialDimension
+from extremum.tb.cores import CORES
+
+SMALL = CoreConfig(
+    (DataType.INT8,),
+    lanes=3,
+    max_window=(2, 3, 3),
+    max_dilation=(1, 2, 2),
+    max_line=4,
+    max_plane=9,
+    coordinate_width=5,
+)
+
+
+def covered(todo):
+    """How often each output is written, when every job writes once what it has."""
+    times = np.zeros(todo.problem.output_sizes, np.int64)
+    for job in todo.jobs:
+        values = np.zeros((job.beats_out, todo.config.lanes), todo.problem.data_type.dtype)
+        results = Results.blank(todo.problem)
+        marked = np.full(times.shape, -1, np.int64)
+        # The position of an output that is not written stays at its mark.
+        where = Results(todo.problem, results.values, marked)
+        job.scatter(values, np.zeros(values.shape, np.int64), where)
+        times += marked != -1
+    return times
+
+
+def empties(problem):
+    """Which windows hold no element: the same for every slice."""
+    empty = np.zeros(problem.output_sizes, bool)
+    for axis, dimension in enumerate(problem.spatial, 2):
+        shape = [-1 if a == axis else 1 for a in range(len(problem.sizes))]
+        empty |= dimension.empty.reshape(shape)
+    return empty
+
+
+@settings(max_examples=150)
+@given(poolings(), st.sampled_from([SMALL, *CORES.values()]))
+def test_every_window_is_computed_once(case, config):
+    sizes, arguments = case
+    problem = Pooling.of(sizes, config.data_types[0], **arguments)
+    todo = plan(problem, config)
+    times = covered(todo)
+    assert times.max(initial=0) <= 1
+    # What no job writes is a window of padding alone, which is that before anything runs.
+    assert (empties(problem) | (times == 1)).all()
+    for job in todo.jobs:
+        job.registers.to_bits(config)
+        beats = job.gather(np.zeros(sizes, problem.data_type.dtype))
+        assert beats.shape == (job.beats_in, config.lanes)
+        assert job.registers.beats == job.beats_in
+        assert job.registers.slots == job.schedule.slots >= job.beats_in
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 64])
+def test_every_result_is_computed_once(lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes)
+    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)):
+        problem = Reduction.of("argmax", (3, 5, 4), "int8", axes)
+        todo = plan(problem, config)
+        assert (covered(todo) == 1).all()
+        (job,) = todo.jobs
+        assert job.beats_in == -(-math.prod(problem.output_sizes) // lanes) * problem.count
+
+
+def walk(dimensions, groups):
+    """Walk a schedule slot by slot: the slots of the elements and those of the windows.
+
+    Each dimension has its own line of slots; the lines of an inner one fill one slot of an outer
+    one. An output of a dimension stands ``head`` slots after the line's first element.
+    """
+    elements, windows = list(range(groups)), list(range(groups))
+    for d in dimensions:
+        elements = [e * d.period + d.lead + i for e in elements for i in range(d.size)]
+        windows = [w * d.period + d.lag + o * d.stride for w in windows for o in range(d.outputs)]
+    return elements, windows
+
+
+@settings(max_examples=200)
+@given(poolings(max_size=6), st.integers(1, 3))
+def test_the_schedule_is_possible_and_as_long_as_said(case, groups):
+    """No window is given before its newest element is in, and no two things share a slot."""
+    sizes, arguments = case
+    problem = Pooling.of(sizes, "int8", **arguments)
+    dimensions = dimension_registers(problem.spatial, [1] * len(problem.spatial))
+    elements, windows = walk(dimensions, groups)
+    assert len(set(elements)) == len(elements)
+    assert len(set(windows)) == len(windows)
+    # Elements stream, and windows leave, in order.
+    assert elements == sorted(elements)
+    assert windows == sorted(windows)
+    spans = schedule(dimensions, groups)
+    assert (spans.last_element, spans.last_window) == (elements[-1], windows[-1])
+    assert spans.slots == max(elements[-1], windows[-1]) + 1
+    slot_of = dict(
+        zip(
+            itertools.product(range(groups), *(range(d.size) for d in problem.spatial)),
+            elements,
+            strict=True,
+        )
+    )
+    outputs = itertools.product(range(groups), *(range(d.outputs) for d in problem.spatial))
+    for (group, *place), slot in zip(outputs, windows, strict=True):
+        seen = []
+        for d, o in zip(problem.spatial, place, strict=True):
+            taps = (o * d.stride - d.start_padding + tap * d.dilation for tap in range(d.window))
+            seen.append([tap for tap in taps if 0 <= tap < d.size])
+        if all(seen):
+            newest = slot_of[(group, *(taps[-1] for taps in seen))]
+            assert newest <= slot
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_predicted_cycles_are_slots_and_latency(name):
+    config = CORES[name]
+    kind = config.data_types[0]
+    (job,) = plan(Reduction.of("max", (4, 5), kind, 1), config).jobs
+    groups = -(-4 // config.lanes)
+    assert job.beats_in == 5 * groups
+    assert job.beats_out == groups
+    assert job.cycles == START_CLOCKS + 5 * groups - 1 + core.latency(config) - 1
+
+
+def test_cycles_and_beats_are_sums_over_the_jobs():
+    problem = Pooling.of((1, 2, 9, 20), "int8", 3)
+    todo = plan(problem, SMALL)
+    assert len(todo.jobs) > 1
+    assert todo.cycles == sum(job.cycles for job in todo.jobs)
+    assert todo.beats_in == sum(job.beats_in for job in todo.jobs)
+    assert todo.beats_out == sum(job.beats_out for job in todo.jobs) == 7 * 18
+
+
+def test_what_fits_whole_is_not_cut():
+    problem = Pooling.of((2, 2, 5, 9), "int8", (1, 2), start_padding=(0, 7), end_padding=(0, 7))
+    todo = plan(problem, replace(SMALL, max_line=64, max_plane=400))
+    assert len(todo.jobs) == 1
+    assert todo.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "arguments", "kind", "note"),
+    [
+        ({}, {"window": (3, 3)}, SlidingJob, "max_line 4"),
+        ({"coordinate_width": 4}, {"window": (1, 3)}, SlidingJob, "coordinate_width 4"),
+        ({}, {"window": (2, 4)}, GatheredJob, "width of the window 4 exceeds max_window 3"),
+        ({}, {"window": (4, 2)}, GatheredJob, "height of the window 4 exceeds max_window 3"),
+        ({}, {"window": 2, "dilations": (1, 3)}, GatheredJob, "dilation 3 exceeds max_dilation 2"),
+        ({}, {"window": 2, "dilations": (9, 1)}, GatheredJob, "no line or plane"),
+        ({"max_window": (2, 1, 3)}, {"window": 1, "strides": (2, 1)}, GatheredJob, "a stride"),
+        ({"max_window": (2, 3, 1)}, {"window": 1, "end_padding": (0, 1)}, GatheredJob, "padding"),
+    ],
+)
+def test_what_exceeds_the_core_is_told(limits, arguments, kind, note):
+    problem = Pooling.of((1, 2, 12, 20), "int8", **arguments)
+    todo = plan(problem, replace(SMALL, **limits))
+    assert all(isinstance(job, kind) for job in todo.jobs)
+    (told,) = todo.notes
+    assert note in told
+    assert ("tiles" in told) == (kind is SlidingJob)
+
+
+def test_deep_windows_are_cut_by_planes():
+    problem = Pooling.of((1, 1, 5, 6, 6), "int8", (2, 1, 1))
+    todo = plan(problem, SMALL)
+    assert "max_plane 9" in todo.notes[0]
+    assert (covered(todo) == 1).all()
+
+
+def test_a_type_that_is_not_built_in_is_refused():
+    message = r"^the core was built for INT8, not for FLOAT32: add it to data_types$"
+    with pytest.raises(ValueError, match=message):
+        plan(Reduction.of("max", (4,), "float32"), SMALL)
+
+
+# Sizes that no memory holds: nothing of them is stored, and no plan looks at the data.
+
+
+def check_huge(todo):
+    for job in (todo.jobs[0], todo.jobs[len(todo.jobs) // 2], todo.jobs[-1]):
+        assert job.registers.slots <= MAX_SLOTS
+        assert job.beats_in <= MAX_SLOTS
+        job.registers.to_bits(todo.config)
+
+
+@pytest.mark.parametrize("lanes", [1, 7])
+@pytest.mark.parametrize(
+    ("sizes", "axes"),
+    [
+        ((2**32 - 1,), 0),
+        ((2**16, 2**16 - 1), 0),
+        ((2**16, 2**16 - 1), 1),
+        ((2**32 - 1, 1), 1),
+        ((3, 2**30), 1),
+        ((2,) * 7 + (2**24,), (0, 3, 7)),
+    ],
+)
+def test_huge_reductions(sizes, axes, lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes)
+    todo = plan(Reduction.of("argmin", sizes, "int8", axes), config)
+    check_huge(todo)
+    jobs: list[Any] = list(todo.jobs)
+    assert all(isinstance(job, ReductionJob) for job in jobs)
+    # One after the other, and all of them.
+    edges = [job.first for job in jobs] + [jobs[-1].stop]
+    assert edges[0] == 0
+    assert edges[-1] == math.prod(todo.problem.output_sizes)
+    assert [job.stop for job in jobs] == edges[1:]
+
+
+def test_more_slots_than_the_counter_has_are_split():
+    """A group that does not divide the lanes costs slots beyond 2**32; a gap, a job more."""
+    config = CoreConfig((DataType.INT8,), lanes=1)
+    # Strides that skip nothing: one slot per element; padding: more slots than elements.
+    problem = Pooling.of((2**16, 4, 1, 4), "int8", (1, 3), end_padding=(0, 8191 * 2 - 4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.plan.MAX_SLOTS", 100_000)
+        patch.setattr("extremum.host.registers.MAX_SLOTS", 100_000)
+        small = Pooling.of((50, 40, 4, 5), "int8", 3, start_padding=9, end_padding=9)
+        todo = plan(small, replace(config, max_window=(1, 3, 3)))
+        assert len(todo.jobs) > 1
+        assert (covered(todo) == 1).all()
+        assert all(job.registers.slots <= 100_000 for job in todo.jobs)
+        first: Any = todo.jobs[0]
+        one_more = replace(first, stop=first.stop + 1)
+        assert one_more.schedule.slots > 100_000
+        reduced = plan(Reduction.of("max", (400, 30, 10), "int8", 1), config)
+        assert [job.beats_in for job in reduced.jobs] == [99_990, 20_010]
+        assert (covered(reduced) == 1).all()
+        # A tile that is too long by itself is gathered.
+        long = Pooling.of((1, 1, 300, 300), "int8", 3, start_padding=50)
+        assert "a schedule of" in plan(long, replace(config, max_window=(1, 3, 3))).notes[0]
+    todo = plan(problem, config)
+    assert all(job.registers.slots <= MAX_SLOTS for job in todo.jobs)
+    assert sum(job.beats_out for job in todo.jobs) == math.prod(problem.output_sizes)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "arguments"),
+    [
+        ((1, 1, 2**16, 2**16 - 1), {"window": 3}),
+        ((1, 1, 1, 2**32 - 1), {"window": (1, 3), "strides": 2}),
+        ((1, 1, 2**32 - 1, 1), {"window": (3, 1), "dilations": (2, 1)}),
+        ((2**32 - 1, 1, 1, 1), {"window": 1}),
+        ((1, 1, 2**11, 2**10, 2**10), {"window": (3, 3, 3), "strides": 4}),
+        ((1, 2, 1, 2**31 - 10), {"window": (1, 2), "end_padding": (0, 5)}),
+        ((1, 1, 1, 1), {"window": 1, "start_padding": (0, 2**31), "end_padding": (0, 2**30)}),
+        ((1, 1, 1, 2**31), {"window": 1, "strides": (1, 2**15)}),
+    ],
+)
+def test_huge_poolings(sizes, arguments):
+    problem = Pooling.of(sizes, "int8", **arguments)
+    config = CoreConfig((DataType.INT8,), lanes=4)
+    start = time.process_time()
+    todo = plan(problem, config)
+    assert time.process_time() - start < 10
+    if todo.jobs:
+        check_huge(todo)
+    jobs: list[Any] = list(todo.jobs)
+    assert all(isinstance(job, SlidingJob) for job in jobs)
+    # As many windows as the operator has, but for those of padding alone.
+    slices = math.prod(sizes[:2])
+    windows = sum(
+        math.prod(tile.dimension.outputs for tile in job.tiles) * (job.stop - job.first)
+        for job in jobs
+    )
+    assert windows <= math.prod(problem.output_sizes)
+    if not any(problem.start_padding + problem.end_padding):
+        assert windows == math.prod(problem.output_sizes)
+    assert todo.beats_out >= windows // min(config.lanes, slices)
+
+
+def test_strides_beyond_the_counters_are_gathered():
+    config = CoreConfig((DataType.INT8,), lanes=4)
+    for stride in (2**16, 2**20):
+        problem = Pooling.of((1, 1, 1, 2**31), "int8", 1, strides=(1, stride))
+        todo = plan(problem, config)
+        assert "width of the stride" in todo.notes[0]
+        assert todo.beats_out == -(-problem.output_sizes[3] // config.lanes)
+    problem = Pooling.of((1, 1, 1, 2**20), "int8", (1, 2), dilations=(1, 2**16))
+    assert "extent 65537 exceeds coordinate_width 16" in plan(problem, config).notes[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_kinds_of_tiles_stand_for_all_of_them(count):
+    rng = random.Random(count)
+    for _ in range(300):
+        size, window, dilation = rng.randint(1, 30), rng.randint(1, 4), rng.randint(1, 4)
+        start, end = rng.choice((0, 1, 5, 20)), rng.choice((0, 1, 5, 20))
+        if 1 + (window - 1) * dilation > start + size + end:
+            continue
+        dimension = SpatialDimension(size, window, rng.randint(1, 5), dilation, start, end)
+        every = Counter(tile.dimension for tile in cut_all(dimension, count))
+        few: Counter = Counter()
+        for tile, number in kinds(dimension, count):
+            few[tile.dimension] += number
+        assert few == every, dimension
+
+
+def test_gathered_windows_of_a_huge_tensor():
+    """Only the plan: windows beyond the core, of more elements than one job may gather."""
+    config = CoreConfig((DataType.INT8,), lanes=4)
+    problem = Pooling.of((1, 1, 4096, 4096), "int8", (9, 9), strides=9)
+    todo = plan(problem, config)
+    jobs: list[Any] = list(todo.jobs)
+    assert all(isinstance(job, GatheredJob) for job in jobs)
+    edges = [job.first for job in jobs] + [jobs[-1].stop]
+    assert edges[0] == 0
+    assert edges[-1] == 455 * 455
+    assert [job.stop for job in jobs] == edges[1:]
+    check_huge(todo)
+
+
+def test_a_single_window_over_everything():
+    """Wherever windows do not overlap at all, gathering streams every element once."""
+    problem = Pooling.of((2, 3, 300, 200), "int8", (300, 200))
+    todo = plan(problem, CoreConfig((DataType.INT8,)))
+    assert todo.beats_in == 2 * 3 * 300 * 200
+
+
+def test_tiles_never_exceed_the_storage():
+    rng = random.Random(5)
+    for _ in range(200):
+        spatial = [
+            SpatialDimension(
+                rng.randint(1, 60), rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 2),
+                rng.randint(0, 9) + 4, rng.randint(0, 9),
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        problem = Pooling.of(
+            (1, 2, *(d.size for d in spatial)),
+            "int8",
+            [d.window for d in spatial],
+            strides=[d.stride for d in spatial],
+            dilations=[d.dilation for d in spatial],
+            start_padding=[d.start_padding for d in spatial],
+            end_padding=[d.end_padding for d in spatial],
+        )
+        for job in plan(problem, SMALL).jobs:
+            assert isinstance(job, SlidingJob)
+            for axis, registers in zip((0, 1, 2), job.registers.dimensions, strict=True):
+                if registers.window > 1:
+                    assert registers.spacing <= SMALL.max_spacing[axis]

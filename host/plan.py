@@ -125,9 +125,9 @@ def _tiling_notes(
     depth, height, width = (dimension.outputs for dimension in dimensions)
     counts = f"{depth} x {height} x {width} windows"
     if width > line:
-        reason = f"the line storage holds lines of {line}"
+        reason = f"the storage holds lines of at most {line} (max_line {config.max_line})"
     elif width * height > plane:
-        reason = f"the plane storage holds planes of {plane}"
+        reason = f"the storage holds planes of at most {plane} (max_plane {config.max_plane})"
     else:
         reason = f"their coordinates exceed coordinate_width {config.coordinate_width}"
     return (f"cut into {len(tiles)} tile{'s'[: len(tiles) > 1]}: of {counts}, {reason}",)

@@ -123,8 +123,9 @@ def test_the_golden_model_runs_with_numpy_alone() -> None:
 
 def test_the_command_line_names_the_missing_extra() -> None:
     ran = run_without(
-        EXTRAS, "import sys\nsys.argv = ['extremum', 'doctor']\n"
-        "from extremum.host.main import main\nmain()"
+        EXTRAS,
+        "import sys\nsys.argv = ['extremum', 'doctor']\n"
+        "from extremum.host.main import main\nmain()",
     )
     assert ran.returncode == 4
     assert ran.stdout == ""

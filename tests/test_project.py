@@ -131,3 +131,23 @@ def test_the_command_line_names_the_missing_extra() -> None:
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1
     assert "extremum[sim]" in ran.stderr
+
+
+def test_the_readme_shows_what_its_example_prints() -> None:
+    readme = (ROOT / "README.md").read_text()
+    example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
+    printed = re.search(r"```\n(Report\(.*?)```", readme, re.DOTALL)
+    assert example is not None
+    assert printed is not None
+    ran = subprocess.run(
+        [sys.executable, "-c", example[1]], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, printed[1]), ran.stderr
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(example: Path, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(example)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr

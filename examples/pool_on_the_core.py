@@ -1,0 +1,23 @@
+"""Max pooling on the simulated core, with stalls on both sides, checked against the golden model.
+
+Run it with ``.venv/bin/python examples/pool_on_the_core.py`` after ``make demo``.
+"""
+
+import numpy as np
+
+from extremum import model
+from extremum.host import Accelerator
+
+x = np.random.default_rng(1).standard_normal((2, 6, 20, 30)).astype(np.float16)
+x[0, 0, 3, 4] = np.nan
+pool = {"window": (3, 2), "strides": 2, "start_padding": 1, "return_indices": True}
+
+stalls = {"input_stalls": 30, "output_stalls": 30}
+with Accelerator(("float16",), lanes=3, max_window=(1, 3, 2), **stalls) as accelerator:
+    values, indices = accelerator.max_pooling(x, **pool)
+    report = accelerator.report
+
+golden_values, golden_indices = model.max_pooling(x, **pool)
+assert values.tobytes() == golden_values.tobytes()
+assert indices.tobytes() == golden_indices.tobytes()
+print(report)

@@ -28,8 +28,8 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     Returns
     -------
     ndarray
-        `x` itself if it holds integers. Else signed integers of the same width, fresh: equal
-        exactly where the elements are equal.
+        `x` itself if it holds integers. Else signed integers of the same width, equal exactly
+        where the elements are equal: a view of `x` if none of them is negative or NaN.
 
     Examples
     --------
@@ -39,18 +39,20 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     if x.dtype.kind != "f":
         return x
     bits = x.view(f"i{x.dtype.itemsize}")
-    limits = np.iinfo(bits.dtype)
+    low, high = bits.min(), bits.max()
     infinity = _infinity(x.dtype)
+    if low >= 0 and high <= infinity:
+        return bits
+    limits = np.iinfo(bits.dtype)
     # Floats are sign and magnitude; negating the magnitude of the negative ones orders them all
     # and gives both zeros the key 0. NaN has the magnitudes above infinity's.
     sign = bits >> np.array(8 * bits.itemsize - 1, bits.dtype)
-    magnitude = bits & bits.dtype.type(limits.max)
-    key = magnitude ^ sign
+    key = sign & bits.dtype.type(limits.max)
+    key ^= bits
     key -= sign
-    wins_by_greatest = (nan == "propagate") != minimum
-    not_a_number = magnitude > infinity
-    if not_a_number.any():
-        key[not_a_number] = limits.max if wins_by_greatest else limits.min
+    if high > infinity or _has_negative_nan(x):
+        wins_by_greatest = (nan == "propagate") != minimum
+        key[np.isnan(x)] = limits.max if wins_by_greatest else limits.min
     return key
 
 
@@ -75,7 +77,12 @@ def from_key(key: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
     if key.dtype == dtype:
         return key
-    return np.where(key < 0, key.dtype.type(np.iinfo(key.dtype).min) - key, key).view(dtype)
+    if key.size and key.min() < 0:
+        sign = key >> np.array(8 * key.itemsize - 1, key.dtype)
+        key = key + sign
+        sign &= np.iinfo(key.dtype).max
+        key ^= sign
+    return key.view(dtype)
 
 
 def comparable(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -> np.ndarray:
@@ -99,13 +106,25 @@ def bits_follow_value(x: np.ndarray) -> bool:
     """
     if x.dtype.kind != "f":
         return True
+    bits = x.view(f"i{x.dtype.itemsize}")
+    low = bits.min()
+    # -0 has the bits of the least integer, and NaN without a sign those above plus infinity's.
+    return bool(
+        low != np.iinfo(bits.dtype).min
+        and bits.max() <= _infinity(x.dtype)
+        and (low >= 0 or not _has_negative_nan(x))
+    )
+
+
+def at(x: np.ndarray, axis: int, index: slice | int) -> np.ndarray:
+    """Index one axis of `x`: a view."""
+    return x[(slice(None),) * axis + (index,)]
+
+
+def _has_negative_nan(x: np.ndarray) -> bool:
+    """As unsigned numbers, NaN with a sign is above minus infinity, and that above all others."""
     bits = x.view(f"u{x.dtype.itemsize}")
-    negative_zero = 1 << (8 * bits.itemsize - 1)
-    infinity = int(_infinity(x.dtype))
-    # As unsigned numbers: +0 to +inf, then NaN, then -0, then the negatives to -inf, then NaN.
-    positive = bits <= bits.dtype.type(infinity)
-    negative = (bits - bits.dtype.type(negative_zero + 1)) < bits.dtype.type(infinity)
-    return bool((positive | negative).all())
+    return bool(bits.max() > np.array([-np.inf], x.dtype).view(bits.dtype)[0])
 
 
 def _infinity(dtype: np.dtype) -> np.integer:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .checks import Integers, as_tensor, element_count, integers, is_scalar, tensor_sizes
-from .order import bits_follow_value, from_key, order_key
-from .sliding import slide_maximum, slide_positions
+from .order import bits_follow_value, comparable, from_key, order_key
+from .sliding import are_planes, slide_maximum, slide_winners
 from .spatial import SpatialDimension
+from .tiles import Tile, tiles
 from .types import UINT32, DataType, index_dtype, nan_mode
 
 if TYPE_CHECKING:
@@ -158,7 +160,7 @@ class Pooling:
         # There are never more windows than padded elements, so this bounds the outputs too.
         element_count("padded tensor", padded)
 
-    @property
+    @cached_property
     def spatial(self) -> tuple[SpatialDimension, ...]:
         """The pooled dimensions, ([D,] H, W)."""
         columns = zip(
@@ -172,12 +174,12 @@ class Pooling:
         )
         return tuple(SpatialDimension(*column) for column in columns)
 
-    @property
+    @cached_property
     def output_sizes(self) -> tuple[int, ...]:
         """Sizes of the values, and of the indices."""
         return (*self.sizes[:2], *(dimension.outputs for dimension in self.spatial))
 
-    @property
+    @cached_property
     def index_weights(self) -> tuple[int, ...]:
         """Weight of each axis of the input; a position is the sum of coordinate times weight.
 
@@ -200,10 +202,12 @@ class Pooling:
         outer = (0, 0) if self.index_layout == "plane" else (self.sizes[1] * plane, plane)
         return (*outer, *inner)
 
-    @property
+    @cached_property
     def empty_windows(self) -> int:
         """Number of windows that lie wholly in padding; it does not depend on the data."""
-        met = math.prod(int(np.count_nonzero(~dimension.empty)) for dimension in self.spatial)
+        met = math.prod(
+            dimension.outputs - len(dimension.empty_windows) for dimension in self.spatial
+        )
         return math.prod(self.output_sizes) - math.prod(self.sizes[:2]) * met
 
     def evaluate(
@@ -242,15 +246,15 @@ class Pooling:
             raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
         values = np.empty(self.output_sizes, tensor.dtype)
         indices = np.empty(self.output_sizes if self.return_indices else 0, self.index_type)
-        for block in self._blocks():
-            part = np.ascontiguousarray(tensor[block])
-            if not self.return_indices and bits_follow_value(part):
-                values[block] = self._largest(part)
-                continue
-            positions = slide_positions(order_key(part, nan=self.nan), self.spatial)
-            values[block] = _fetch(part, positions)
-            if self.return_indices:
-                indices[block] = self._indices(positions, *block)
+        for batch, channels in self._blocks:
+            planes = tensor[batch, channels]
+            for windows, parts in self._tiles:
+                # Where there are no parts, the windows lie in padding.
+                if parts:
+                    block = (batch, channels, *windows)
+                    positions, values[block] = self._winners(planes, parts)
+                    if positions is not None:
+                        self._write_indices(indices[block], positions, batch, channels)
         if empty_windows := self.empty_windows:
             self._mark_empty(values, self.data_type.lowest)
             if self.return_indices:
@@ -259,42 +263,96 @@ class Pooling:
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=stacklevel)
         return (values, indices) if self.return_indices else values
 
-    def _blocks(self) -> Iterator[tuple[slice, slice]]:
-        """Cut N and C into blocks of whole planes."""
-        batch, channels = self.sizes[:2]
-        plane = max(math.prod(self.sizes[2:]), math.prod(self.output_sizes[2:]))
-        channel_step = min(channels, max(1, CHUNK_ELEMENTS // plane))
-        batch_step = max(1, CHUNK_ELEMENTS // (plane * channel_step))
-        for n in range(0, batch, batch_step):
-            for c in range(0, channels, channel_step):
-                yield slice(n, n + batch_step), slice(c, c + channel_step)
+    @cached_property
+    def _tiles(self) -> list[tuple[tuple[slice, ...], list[Tile]]]:
+        """Windows of a plane, and the elements that they meet."""
+        return list(tiles(self.spatial, CHUNK_ELEMENTS))
 
-    def _largest(self, x: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _blocks(self) -> list[tuple[slice, slice]]:
+        """Cut N and C into blocks of planes, or of tiles."""
+        batch, channels = self.sizes[:2]
+        counts = [1]
+        for windows, parts in self._tiles:
+            counts.append(math.prod(part.stop - part.start for part in windows))
+            counts += [math.prod(d.size for d in part.dimensions) for part in parts]
+        tile = max(counts)
+        channel_step = min(channels, max(1, CHUNK_ELEMENTS // tile))
+        batch_step = max(1, CHUNK_ELEMENTS // (tile * channel_step))
+        return [
+            (slice(n, n + batch_step), slice(c, c + channel_step))
+            for n in range(0, batch, batch_step)
+            for c in range(0, channels, channel_step)
+        ]
+
+    def _winners(
+        self, planes: np.ndarray, parts: list[Tile]
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """Give the positions within a plane, None if nobody asks for them, and the values."""
+        cuts = [planes[(..., *part.elements)] for part in parts]
+        if not self.return_indices and all(bits_follow_value(cut) for cut in cuts):
+            found = [self._largest(*pair) for pair in zip(cuts, parts, strict=True)]
+            return None, reduce(np.maximum, found)
+        if cuts[0].shape == planes.shape and are_planes(parts[0].dimensions):
+            rows = cuts[0].reshape(math.prod(planes.shape[:2]), -1)
+            position = comparable(rows, nan=self.nan).argmax(axis=1)
+            shape = (*planes.shape[:2], *(1,) * len(self.spatial))
+            value = rows[np.arange(len(rows)), position].reshape(shape)
+            return position.reshape(shape) if self.return_indices else None, value
+        weights = [math.prod(self.sizes[axis + 1 :]) for axis in range(2, len(self.sizes))]
+        best = position = None
+        exact = True
+        for cut, part in zip(cuts, parts, strict=True):
+            key = order_key(cut, nan=self.nan)
+            exact = exact and (np.may_share_memory(key, cut) or bits_follow_value(cut))
+            key, candidate = slide_winners(key, part.dimensions, weights)
+            candidate += sum(e.start * w for e, w in zip(part.elements, weights, strict=True))
+            if len(parts) > 1:
+                for axis, dimension in enumerate(part.dimensions, 2):
+                    # Here an empty window must lose, also against the lowest of all elements.
+                    candidate[(slice(None),) * axis + (dimension.empty_windows,)] = np.iinfo(
+                        np.int64
+                    ).max
+            if best is None or position is None:
+                best, position = key, candidate
+            else:
+                wins = (key > best) | ((key == best) & (candidate < position))
+                best = np.where(wins, key, best)
+                position = np.where(wins, candidate, position)
+        if best is None or position is None:
+            raise ValueError("parts must not be empty")
+        value = from_key(best, planes.dtype) if exact else _fetch(planes, position)
+        return position if self.return_indices else None, value
+
+    def _largest(self, x: np.ndarray, part: Tile) -> np.ndarray:
         """Pool values alone, of elements whose bits follow from their order."""
         lowest = self.data_type.lowest
         if x.dtype != np.float16:
-            return slide_maximum(x, self.spatial, lowest)
+            return slide_maximum(x, part.dimensions, lowest)
         # Half floats go by their key: NumPy compares them one by one.
         key = order_key(np.array([lowest]))[0]
-        return from_key(slide_maximum(order_key(x), self.spatial, key), x.dtype)
+        return from_key(slide_maximum(order_key(x), part.dimensions, key), x.dtype)
 
-    def _indices(self, positions: np.ndarray, batch: slice, channels: slice) -> np.ndarray:
+    def _write_indices(
+        self, indices: np.ndarray, positions: np.ndarray, batch: slice, channels: slice
+    ) -> None:
         """Turn positions within a plane into positions of the layout."""
         weights = self.index_weights
         n = np.arange(*batch.indices(self.sizes[0])) * weights[0]
         c = np.arange(*channels.indices(self.sizes[1])) * weights[1]
         base = (n[:, None] + c).reshape(len(n), len(c), *(1,) * len(self.spatial))
         if self.index_layout != "column_major":
-            return base + positions
+            np.add(base, positions, out=indices, casting="unsafe")
+            return
         coordinates = positions
         for axis in reversed(range(2, len(self.sizes))):
             coordinates, coordinate = np.divmod(coordinates, self.sizes[axis])
             base = base + coordinate * weights[axis]
-        return base
+        indices[...] = base
 
     def _mark_empty(self, outputs: np.ndarray, mark: object) -> None:
         for axis, dimension in enumerate(self.spatial, 2):
-            outputs[(slice(None),) * axis + (dimension.empty,)] = mark
+            outputs[(slice(None),) * axis + (dimension.empty_windows,)] = mark
 
 
 def _pooled_sizes(sizes: object) -> tuple[int, ...]:
@@ -313,8 +371,11 @@ def _spread(name: str, value: Integers, count: int) -> tuple[int, ...]:
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Fetch from each plane of `x` the elements at `positions`."""
-    planes = math.prod(x.shape[:2])
-    base = np.arange(planes) * (x.size // planes)
-    flat = positions + base.reshape(*x.shape[:2], *(1,) * (x.ndim - 2))
+    plane = math.prod(x.shape[2:])
     # The positions of empty windows may be out of range; their values are marked later.
-    return x.reshape(-1).take(flat, mode="clip")
+    inside = np.clip(positions, 0, plane - 1)
+    n, c = (np.arange(size) for size in x.shape[:2])
+    n, c = (axis.reshape(-1, *(1,) * rank) for axis, rank in ((n, x.ndim - 1), (c, x.ndim - 2)))
+    if x.flags.c_contiguous:
+        return x.reshape(-1).take((n * x.shape[1] + c) * plane + inside)
+    return x[(n, c, *np.unravel_index(inside, x.shape[2:]))]

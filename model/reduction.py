@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
-from .order import comparable, from_key
+from .order import at, bits_follow_value, comparable, from_key
 from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
 
 if TYPE_CHECKING:
@@ -20,10 +21,16 @@ __all__ = ["Reduction"]
 
 INDEX_TYPES = ("uint32", "uint64", "int32", "int64")
 
-CHUNK_ELEMENTS = 1 << 18
-"""Elements looked at in one go: small enough for the cache, large enough for vector loops."""
+CHUNK_ELEMENTS = 1 << 20
+"""Elements looked at in one go; what is made of them takes a few times their memory."""
 CHUNK_COLUMNS = 16
 """Least width of a block whose reduced axis is not the last: a whole cache line is read anyway."""
+CHUNK_ROWS = 1 << 16
+"""Rows given to NumPy in one go, which makes 8 bytes of each."""
+LEAST_IN_WORDS = 64
+"""Length from which a row is reversed word by word."""
+WORD = np.dtype("complex128")
+"""The widest type that NumPy copies in one move."""
 
 
 @dataclass(frozen=True)
@@ -142,17 +149,17 @@ class Reduction:
                 f"an int32 index needs at most 2^31 reduced elements, not {self.count}"
             )
 
-    @property
+    @cached_property
     def output_sizes(self) -> tuple[int, ...]:
         """Sizes of the output: those of the input, and 1 for each reduced axis."""
         return tuple(1 if axis in self.axes else n for axis, n in enumerate(self.sizes))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of elements reduced to one."""
         return math.prod(self.sizes[axis] for axis in self.axes)
 
-    @property
+    @cached_property
     def output_dtype(self) -> np.dtype:
         """NumPy type of the output: the index type, or the input's type for MIN and MAX."""
         return self.index_type if self.function.gives_index else self.data_type.dtype
@@ -181,49 +188,112 @@ class Reduction:
             raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
         if tensor.shape != self.sizes:
             raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
-        split = self._outer_reduced_inner(tensor)
-        result = np.empty((split.shape[0], split.shape[2]), self.output_dtype)
-        for outer, inner in _chunks(*split.shape):
-            result[outer, inner] = self._reduce(split[outer, :, inner])
-        return result.reshape(self.output_sizes)
+        result = np.empty(self.output_sizes, self.output_dtype)
+        # NumPy copies what is not contiguous.
+        if self._is_numpys and tensor.flags.c_contiguous:
+            find = np.argmin if self.function.is_minimum else np.argmax
+            rows, targets = tensor.reshape(-1, self.count), result.reshape(-1)
+            for start in range(0, len(rows), CHUNK_ROWS):
+                part = slice(start, start + CHUNK_ROWS)
+                targets[part] = find(rows[part], axis=1)
+            return result
+        kept = [axis for axis in range(tensor.ndim) if axis not in self.axes]
+        outer = sum(axis < self.axes[-1] for axis in kept)
+        moved = tensor.transpose(*kept[:outer], *self.axes, *kept[outer:])
+        self._fill(result.reshape([self.sizes[axis] for axis in kept]), moved, outer)
+        return result
 
-    def _outer_reduced_inner(self, x: np.ndarray) -> np.ndarray:
-        """View `x` in rank 3, reduced along axis 1: a copy only where no view is possible."""
-        last = self.axes[-1]
-        outer = [axis for axis in range(last) if axis not in self.axes]
-        inner = self.sizes[last + 1 :]
-        moved = x.transpose(*outer, *self.axes, *range(last + 1, x.ndim))
-        return moved.reshape(math.prod(moved.shape[: len(outer)]), self.count, math.prod(inner))
+    @cached_property
+    def _is_numpys(self) -> bool:
+        """Whether NumPy finds the same in rows, and finds it fast."""
+        return (
+            self.function.gives_index
+            and self.axes == tuple(range(len(self.sizes) - len(self.axes), len(self.sizes)))
+            and self.axis_direction is AxisDirection.INCREASING
+            and self.data_type is not DataType.FLOAT16
+            and (self.nan == "propagate" or not self.data_type.is_float)
+        )
 
-    def _reduce(self, x: np.ndarray) -> np.ndarray:
-        """Reduce axis 1 of an array of rank 2 or 3."""
-        if x.ndim == 3 and x.shape[2] == 1:
-            # NumPy's argmax copies its input unless the axis is the last one.
-            return self._reduce(x[:, :, 0])[:, None]
+    def _fill(self, result: np.ndarray, x: np.ndarray, outer: int) -> None:
+        """Reduce the axes of `x` that follow the first `outer` ones, block by block."""
+        inner = outer + len(self.axes)
+        if x.size > CHUNK_ELEMENTS:
+            for axis in (*range(outer), *range(inner, x.ndim)):
+                # A whole cache line is read anyway.
+                least = CHUNK_COLUMNS if axis == x.ndim - 1 else 1
+                if (size := x.shape[axis]) > least:
+                    step = max(least, size * CHUNK_ELEMENTS // x.size)
+                    target = axis if axis < outer else axis - len(self.axes)
+                    for start in range(0, size, step):
+                        part = slice(start, start + step)
+                        self._fill(at(result, target, part), at(x, axis, part), outer)
+                    return
+        position, value = self._winners(x, outer, not self.function.gives_index)
+        result[...] = (position if value is None else value).reshape(result.shape)
+
+    def _winners(
+        self, x: np.ndarray, outer: int, values: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Give the positions, and the `values` if asked for, as (outer, inner)."""
+        reduced = range(outer, outer + len(self.axes))
+        axis = next((axis for axis in reduced if x.shape[axis] > 1), None)
+        if x.size <= CHUNK_ELEMENTS or axis is None:
+            rows = math.prod(x.shape[:outer])
+            count = math.prod(x.shape[outer : reduced.stop])
+            return self._reduce(x.reshape(rows, count, x.size // (rows * count)), values)
+        # The winner of all is the winner among the winners of the parts.
+        weight = math.prod(x.shape[axis + 1 : reduced.stop])
+        step = max(1, x.shape[axis] * CHUNK_ELEMENTS // x.size)
+        positions, winners = [], []
+        for start in range(0, x.shape[axis], step):
+            position, value = self._winners(at(x, axis, slice(start, start + step)), outer, True)
+            positions.append(position.astype(np.int64) + start * weight)
+            winners.append(value)
+        part, value = self._reduce(np.stack(winners, axis=1), values)
+        return np.take_along_axis(np.stack(positions, axis=1), part[:, None], axis=1)[:, 0], value
+
+    def _reduce(self, x: np.ndarray, values: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Reduce axis 1 of an array of rank 3."""
         minimum = self.function.is_minimum
+        if not self.function.gives_index and bits_follow_value(x):
+            # Nobody asks for positions, and equal elements are the same.
+            keys = comparable(x, nan=self.nan, minimum=minimum)
+            best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
+            return np.zeros(best.shape, np.uint8), best
+        x = x.transpose(0, 2, 1)
+        if x.shape[1] > 1:
+            # NumPy's argmax would make the same copy.
+            x = np.ascontiguousarray(x)
+        shape = x.shape[:2]
+        x = x.reshape(-1, x.shape[2])
         keys = comparable(x, nan=self.nan, minimum=minimum)
-        if not self.function.gives_index:
-            # A signalling NaN is an element like any other.
-            with np.errstate(invalid="ignore"):
-                best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
-                # Equal elements differ in their bits only if they are zeros or NaN.
-                if x.dtype.kind != "f" or not ((best == 0) | np.isnan(best)).any():
-                    return best
-        # The last winner is the first one of the reversed scan.
-        reverse = self.axis_direction is AxisDirection.DECREASING
-        scanned = keys[:, ::-1] if reverse else keys
-        position = scanned.argmin(axis=1) if minimum else scanned.argmax(axis=1)
-        if reverse:
-            position = self.count - 1 - position
-        if self.function.gives_index:
-            return position
-        return np.take_along_axis(x, position[:, None], axis=1)[:, 0]
+        if self.axis_direction is AxisDirection.DECREASING:
+            position = last_winner(keys, minimum=minimum)
+        else:
+            position = keys.argmin(axis=1) if minimum else keys.argmax(axis=1)
+        value = x[np.arange(len(x)), position].reshape(shape) if values else None
+        return position.reshape(shape), value
 
 
-def _chunks(outer: int, count: int, inner: int) -> Iterator[tuple[slice, slice]]:
-    """Cut a rank 3 array into blocks that hold whole reductions."""
-    inner_step = min(inner, max(CHUNK_COLUMNS, CHUNK_ELEMENTS // count))
-    outer_step = max(1, CHUNK_ELEMENTS // (count * inner_step))
-    for start in range(0, outer, outer_step):
-        for column in range(0, inner, inner_step):
-            yield slice(start, start + outer_step), slice(column, column + inner_step)
+def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
+    """Find the last of the greatest, or smallest, elements of each row.
+
+    Examples
+    --------
+    >>> last_winner(np.array([[1, 3, 3, 2]]))
+    array([2])
+    """
+    find = np.argmin if minimum else np.argmax
+    count = x.shape[1]
+    group = WORD.itemsize // x.itemsize
+    body = count - count % group
+    if count < LEAST_IN_WORDS or x.strides[1] != x.itemsize:
+        return count - 1 - find(x[:, ::-1], axis=1)
+    # NumPy finds the first, and copies what runs backwards, element by element. So words of several
+    # elements are reversed; the last winner is in the last word that holds one, or in the tail.
+    words = np.ascontiguousarray(x[:, :body].view(WORD)[:, ::-1]).view(x.dtype)
+    word = body // group - 1 - find(words, axis=1) // group
+    tail = np.broadcast_to(np.arange(count - 1, body - 1, -1), (len(x), count - body))
+    candidates = np.hstack([tail, word[:, None] * group + np.arange(group - 1, -1, -1)])
+    row = np.arange(len(x))
+    return candidates[row, find(x[row[:, None], candidates], axis=1)]

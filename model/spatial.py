@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,17 +56,17 @@ class SpatialDimension:
                 f"window extent must not exceed the padded size {self.padded}, not {self.extent}"
             )
 
-    @property
+    @cached_property
     def extent(self) -> int:
         """Elements from the first to the last tap of a window, both counted."""
         return 1 + (self.window - 1) * self.dilation
 
-    @property
+    @cached_property
     def padded(self) -> int:
         """Size with the padding of both ends."""
         return self.size + self.start_padding + self.end_padding
 
-    @property
+    @cached_property
     def outputs(self) -> int:
         """Number of windows."""
         return (self.padded - self.extent) // self.stride + 1
@@ -73,9 +74,19 @@ class SpatialDimension:
     @property
     def empty(self) -> np.ndarray:
         """Which windows meet no element: bool, one per window."""
-        start = np.arange(self.outputs) * self.stride - self.start_padding
-        first, last = self._taps_inside(start)
-        return first > last
+        empty = np.zeros(self.outputs, bool)
+        empty[self.empty_windows] = True
+        return empty
+
+    @cached_property
+    def empty_windows(self) -> np.ndarray:
+        """Numbers of the windows that meet no element."""
+        # Only a window that reaches into the padding can be one of them.
+        low = min(self.outputs, -(-self.start_padding // self.stride))
+        inside = (self.size + self.start_padding - self.extent) // self.stride + 1
+        border = np.r_[0:low, max(low, inside) : max(low, inside, self.outputs)]
+        first, last = self._taps_inside(border * self.stride - self.start_padding)
+        return border[first > last]
 
     def end_padding_for(self, outputs: int) -> int:
         """Give the end padding under which there are `outputs` windows.
@@ -96,6 +107,11 @@ class SpatialDimension:
 
     def taps(self) -> Iterator[tuple[slice, slice]]:
         """Give, tap by tap, the windows in which the tap meets an element, and those elements."""
+        for _, windows, elements in self.numbered_taps():
+            yield windows, elements
+
+    def numbered_taps(self) -> Iterator[tuple[int, slice, slice]]:
+        """Give the same with the number of the tap; taps that meet nothing are left out."""
         for tap in range(self.window):
             shift = tap * self.dilation - self.start_padding
             first = max(0, -(shift // self.stride))
@@ -103,7 +119,7 @@ class SpatialDimension:
             if count > 0:
                 start = first * self.stride + shift
                 stop = start + (count - 1) * self.stride + 1
-                yield slice(first, first + count), slice(start, stop, self.stride)
+                yield tap, slice(first, first + count), slice(start, stop, self.stride)
 
     def windows(self) -> Iterator[tuple[int, slice]]:
         """Give, window by window, the elements that it meets; empty windows are left out."""

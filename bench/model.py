@@ -1,0 +1,335 @@
+"""Times the golden model beside NumPy, ONNX Runtime, PyTorch and onnx.reference.
+
+Every figure is a ratio of times taken alternately in one run, the best of many: below 1, the golden
+model is ahead. What is not installed has no column. Usage: ``python bench/model.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import resource
+import subprocess
+import sys
+import time
+import tomllib
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from extremum.model import Pooling, Reduction
+
+WORKLOADS = Path(__file__).with_name("workloads.toml")
+RESULTS = Path(__file__).with_name("results") / "model.json"
+GEOMETRY = ("window", "strides", "start_padding", "end_padding", "dilations")
+REFERENCE_ELEMENTS = 1 << 16
+LARGE = {"argmax of 100 million": "argmax", "pooling 1x64x1024x1024": "pooling"}
+
+
+def optional(name: str) -> Any:
+    """Import a module, or return None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def times(calls: dict[str, Callable[[], Any]], seconds: float) -> dict[str, float]:
+    """Return the best time of each call, in milliseconds; the calls take turns."""
+    best = dict.fromkeys(calls, float("inf"))
+    repeats = {}
+    for name, call in calls.items():
+        call()
+        start = time.perf_counter()
+        call()
+        # A sample lasts long enough for the clock, and short enough to miss an interruption.
+        repeats[name] = max(1, int(3e-4 / (time.perf_counter() - start)))
+    end, rounds = time.perf_counter() + seconds, 0
+    while rounds < 5 or time.perf_counter() < end:
+        rounds += 1
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                call()
+            best[name] = min(best[name], (time.perf_counter() - start) / repeats[name])
+    return {name: 1000 * value for name, value in best.items()}
+
+
+def tensor(name: str, sizes: list[int], seed: int) -> np.ndarray:
+    """Return seeded random values with many ties, half of them negative where there is a sign."""
+    low = 0 if name.startswith("u") else -50
+    return np.random.default_rng(seed).integers(low, low + 100, sizes).astype(name)
+
+
+def onnx_model(op: str, x: np.ndarray, outputs: list[type], **attributes: Any) -> Any:
+    """Return a model of one node."""
+    onnx = importlib.import_module("onnx")
+    kind = onnx.helper.np_dtype_to_tensor_dtype
+    results = [
+        onnx.helper.make_tensor_value_info(f"y{i}", kind(np.dtype(t)), None)
+        for i, t in enumerate(outputs)
+    ]
+    node = onnx.helper.make_node(op, ["x"], [r.name for r in results], **attributes)
+    source = onnx.helper.make_tensor_value_info("x", kind(x.dtype), x.shape)
+    graph = onnx.helper.make_graph([node], "bench", [source], results)
+    opset = [onnx.helper.make_opsetid("", 22)]
+    return onnx.helper.make_model(graph, opset_imports=opset, ir_version=10)
+
+
+def runtime(model: Any, x: np.ndarray) -> Callable[[], Any] | None:
+    """Return ONNX Runtime's run of a model on one thread, None if it lacks the type."""
+    ort = optional("onnxruntime")
+    if ort is None:
+        return None
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = ort.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        if "NOT_IMPLEMENTED" not in str(error) and "INVALID_GRAPH" not in str(error):
+            raise
+        return None
+    return lambda: session.run(None, {"x": x})
+
+
+def reference(model: Any, x: np.ndarray) -> Callable[[], Any]:
+    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(model)
+    return lambda: evaluator.run(None, {"x": x})
+
+
+def reductions(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+    """Time argmin and argmax in both directions beside NumPy, ONNX Runtime and PyTorch."""
+    rows = []
+    onnx, torch = optional("onnx"), optional("torch")
+    for seed, workload in enumerate(workloads):
+        function, axes = workload["function"], workload["axes"]
+        x = tensor(workload["type"], workload["sizes"], seed)
+        axis = axes[0] if len(axes) == 1 else None
+        plain = len(axes) in (1, x.ndim)
+
+        def ours(
+            direction: str, x: np.ndarray = x, function: str = function, axes: list[int] = axes
+        ) -> Callable[[], Any]:
+            problem = Reduction.of(
+                function, x.shape, x.dtype, axes, axis_direction=direction, index_type="int64"
+            )
+            return lambda: problem.evaluate(x)
+
+        calls = {"increasing": ours("increasing"), "decreasing": ours("decreasing")}
+        if plain:
+            find = getattr(np, function)
+            calls["numpy"] = lambda find=find, x=x, axis=axis: find(x, axis=axis)
+        if onnx and axis is not None:
+            name = {"argmax": "ArgMax", "argmin": "ArgMin"}[function]
+            model = onnx_model(name, x, [np.int64], axis=axis)
+            if run := runtime(model, x):
+                calls["runtime"] = run
+        if torch and plain:
+            y, find = torch.from_numpy(x), getattr(torch, function)
+            calls["torch"] = lambda find=find, y=y, axis=axis: find(y, dim=axis)
+        taken = times(calls, seconds)
+        if "runtime" in calls and not np.array_equal(calls["runtime"]()[0], calls["increasing"]()):
+            raise AssertionError(f"{workload['name']}: ONNX Runtime finds something else")
+        rows.append(row(workload["name"], x, taken, "increasing"))
+    return rows
+
+
+def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+    """Time poolings in float32 and in their own type, with indices and without."""
+    rows = []
+    onnx, torch = optional("onnx"), optional("torch")
+    for seed, workload in enumerate(workloads):
+        for name in dict.fromkeys(["float32", workload["type"]]):
+            x = tensor(name, workload["sizes"], seed)
+            geometry = {key: workload[key] for key in GEOMETRY}
+            attributes = {
+                "kernel_shape": workload["window"],
+                "strides": workload["strides"],
+                "dilations": workload["dilations"],
+                "pads": workload["start_padding"] + workload["end_padding"],
+            }
+            with_indices = Pooling.of(
+                x.shape, name, **geometry, return_indices=True, index_type="int64"
+            )
+            values = Pooling.of(x.shape, name, **geometry)
+            calls: dict[str, Callable[[], Any]] = {
+                "indices": lambda p=with_indices, x=x: p.evaluate(x),
+                "values": lambda p=values, x=x: p.evaluate(x),
+            }
+            if onnx:
+                for column, outputs in (
+                    ("runtime", [x.dtype.type, np.int64]),
+                    ("runtime_values", [x.dtype.type]),
+                ):
+                    if run := runtime(onnx_model("MaxPool", x, outputs, **attributes), x):
+                        calls[column] = run
+            symmetric = workload["start_padding"] == workload["end_padding"]
+            if torch and symmetric and name == "float32":
+                y = torch.from_numpy(x)
+                pool = getattr(torch.nn.functional, f"max_pool{x.ndim - 2}d")
+                calls["torch"] = lambda pool=pool, y=y, w=workload: pool(
+                    y,
+                    w["window"],
+                    w["strides"],
+                    w["start_padding"],
+                    w["dilations"],
+                    return_indices=True,
+                )
+            taken = times(calls, seconds)
+            if "runtime" in calls:
+                pairs = zip(calls["runtime"](), calls["indices"](), strict=True)
+                if not all(np.array_equal(theirs, ours) for theirs, ours in pairs):
+                    raise AssertionError(f"{workload['name']}: ONNX Runtime finds something else")
+            found = row(workload["name"], x, taken, "indices")
+            if onnx:
+                found["reference_ratio"] = against_reference(x, geometry, attributes)
+            rows.append(found)
+    return rows
+
+
+def against_reference(x: np.ndarray, geometry: dict[str, Any], attributes: dict[str, Any]) -> float:
+    """Return onnx.reference's time over ours, with indices, on a few planes of the workload.
+
+    It is known to be wrong without strides and dilations, and serves for its time alone.
+    """
+    plane = int(np.prod(x.shape[2:]))
+    crop = np.ascontiguousarray(x[:, : max(1, REFERENCE_ELEMENTS // plane)])
+    # It knows floats alone.
+    crop = crop.astype(np.float32)
+    problem = Pooling.of(crop.shape, crop.dtype, **geometry, return_indices=True)
+    run = reference(onnx_model("MaxPool", crop, [np.float32, np.int64], **attributes), crop)
+    start = time.perf_counter()
+    run()
+    slow = 1000 * (time.perf_counter() - start)
+    return slow / times({"ours": lambda: problem.evaluate(crop)}, 0.02)["ours"]
+
+
+def row(name: str, x: np.ndarray, taken: dict[str, float], ours: str) -> dict[str, Any]:
+    return {
+        "workload": name,
+        "type": str(x.dtype),
+        "sizes": list(x.shape),
+        "milliseconds": {key: round(value, 4) for key, value in taken.items()},
+        "ratios": {key: taken[ours] / value for key, value in taken.items() if key != ours},
+    }
+
+
+def large(which: str) -> dict[str, float]:
+    """Return the peak memory of a large problem beyond input and outputs, and its time."""
+    if which == "argmax":
+        x = np.random.default_rng(0).integers(-128, 128, 100_000_000, np.int8).astype(np.float32)
+        problem: Any = Reduction.of("argmax", x.shape, x.dtype)
+    else:
+        x = np.random.default_rng(0).integers(-128, 128, (1, 64, 1024, 1024), np.int8)
+        x = x.astype(np.float32)
+        problem = Pooling.of(
+            x.shape, x.dtype, 3, strides=2, start_padding=1, end_padding=1, return_indices=True
+        )
+    start = time.perf_counter()
+    problem.evaluate(x)
+    seconds = time.perf_counter() - start
+    tracemalloc.start()
+    result = problem.evaluate(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    outputs = sum(part.nbytes for part in (result if isinstance(result, tuple) else (result,)))
+    mebi = 1 << 20
+    return {
+        "input_mib": x.nbytes / mebi,
+        "outputs_mib": outputs / mebi,
+        "beyond_mib": (peak - outputs) / mebi,
+        "resident_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "seconds": seconds,
+    }
+
+
+def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index > 1 else "left")
+    for cells in rows:
+        table.add_row(*cells)
+    Console(width=130).print(table)
+
+
+def number(values: dict[str, float], key: str) -> str:
+    return f"{values[key]:.2f}" if key in values else "-"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=1.0, help="time for each row")
+    parser.add_argument("--large", choices=list(LARGE.values()), help=argparse.SUPPRESS)
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    if arguments.large:
+        print(json.dumps(large(arguments.large)))
+        return 0
+    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
+    if torch := optional("torch"):
+        torch.set_num_threads(1)
+    args = reductions([w for w in workloads if w["kind"] == "arg"], arguments.seconds)
+    pools = poolings([w for w in workloads if w["kind"] == "pool"], arguments.seconds)
+    memory = {}
+    for title, which in LARGE.items():
+        command = [sys.executable, __file__, "--large", which]
+        ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        memory[title] = json.loads(ran.stdout)
+    versions = {
+        name: module.__version__
+        for name in ("numpy", "onnxruntime", "onnx", "torch")
+        if (module := optional(name))
+    }
+    show(
+        "argmin, argmax: milliseconds, and our time over theirs (DECREASING: over NumPy's first)",
+        ["workload", "type", "ms", "numpy", "runtime", "torch", "decreasing"],
+        [
+            [r["workload"], r["type"], f"{r['milliseconds']['increasing']:.3f}"]
+            + [number(r["ratios"], key) for key in ("numpy", "runtime", "torch")]
+            + [number(decreasing(r), "ratio")]
+            for r in args
+        ],
+    )
+    show(
+        "max pooling with indices: milliseconds, and our time over theirs; values: ours over "
+        "theirs; onnx.reference: theirs over ours, a crop",
+        ["workload", "type", "ms", "runtime", "torch", "values", "reference"],
+        [
+            [r["workload"], r["type"], f"{r['milliseconds']['indices']:.3f}"]
+            + [number(r["ratios"], key) for key in ("runtime", "torch")]
+            + [number(values_only(r), "ratio"), f"{r.get('reference_ratio', 0):.0f}"]
+            for r in pools
+        ],
+    )
+    show(
+        "memory in MiB",
+        ["problem", "", "input", "outputs", "beyond them", "resident", "seconds"],
+        [[title, "float32", *(f"{v:.1f}" for v in row.values())] for title, row in memory.items()],
+    )
+    arguments.output.parent.mkdir(exist_ok=True)
+    report = {"versions": versions, "reductions": args, "poolings": pools, "memory": memory}
+    arguments.output.write_text(json.dumps(report, indent=2) + "\n")
+    return 0
+
+
+def decreasing(found: dict[str, Any]) -> dict[str, float]:
+    taken = found["milliseconds"]
+    return {"ratio": taken["decreasing"] / taken["numpy"]} if "numpy" in taken else {}
+
+
+def values_only(found: dict[str, Any]) -> dict[str, float]:
+    taken = found["milliseconds"]
+    theirs = taken.get("runtime_values")
+    return {"ratio": taken["values"] / theirs} if theirs else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Large problems in pieces: their borders do not show, and memory stays bounded."""
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import assert_equal_bits
+from strategies import DIRECTIONS, NAN_MODES, TYPES, poolings, tensors
+from test_model_pooling import check_against_reference
+
+import extremum.model.phases as phases_module
+import extremum.model.pooling as pooling_module
+import extremum.model.reduction as reduction_module
+from extremum.model import Pooling, Reduction, SpatialDimension, argmax, max_pooling
+from extremum.model.reduction import last_winner
+from extremum.model.tiles import tile_sizes, tiles
+
+
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_tiles_do_not_show(name, data):
+    """Tiles of a few elements: every window is cut, most of them between their taps too."""
+    sizes, geometry = data.draw(poolings())
+    x = data.draw(tensors(sizes, name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pooling_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 12)))
+        nan = data.draw(st.sampled_from(NAN_MODES))
+        check_against_reference(x, geometry, "tensor", nan, "uint32")
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_both_ways_of_sliding_agree(data):
+    """Windows that would go by flat shifts go the other way too."""
+    sizes, geometry = data.draw(poolings())
+    x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phases_module, "MOST_PHASES", data.draw(st.sampled_from([0, 1000])))
+        patch.setattr(phases_module, "MOST_SURPLUS", 1000)
+        check_against_reference(x, geometry, "tensor", "propagate", "uint32")
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_tiles_cover_the_windows_within_the_limit(data):
+    sizes, geometry = data.draw(poolings())
+    dimensions = Pooling.of(sizes, "int8", **geometry).spatial
+    limit = data.draw(st.integers(1, 50))
+    windows, taps = tile_sizes(dimensions, limit)
+    assert all(1 <= n <= d.outputs for n, d in zip(windows, dimensions, strict=True))
+    assert all(1 <= n <= d.window for n, d in zip(taps, dimensions, strict=True))
+    covered = np.zeros([d.outputs for d in dimensions], int)
+    for window, parts in tiles(dimensions, limit):
+        covered[window] += 1
+        for part in parts:
+            assert np.prod([d.size for d in part.dimensions]) <= limit
+    assert (covered == 1).all()
+
+
+def test_real_tiles():
+    """A plane of more than one tile at the size that is used, against a plane of one."""
+    x = np.random.default_rng(3).integers(-9, 9, (1, 2, 700, 500)).astype(np.float32)
+    geometries: list[dict[str, Any]] = [
+        {"window": 3, "strides": 2, "start_padding": 1},
+        {"window": (2, 500)},
+        {"window": (700, 3), "strides": (1, 7)},
+        {"window": (699, 499), "end_padding": 1},
+    ]
+    for arguments in geometries:
+        whole = max_pooling(x, **arguments, return_indices=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pooling_module, "CHUNK_ELEMENTS", 1 << 30)
+            assert len(tiles_of(x, arguments)) == 1
+            expected = max_pooling(x, **arguments, return_indices=True)
+        assert len(tiles_of(x, arguments)) > 1 or arguments["window"] == (699, 499)
+        for actual, wanted in zip(whole, expected, strict=True):
+            assert_equal_bits(actual, wanted)
+
+
+def tiles_of(x, arguments):
+    problem = Pooling.of(x.shape, x.dtype, **arguments)
+    return list(tiles(problem.spatial, pooling_module.CHUNK_ELEMENTS))
+
+
+def test_a_plane_has_several_tiles_of_taps():
+    dimension = SpatialDimension(100, window=100)
+    [(windows, parts)] = tiles([dimension], 10)
+    assert windows == (slice(0, 1),)
+    assert [part.elements for part in parts[:2]] == [(slice(0, 7),), (slice(7, 14),)]
+
+
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_the_last_winner_of_long_rows(name, data):
+    """Rows that are reversed word by word, with a tail and without."""
+    rows, count = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 150))
+    x = data.draw(tensors((rows, count), name))
+    backwards = x[:, ::-1].argmax(axis=1)
+    assert np.array_equal(last_winner(x), count - 1 - backwards)
+    backwards = x[:, ::-1].argmin(axis=1)
+    assert np.array_equal(last_winner(x, minimum=True), count - 1 - backwards)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_parts_of_a_reduction_do_not_show(data):
+    """Reduced axes that are cut, next to each other or not."""
+    x = data.draw(tensors((3, 4, 2, 5), data.draw(st.sampled_from(TYPES))))
+    axes = data.draw(st.sampled_from([(0,), (1, 3), (0, 2), (0, 1, 2, 3), (0, 3)]))
+    for function in ("argmin", "argmax", "min", "max"):
+        nan = data.draw(st.sampled_from(NAN_MODES))
+        options: dict[str, Any] = {"nan": nan}
+        if function.startswith("arg"):
+            options["axis_direction"] = data.draw(st.sampled_from(DIRECTIONS))
+        problem = Reduction.of(function, x.shape, x.dtype, axes, **options)
+        whole = problem.evaluate(x)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reduction_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 7)))
+            patch.setattr(reduction_module, "CHUNK_COLUMNS", 1)
+            patch.setattr(reduction_module, "CHUNK_ROWS", 1)
+            assert_equal_bits(problem.evaluate(x), whole)
+
+
+POOLINGS = {
+    "one huge plane": ((1, 1, 4000, 4000), {"window": 3, "start_padding": 1, "end_padding": 1}),
+    "a plane of one row": ((1, 1, 1, 16_000_000), {"window": (1, 3), "strides": (1, 2)}),
+    "one window": ((1, 1, 4000, 4000), {"window": 4000}),
+    "long windows": ((1, 1, 4000, 4000), {"window": (2000, 2000), "strides": (1000, 1000)}),
+    "many small planes": ((200, 200, 20, 20), {"window": 2, "strides": 2}),
+    "a volume": ((1, 1, 250, 250, 250), {"window": 2, "strides": 2}),
+}
+REDUCTIONS = {
+    "one row": ((16_000_000,), (0,)),
+    "short rows": ((4_000_000, 4), (1,)),
+    "the outer axis": ((4000, 4000), (0,)),
+    "axes that are not adjacent": ((400, 40, 1000), (0, 2)),
+    "outer axes that are not adjacent": ((40, 100, 40, 100), (0, 2)),
+}
+
+
+def beyond(problem, x):
+    """Bytes of memory, at their peak, beyond the input and the outputs."""
+    tracemalloc.start()
+    try:
+        result = problem.evaluate(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return peak - sum(y.nbytes for y in (result if isinstance(result, tuple) else (result,)))
+
+
+@pytest.mark.parametrize("case", POOLINGS)
+@pytest.mark.parametrize("name", ["int8", "float32"])
+def test_memory_for_poolings(case, name):
+    sizes, geometry = POOLINGS[case]
+    x = np.zeros(sizes, name)
+    x[..., ::7] = -1
+    for indices in (False, True):
+        problem = Pooling.of(sizes, name, **geometry, return_indices=indices)
+        assert beyond(problem, x) <= x.nbytes
+
+
+@pytest.mark.parametrize("case", REDUCTIONS)
+@pytest.mark.parametrize("name", ["int8", "float16"])
+def test_memory_for_reductions(case, name):
+    sizes, axes = REDUCTIONS[case]
+    x = np.zeros(sizes, name)
+    x[..., ::7] = -1
+    for direction in DIRECTIONS:
+        problem = Reduction.of("argmax", sizes, name, axes, axis_direction=direction)
+        assert beyond(problem, x) <= x.nbytes
+    assert beyond(Reduction.of("min", sizes, name, axes), x) <= x.nbytes
+
+
+def test_a_view_is_not_copied():
+    """Every second row and column of a large array, reversed: only pieces of it are copied."""
+    x = np.zeros((8000, 4000), np.int8)
+    x[3999, 2001] = 1
+    view = x[::-2, ::-2]
+    problem = Reduction.of("argmax", view.shape, "int8")
+    assert beyond(problem, view) <= view.nbytes
+    assert argmax(view).item() == 2000 * 2000 + 999

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test regress lint format workloads clean
+.PHONY: help demo test regress lint format workloads bench bench-simulation bench-model clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test       run the tests"
 	@echo "make regress    run the random tests at length"
 	@echo "make workloads  run the published layers, scaled down, on the simulated gateware"
+	@echo "make bench      measure the simulation and the golden model: bench-simulation, bench-model"
 	@echo "make lint       check style and types"
 	@echo "make format     rewrite the sources in the project's style"
 	@echo "make clean      remove what these targets made, the environment included"
@@ -50,6 +51,14 @@ regress: $(VENV)/sim $(VENV)/demo $(VENV)/test icarus
 
 workloads: $(VENV)/sim $(VENV)/demo
 	$(BIN)/python bench/workloads.py
+
+bench: bench-simulation bench-model
+
+bench-simulation: $(VENV)/sim $(VENV)/demo
+	$(BIN)/python bench/simulation.py
+
+bench-model: $(VENV)/sim $(VENV)/test
+	$(BIN)/python bench/model.py
 
 lint: $(VENV)/sim $(VENV)/demo $(VENV)/test $(VENV)/lint
 	$(BIN)/ruff check

@@ -100,9 +100,9 @@ class Core(wiring.Component):
     o : Out(stream.Signature(output_layout(config)))
         Output beats.
     status : Out(status_layout())
-        ``busy``: a job is under way. ``refused``: the last job offered was refused. ``error``:
-        why, a ``JobError``. ``empty``: a window of padding alone has been given since the last
-        job was taken.
+        ``busy``: a job is under way, or results of it have not left. ``refused``: the last job
+        offered was refused. ``error``: why, a ``JobError``. ``empty``: a window of padding alone
+        has been given since the last job that ran was taken.
     """
 
     job: stream.Interface

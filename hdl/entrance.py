@@ -130,7 +130,7 @@ class Entrance(wiring.Component):
         beats = Countdown(m, POSITION_WIDTH, "beat")
         flushing = Signal()
         needs_beat = Signal()
-        credit = self._credit(m)
+        credit, outstanding = self._credit(m)
         m.d.comb += [
             needs_beat.eq(Cat(present).all() & ~flushing),
             self.slot.eq(active & credit & (self.beat_here | ~needs_beat)),
@@ -149,26 +149,26 @@ class Entrance(wiring.Component):
                 m.d.sync += flushing.eq(beats.last)
 
         # Status.
-        m.d.comb += self.status.busy.eq(active | entering)
+        m.d.comb += self.status.busy.eq(active | entering | outstanding)
         with m.If(begin | refuse):
             m.d.sync += [
                 self.status.refused.eq(refuse),
                 self.status.error.eq(error),
             ]
         # The token is behind the last word of the job before.
-        with m.If(self.job_ready):
+        with m.If(self.job_entered):
             m.d.sync += self.status.empty.eq(0)
         with m.If(self.empty_given):
             m.d.sync += self.status.empty.eq(1)
         return m
 
-    def _credit(self, m: Module) -> Signal:
-        """Return whether there is a credit."""
+    def _credit(self, m: Module) -> tuple[Signal, Signal]:
+        """Return whether there is a credit, and whether one has not come back yet."""
         credits = Signal(range(self.credits + 1), init=self.credits)
         m.d.sync += credits.eq(credits + self.vanished + self.left - self.slot)
-        credit = Signal()
-        m.d.comb += credit.eq(credits != 0)
-        return credit
+        credit, outstanding = Signal(), Signal()
+        m.d.comb += [credit.eq(credits != 0), outstanding.eq(credits != self.credits)]
+        return credit, outstanding
 
     def _check(self, m: Module) -> Signal:
         """Return what is wrong with the registers on the job port, if anything."""

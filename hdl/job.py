@@ -88,6 +88,12 @@ class DimensionRegisters:
 class JobRegisters:
     """One run of the core: the registers that go with one stream of beats.
 
+    The core refuses what it can see in one register (:class:`JobError`). That the registers agree
+    with each other is the duty of who writes them (:mod:`extremum.host.registers`): ``period`` is
+    no shorter than the line of elements and that of windows, ``spacing`` is ``dilation * inner``,
+    ``slots`` reach the last window, and a dimension whose stage was left out has a window of one
+    tap, stride 1 and as many outputs as elements. A job that breaks this gives wrong results.
+
     Parameters
     ----------
     data_type

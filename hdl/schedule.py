@@ -25,7 +25,8 @@ def inside(coordinate: Value, size: Value) -> Value:
     """Return whether a coordinate is in the tensor: what is not is padding, and absent.
 
     The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
-    is beyond every size.
+    is beyond every size. A line with its padding, and the extent of a window, are shorter than
+    ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
     """
     return coordinate.as_unsigned() < size
 

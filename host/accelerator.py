@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
+from extremum.host import checks
 from extremum.host.driver import pack_beats, unpack_results
 from extremum.host.errors import SimulationError
+from extremum.host.native import NativeSimulator
 from extremum.host.plan import Plan, plan
 from extremum.host.results import Results
 from extremum.host.simulators import Simulator
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import (
+    AxisDirection,
     DataType,
     EmptyWindowWarning,
     Pooling,
@@ -30,8 +33,11 @@ from extremum.model import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
+    from extremum.model.checks import Integers
+    from extremum.model.descriptors import OperatorDesc
+
 BACKENDS = tuple(BACKEND_TOOLS)
-"""What can carry out an operator: two simulators of the gateware, and the golden model."""
+"""What can carry out an operator: simulations of the gateware, and the golden model."""
 
 _WATCHDOG_CLOCKS = 10_000
 
@@ -81,10 +87,17 @@ class Accelerator:
     lanes
         Elements per beat, 1 to 64.
     backend
-        ``"verilator"`` or ``"icarus"``: the gateware, in that simulator. ``"model"``: the golden
-        model, and no hardware.
+        ``"native"``: the gateware, compiled to machine code. ``"verilator"`` or ``"icarus"``: the
+        gateware under cocotb, in that simulator; slower by far. ``"model"``: the golden model, and
+        no hardware.
     waves
         VCD file to write. It is complete when the accelerator is closed.
+    wave_window
+        First and last clock to write, counted from the end of reset; all of them, if None.
+        Backend ``"native"`` only.
+    watchdog
+        Clocks without any transfer after which a job is given up; by default more than any job
+        of its size can need.
     input_stalls, output_stalls
         Percentage of clocks in which the source, the sink of beats rests, 0 to 99.
     seed
@@ -123,8 +136,10 @@ class Accelerator:
         data_types: Sequence[DTypeLike | DataType] | str | DataType = ("float32",),
         *,
         lanes: int = 1,
-        backend: str = "verilator",
+        backend: str = "native",
         waves: str | Path | None = None,
+        wave_window: tuple[int, int] | None = None,
+        watchdog: int | None = None,
         input_stalls: int = 0,
         output_stalls: int = 0,
         seed: int = 0,
@@ -133,11 +148,10 @@ class Accelerator:
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-        if waves is not None and backend == "model":
-            raise ValueError("waves need a simulator: the backend must not be 'model'")
-        for name, rate in (("input_stalls", input_stalls), ("output_stalls", output_stalls)):
-            if not isinstance(rate, int) or not 0 <= rate <= 99:
-                raise ValueError(f"{name} must be a percentage from 0 to 99, not {rate!r}")
+        checks.check_simulation(backend, waves, wave_window, watchdog)
+        checks.check_stalls(input_stalls=input_stalls, output_stalls=output_stalls)
+        checks.check_seed(seed)
+        checks.check_limits(limits)
         named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
         self.config = CoreConfig(
             tuple(DataType.from_dtype(data_type) for data_type in named), lanes, **limits
@@ -145,10 +159,12 @@ class Accelerator:
         self.backend = backend
         self.report: Report | None = None
         self._waves = None if waves is None else Path(waves)
+        self._wave_window = wave_window
+        self._watchdog = watchdog
         self._stalls = {"input_stalls": input_stalls, "output_stalls": output_stalls}
         self._seed = seed
         self._progress = progress
-        self._simulator: Simulator | None = None
+        self._simulator: Simulator | NativeSimulator | None = None
 
     def __enter__(self) -> Accelerator:
         return self
@@ -167,12 +183,17 @@ class Accelerator:
             self._simulator.close()
             self._simulator = None
 
+    def prepare(self) -> None:
+        """Compile the core and start the simulation now, not at the first operator."""
+        if self._simulator is None and self.backend != "model":
+            self._simulator = self._start()
+
     def argmin(
         self,
         x: ArrayLike,
-        axes: int | Sequence[int] | None = None,
+        axes: Integers | None = None,
         *,
-        axis_direction: str = "increasing",
+        axis_direction: AxisDirection | str = "increasing",
         index_type: DTypeLike = "uint32",
         nan: str = "propagate",
     ) -> np.ndarray:
@@ -189,9 +210,9 @@ class Accelerator:
     def argmax(
         self,
         x: ArrayLike,
-        axes: int | Sequence[int] | None = None,
+        axes: Integers | None = None,
         *,
-        axis_direction: str = "increasing",
+        axis_direction: AxisDirection | str = "increasing",
         index_type: DTypeLike = "uint32",
         nan: str = "propagate",
     ) -> np.ndarray:
@@ -206,13 +227,13 @@ class Accelerator:
         )
 
     def reduce_min(
-        self, x: ArrayLike, axes: int | Sequence[int] | None = None, *, nan: str = "propagate"
+        self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
     ) -> np.ndarray:
         """Do as :func:`extremum.model.reduce_min`."""
         return self._reduce(ReduceFunction.MIN, x, axes, nan=nan)
 
     def reduce_max(
-        self, x: ArrayLike, axes: int | Sequence[int] | None = None, *, nan: str = "propagate"
+        self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
     ) -> np.ndarray:
         """Do as :func:`extremum.model.reduce_max`."""
         return self._reduce(ReduceFunction.MAX, x, axes, nan=nan)
@@ -220,12 +241,12 @@ class Accelerator:
     def max_pooling(
         self,
         x: ArrayLike,
-        window: int | Sequence[int],
+        window: Integers,
         *,
-        strides: int | Sequence[int] = 1,
-        start_padding: int | Sequence[int] = 0,
-        end_padding: int | Sequence[int] = 0,
-        dilations: int | Sequence[int] = 1,
+        strides: Integers = 1,
+        start_padding: Integers = 0,
+        end_padding: Integers = 0,
+        dilations: Integers = 1,
         return_indices: bool = False,
         index_type: DTypeLike = "uint32",
         index_layout: str = "tensor",
@@ -249,8 +270,8 @@ class Accelerator:
         return self.run(problem, tensor)
 
     def execute(
-        self, desc: Any, *inputs: Any, out: Any = None, nan: str = "propagate"
-    ) -> tuple[np.ndarray, ...]:
+        self, desc: OperatorDesc, *inputs: Any, out: Any = None, nan: str = "propagate"
+    ) -> np.ndarray | tuple[np.ndarray, ...]:
         """Carry out a descriptor on raw buffers, as its ``evaluate`` does.
 
         Parameters
@@ -259,7 +280,14 @@ class Accelerator:
             One of the operator descriptors of :mod:`extremum.model`.
         inputs, out, nan
             See the descriptor's ``evaluate``.
+
+        Raises
+        ------
+        TypeError
+            ``desc`` is no operator descriptor.
         """
+        if not hasattr(desc, "run") or not hasattr(desc, "operator"):
+            raise TypeError(f"desc must be an operator descriptor of extremum.model, not {desc!r}")
         return desc.run(self.run, *inputs, out=out, nan=nan)
 
     def _reduce(
@@ -309,17 +337,23 @@ class Accelerator:
             return result
         try:
             results, cycles = self._simulate(todo, tensor)
-        except SimulationError:
+        except BaseException:
             # What is left of the simulation cannot be trusted: the next operator starts afresh.
             self.close()
             raise
         self._finish(todo, cycles, results.empty_windows)
         return results.finish()
 
+    def _start(self) -> Simulator | NativeSimulator:
+        """Start the simulation."""
+        if self.backend == "native":
+            return NativeSimulator(self.config, self._waves, self._wave_window)
+        return Simulator(self.config, self.backend, self._waves)
+
     def _simulate(self, todo: Plan, tensor: np.ndarray) -> tuple[Results, int]:
         """Run the jobs one after another."""
         if self._simulator is None:
-            self._simulator = Simulator(self.config, self.backend, self._waves)
+            self._simulator = self._start()
         data_type = todo.problem.data_type
         results = Results.blank(todo.problem)
         cycles = 0
@@ -329,11 +363,12 @@ class Accelerator:
                 self._progress(cycles + clocks, todo.cycles)
 
         for job in todo.jobs:
+            registers = job.registers
             measured = self._simulator.run(
-                [job.registers.to_bits(self.config)],
+                [registers.to_bits(self.config)],
                 pack_beats(job.gather(tensor), self.config),
                 job.beats_out,
-                watchdog=job.registers.slots + _WATCHDOG_CLOCKS,
+                watchdog=self._watchdog or registers.slots + _WATCHDOG_CLOCKS,
                 seed=self._seed,
                 progress=progress,
                 **self._stalls,
@@ -360,4 +395,4 @@ class Accelerator:
             notes=todo.notes,
         )
         if empty_windows:
-            warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=4)
+            warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=checks.frames_inside())

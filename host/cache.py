@@ -5,16 +5,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-from extremum.hdl.config import CoreConfig
+if TYPE_CHECKING:
+    from extremum.hdl.config import CoreConfig
 
 VARIABLE = "EXTREMUM_CACHE"
 """Environment variable that moves the cache."""
+
+LOCK = "lock"
 
 
 def directory() -> Path:
@@ -29,10 +35,76 @@ def directory() -> Path:
 def entry(name: str, key: str) -> Iterator[Path]:
     """Hold the folder of one cached thing for oneself, so that two processes build it once."""
     folder = directory() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = (folder / LOCK).open("w")
+        except FileNotFoundError:
+            continue  # cleared just now
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_current(folder, lock):
+                yield folder
+                return
+
+
+def _is_current(folder: Path, lock: IO[str]) -> bool:
+    """Tell whether the lock is still the folder's: a cleared folder's is not."""
+    try:
+        return os.path.samestat((folder / LOCK).stat(), os.fstat(lock.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cached thing.
+
+    Parameters
+    ----------
+    name
+        Of its folder: what it is, and a hash of all that it depends on.
+    size
+        Of its files, in bytes.
+    """
+
+    name: str
+    size: int
+
+
+def entries() -> list[Entry]:
+    """Return what is in the cache, by name."""
+    return [Entry(folder.name, _size(folder)) for folder in _folders()]
+
+
+def clear() -> tuple[list[Entry], list[Entry]]:
+    """Remove what nobody is building; return what was removed, and what was kept."""
+    removed: list[Entry] = []
+    kept: list[Entry] = []
+    for folder in _folders():
+        found = Entry(folder.name, _size(folder))
+        with suppress(FileNotFoundError), (folder / LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                kept.append(found)
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            removed.append(found)
+    return removed, kept
+
+
+def _folders() -> list[Path]:
+    """Return the folders that :func:`entry` made; others are none of ours."""
+    return sorted(lock.parent for lock in directory().glob(f"*-*/{LOCK}"))
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            size += file.lstat().st_size
+    return size
 
 
 def verilog(config: CoreConfig) -> str:

@@ -1,7 +1,8 @@
-"""The command line: `extremum run`, `plan`, `demo` and `doctor`, and their exit statuses."""
+"""The command line: `run`, `plan`, `demo`, `doctor` and `cache`, and their exit statuses."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Sequence
@@ -12,12 +13,15 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES
-from extremum.host import cli_files, cli_options, cli_output, cli_problem, doctor
+from extremum.host import cache, cli_files, cli_options, cli_output, cli_problem, doctor
 from extremum.host.cli_check import compute
 from extremum.host.errors import SimulationError, ToolError
 from extremum.host.tools import BACKEND_TOOLS, require
 
 __all__ = ["Exit", "commands", "main"]
+
+DEBUG = "EXTREMUM_DEBUG"
+"""Environment variable that lets an internal error show its traceback."""
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -30,6 +34,7 @@ class Exit(IntEnum):
     USAGE = 2
     TOOL = 4
     SIMULATION = 5
+    INTERNAL = 70
     INTERRUPTED = 130
 
 
@@ -59,6 +64,13 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(str(error), Exit.TOOL)
     except SimulationError as error:
         return _fail(str(error), Exit.SIMULATION)
+    except (OSError, MemoryError) as error:
+        return _fail(str(error) or "out of memory", Exit.USAGE)
+    except Exception as error:  # a fault of ours, which must not pass for a mismatch
+        if DEBUG in os.environ:
+            raise
+        told = f"internal error: {type(error).__name__}: {error} ({DEBUG}=1 shows where)"
+        return _fail(told, Exit.INTERNAL)
     return int(status or Exit.AGREEMENT)
 
 
@@ -194,3 +206,16 @@ def doctor_command(as_json: bool) -> int:
     else:
         doctor.print_findings(findings)
     return Exit.AGREEMENT if ready else Exit.TOOL
+
+
+@commands.command("cache")
+@click.option("--clear", is_flag=True, help="Remove what no other process is building.")
+@cli_options.json_option
+def cache_command(clear: bool, as_json: bool) -> int:
+    """Show the compiled simulations that are kept, and their sizes; or remove them."""
+    removed, kept = cache.clear() if clear else ([], cache.entries())
+    if as_json:
+        click.echo(cli_output.cache_json(str(cache.directory()), removed, kept))
+    else:
+        cli_output.print_cache(str(cache.directory()), removed, kept)
+    return Exit.AGREEMENT

@@ -109,7 +109,7 @@ operator_options = _options(
     click.option(
         "--backend",
         type=click.Choice(list(BACKEND_TOOLS)),
-        default="verilator",
+        default="native",
         show_default=True,
         help="A simulator, or the golden model without hardware.",
     ),
@@ -128,5 +128,11 @@ operator_options = _options(
         "--output-stalls", type=PERCENT, show_default="0", help="Clocks that take no output."
     ),
     click.option("--seed", type=click.IntRange(0), show_default="0", help="Of the stalls."),
+    click.option(
+        "--watchdog",
+        type=click.IntRange(1),
+        help="Clocks without a transfer after which a job is given up.",
+    ),
     click.option("--waves", type=FILE, help="Write waveforms (.vcd)."),
+    click.option("--wave-window", type=INTEGERS, help="First and last clock of the waveforms."),
 )

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from extremum.host.cache import Entry
 from extremum.host.cli_check import Check, Difference, bits
 from extremum.model import AxisDirection, Pooling, Reduction
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Shown",
+    "cache_json",
     "difference_dict",
     "difference_text",
     "dumps",
     "plan_json",
+    "print_cache",
     "print_plan",
     "print_rich",
     "progress",
@@ -212,6 +215,34 @@ def _plan_totals(planned: Plan) -> dict[str, Any]:
         "beats_out": planned.beats_out,
         "utilization": beats / planned.cycles if planned.cycles else None,
     }
+
+
+def cache_json(folder: str, removed: Sequence[Entry], kept: Sequence[Entry]) -> str:
+    """Give the cache's entries as JSON."""
+    return dumps(
+        {
+            "command": "cache",
+            "folder": folder,
+            "bytes": sum(entry.size for entry in kept),
+            "entries": [asdict(entry) for entry in kept],
+            "removed": [asdict(entry) for entry in removed],
+        }
+    )
+
+
+def print_cache(folder: str, removed: Sequence[Entry], kept: Sequence[Entry]) -> None:
+    """Print a table of what the cache holds, and what was removed."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("entry")
+    table.add_column("MB", justify="right")
+    for entry in kept:
+        table.add_row(entry.name, f"{entry.size / 1e6:.1f}")
+    table.add_row("all", f"{sum(entry.size for entry in kept) / 1e6:.1f}", style="bold")
+    print_rich(folder, markup=False)
+    print_rich(table)
+    if removed:
+        size = sum(entry.size for entry in removed) / 1e6
+        print_rich(f"removed: {len(removed)} entries, {size:.1f} MB", markup=False)
 
 
 def dumps(data: Mapping[str, Any]) -> str:

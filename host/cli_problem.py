@@ -39,7 +39,9 @@ PARAMETERS = {
 """Options that are arguments of the model, and the operators that have them."""
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
-HARDWARE = ("lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "waves")
+HARDWARE = (
+    "lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves", "wave_window",
+)  # fmt: skip
 """Options that mean nothing without a core."""
 
 
@@ -69,6 +71,16 @@ def refuse_misfits(operator: str, options: Mapping[str, Any]) -> None:
     waves = options["waves"]
     if waves is not None and Path(waves).suffix.lower() != ".vcd":
         raise click.UsageError(f"--waves must name a .vcd file, not {waves}")
+    window = options["wave_window"]
+    if window is not None:
+        if options["backend"] != "native":
+            raise click.UsageError(
+                f"--wave-window does not apply to --backend {options['backend']}"
+            )
+        if waves is None:
+            raise click.UsageError("--wave-window needs --waves")
+        if isinstance(window, int) or len(window) != 2 or not 0 <= window[0] <= window[1]:
+            raise click.UsageError("--wave-window must be the first and the last clock: 1000,2000")
 
 
 def planned_tensor(options: Mapping[str, Any]) -> tuple[tuple[int, ...], Any]:

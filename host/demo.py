@@ -104,7 +104,7 @@ class Demo:
         cls,
         photograph: np.ndarray | None = None,
         *,
-        backend: str = "verilator",
+        backend: str = "native",
         lanes: int = 4,
         progress: Callable[[int, int], None] | None = None,
     ) -> Demo:

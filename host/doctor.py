@@ -13,7 +13,7 @@ from extremum.host.tools import BACKEND_TOOLS, TOOLS
 
 __all__ = ["Finding", "as_dict", "examine", "is_ready", "print_findings"]
 
-DEFAULT_BACKEND = "verilator"
+DEFAULT_BACKEND = "native"
 COLOURS = {"ok": "green", "missing": "red", "too old": "red", "too new": "red"}
 
 

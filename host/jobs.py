@@ -16,13 +16,12 @@ import numpy as np
 from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
-from extremum.host.registers import Schedule, dimension_registers, modulo, schedule
+from extremum.host.registers import INPUT_FIFO, Schedule, dimension_registers, modulo, schedule
 from extremum.host.results import Results
 from extremum.host.tiles import Tile
 from extremum.model import (
     AxisDirection,
     Pooling,
-    ReduceFunction,
     Reduction,
 )
 
@@ -44,7 +43,8 @@ class Job(ABC):
     @property
     def schedule(self) -> Schedule:
         """The slots: in a reduction one for each beat."""
-        return Schedule(self.beats_in - 1, self.beats_in - 1)
+        last = self.beats_in - 1
+        return Schedule(last, last, last - INPUT_FIFO)
 
     @property
     @abstractmethod
@@ -66,7 +66,7 @@ class Job(ABC):
         """Predicted clocks, without stalls, from the first beat taken to the last one moved."""
         schedule = self.schedule
         given = schedule.last_window + core.latency(self.config) - 1
-        return START_CLOCKS + max(given, schedule.last_element)
+        return START_CLOCKS + max(given, schedule.last_room + 1)
 
     @abstractmethod
     def gather(self, x: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ class ReductionJob(Job):
         groups = self.beats_out
         return JobRegisters(
             data_type=self.config.data_type_code(problem.data_type),
-            minimum=problem.function in (ReduceFunction.ARGMIN, ReduceFunction.MIN),
+            minimum=problem.function.is_minimum,
             decreasing=problem.axis_direction == AxisDirection.DECREASING,
             ignore_nan=problem.nan == "ignore",
             slots=self.beats_in,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,12 +57,27 @@ def dimension_registers(
     return registers[::-1]
 
 
+INPUT_FIFO = 2
+"""Beats that wait in front of the schedule."""
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """When a job's last element and its last window have their slots, counted from 0."""
+    """The slots of a job that decide how long it takes, counted from 0.
+
+    Parameters
+    ----------
+    last_element
+        Slot of the last beat.
+    last_window
+        Slot in which the last window is given.
+    last_room
+        Slot that makes room for the last beat in the input FIFO; -1 if there always is.
+    """
 
     last_element: int
     last_window: int
+    last_room: int
 
     @property
     def slots(self) -> int:
@@ -71,12 +87,29 @@ class Schedule:
 
 def schedule(dimensions: Sequence[DimensionRegisters], groups: int) -> Schedule:
     """Return the schedule of a sliding window over groups of slices."""
-    last_element = last_window = groups - 1
+    beats = groups * math.prod(dimension.size for dimension in dimensions)
+    last_window = groups - 1
     for dimension in dimensions:
-        last_element = last_element * dimension.period + dimension.lead + dimension.size - 1
         last_window = (
             last_window * dimension.period
             + dimension.lag
             + (dimension.outputs - 1) * dimension.stride
         )
-    return Schedule(last_element, last_window)
+    room = beats - 1 - INPUT_FIFO
+    return Schedule(
+        _slot_of(beats - 1, dimensions),
+        last_window,
+        _slot_of(room, dimensions) if room >= 0 else -1,
+    )
+
+
+def _slot_of(beat: int, dimensions: Sequence[DimensionRegisters]) -> int:
+    """Return the slot that takes a beat."""
+    coordinates = []
+    for dimension in reversed(dimensions):
+        beat, coordinate = divmod(beat, dimension.size)
+        coordinates.append(coordinate)
+    slot = beat
+    for dimension, coordinate in zip(dimensions, reversed(coordinates), strict=True):
+        slot = slot * dimension.period + dimension.lead + coordinate
+    return slot

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from extremum.model import Pooling, ReduceFunction, Reduction
+from extremum.model import Pooling, Reduction
 
 EMPTY = np.uint32(0xFFFFFFFF)
 """Position of an empty window, as the core gives it."""
@@ -51,7 +50,7 @@ class Results:
         """Return what the golden model returns."""
         problem = self.problem
         if isinstance(problem, Reduction):
-            if problem.function in (ReduceFunction.ARGMIN, ReduceFunction.ARGMAX):
+            if problem.function.gives_index:
                 return self.positions.astype(problem.index_type)
             return self.values
         if not problem.return_indices:
@@ -59,8 +58,3 @@ class Results:
         indices = self.positions.astype(problem.index_type)
         indices[self.positions == EMPTY] = np.array(-1).astype(problem.index_type)
         return self.values, indices
-
-
-def output_count(problem: Reduction | Pooling) -> int:
-    """Return how many outputs an operator has."""
-    return math.prod(problem.output_sizes)

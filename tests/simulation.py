@@ -20,6 +20,9 @@ SIMULATORS = (
     ),
 )
 
+BACKENDS = ("native", *SIMULATORS)
+"""What simulates the gateware for an accelerator."""
+
 LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
 """Seconds after which a bench is given up."""
 

@@ -1,4 +1,4 @@
-"""The simulated hardware is the golden model, bit for bit, in both simulators."""
+"""The simulated hardware is the golden model, bit for bit, on every backend."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_vectors import vectors
 from reference import assert_equal_bits
-from simulation import SIMULATORS
+from simulation import BACKENDS
 from strategies import (
     DIRECTIONS,
     INDEX_TYPES,
@@ -42,7 +42,7 @@ EXAMPLES = int(os.environ.get("EXTREMUM_EXAMPLES", "40"))
 REDUCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max")
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]
 
-pytestmark = pytest.mark.parametrize("simulator", SIMULATORS)
+pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
 
 
 @pytest.fixture(scope="module")
@@ -424,7 +424,8 @@ def test_stalls_cost_cycles_alone(hardware, simulator):
     assert slow.report.beats_in == free.report.beats_in
 
 
-def test_progress_is_told(simulator):
+def test_progress_is_told(simulator, monkeypatch):
+    monkeypatch.setattr("extremum.host.native.SLICE_SECONDS", 0.0)
     told = []
     with make("reduction", simulator, progress=lambda *now: told.append(now)) as accelerator:
         x = np.zeros((2, 40_000), np.float32)
@@ -445,6 +446,8 @@ def test_a_type_that_is_not_built_in(hardware, simulator):
 
 def test_a_simulator_that_dies(simulator):
     """The error says so, and the next operator starts a new simulation."""
+    if simulator == "native":
+        pytest.skip("it has no process of its own")
     died = []
 
     def kill(done, total):
@@ -476,7 +479,7 @@ def test_a_core_that_hangs(hardware, simulator, monkeypatch):
 def test_a_missing_tool(simulator, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with make("volume", simulator) as accelerator:
-        named = {"icarus": "icarus", "verilator": r"c\+\+|make|perl"}[simulator]
+        named = {"icarus": "icarus"}.get(simulator, r"c\+\+|make|perl")
         with pytest.raises(ToolError, match=rf"({named}) is missing: .*install: "):
             accelerator.argmax(np.zeros(3, np.float16))
         assert accelerator.report is None
@@ -495,7 +498,7 @@ def test_waves(simulator, tmp_path):
         (
             {"backend": "modelsim"},
             ValueError,
-            r"^backend must be one of verilator, icarus, model, n",
+            r"^backend must be one of native, verilator, icarus, model, n",
         ),
         ({"lanes": 0}, ValueError, r"^lanes must be from 1 to 64, not 0$"),
         ({"lanes": 65}, ValueError, r"^lanes must be from 1 to 64, not 65$"),
@@ -512,6 +515,14 @@ def test_waves(simulator, tmp_path):
         ({"input_stalls": 100}, ValueError, r"^input_stalls must be a percentage from 0 to 99, n"),
         ({"output_stalls": -1}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
         ({"output_stalls": 0.5}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
+        ({"watchdog": 0}, ValueError, r"^watchdog must be at least 1 clock, not 0$"),
+        ({"wave_window": (1, 2), "backend": "icarus"}, ValueError, r"^wave_window needs the back"),
+        ({"wave_window": (1, 2), "backend": "native"}, ValueError, r"^wave_window needs waves"),
+        (
+            {"wave_window": (2, 1), "backend": "native", "waves": "x.vcd"},
+            ValueError,
+            r"^wave_window must be \(first, last\) clocks, not \(2, 1\)$",
+        ),
         ({"backend": "model", "waves": "x.vcd"}, ValueError, r"^waves need a simulator"),
         ({"max_windows": (1, 1, 1)}, TypeError, "max_windows"),
     ],

@@ -260,7 +260,7 @@ def test_plan_of_sizes():
         "data_type": "float16",
         "sizes": [1, 4, 20, 20],
         "output_sizes": [1, 4, 9, 9],
-        "backend": "verilator",
+        "backend": "native",
         "lanes": 4,
         "cycles": expected.cycles,
         "beats_in": expected.beats_in,

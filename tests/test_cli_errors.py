@@ -114,6 +114,7 @@ REFUSED += [
     )
     for option in (
         "--lanes 1", "--waves w.vcd", "--input-stalls 0", "--output-stalls 0", "--seed 0",
+        "--watchdog 9", "--wave-window 1,2",
         "--max-window 3,7,7", "--max-dilation 1,1,1", "--max-line 9", "--max-plane 9",
         "--coordinate-width 9",
     )
@@ -125,6 +126,13 @@ REFUSED += [
         ("--output .", "--output cannot be written: ."),
         ("--output ./x.npy", "--output is the file of --input: x.npy"),
         ("--waves nowhere/w.vcd", "--waves cannot be written: nowhere/w.vcd"),
+        ("--wave-window 1,2", "--wave-window needs --waves"),
+        ("--waves w.vcd --wave-window 5", "--wave-window must be the first and the last clock"),
+        (
+            "--waves w.vcd --wave-window 5,6 --backend icarus",
+            "--wave-window does not apply to --backend icarus",
+        ),
+        ("--watchdog 0", "0 is not in the range x>=1"),
         ("--waves w.fst", "--waves must name a .vcd file, not w.fst"),
         ("--waves x.npy/w.vcd", "--waves cannot be written: x.npy/w.vcd"),
         ("--output w.vcd --waves w.vcd", "--waves is the file of --output: w.vcd"),
@@ -275,3 +283,20 @@ def test_version_and_help():
         status, out, err = run(line)
         assert (status, err) == (0, [])
         assert out[0].startswith("Usage: extremum ")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [
+        (OSError("No space left on device"), 2, "No space left on device"),
+        (MemoryError(), 2, "out of memory"),
+        (ZeroDivisionError("oops"), 70, "internal error: ZeroDivisionError: oops"),
+    ],
+)
+def test_only_a_mismatch_exits_with_1(monkeypatch, error, status, told):
+    fail_with(monkeypatch, error)
+    exit_status, out, err = run("run argmax --input x.npy --backend model")
+    assert exit_status == status
+    assert out == []
+    assert len(err) == 1
+    assert told in err[0]

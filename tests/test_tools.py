@@ -158,7 +158,7 @@ def test_doctor_lists_every_tool(monkeypatch, capsys):
         (row,) = (line for line in out.splitlines() if line.startswith(f"{tool.name} "))
         columns = re.split(r"\s{2,}", row.strip())
         assert columns == [tool.name, tool.purpose, tool.least, tool.needed, "ok", tool.install]
-    assert out.splitlines()[-1] == "The default backend, verilator, has all that it needs."
+    assert out.splitlines()[-1] == "The default backend, native, has all that it needs."
 
 
 def test_doctor_json(monkeypatch, capsys):
@@ -166,7 +166,7 @@ def test_doctor_json(monkeypatch, capsys):
     pretend(monkeypatch, "icarus", None)
     assert cli.main(["doctor", "--json"]) == 0  # a second opinion is no need
     told = json.loads(capsys.readouterr().out)
-    assert (told["command"], told["ready"], told["backend"]) == ("doctor", True, "verilator")
+    assert (told["command"], told["ready"], told["backend"]) == ("doctor", True, "native")
     assert [tool["tool"] for tool in told["tools"]] == list(TOOLS)
     icarus = next(tool for tool in told["tools"] if tool["tool"] == "icarus")
     assert icarus == {
@@ -180,10 +180,10 @@ def test_doctor_json(monkeypatch, capsys):
     }
 
 
-@pytest.mark.parametrize("name", BACKEND_TOOLS["verilator"])
+@pytest.mark.parametrize("name", BACKEND_TOOLS["native"])
 def test_doctor_exits_4_without_what_the_default_backend_needs(monkeypatch, capsys, name):
     all_found(monkeypatch)
-    pretend(monkeypatch, name, None if name == "make" else "0.1")
+    pretend(monkeypatch, name, None if name == "perl" else "0.1")
     assert cli.main(["doctor"]) == 4
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"lacks: {name}.")
     assert cli.main(["doctor", "--json"]) == 4

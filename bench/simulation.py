@@ -1,0 +1,204 @@
+"""Measures the simulations: elements per second, the pump's cost, memory, and whole workloads.
+
+Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. Compiling is not
+measured. Writes ``bench/results/simulation.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
+
+from extremum.hdl.config import CoreConfig
+from extremum.host import Accelerator
+from extremum.host.driver import pack_beats
+from extremum.host.native import NativeSimulator
+from extremum.host.plan import plan
+from extremum.host.simulators import Simulator
+from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
+
+RESULTS = Path(__file__).parent / "results" / "simulation.json"
+ROUNDS = 3
+BEATS = {"icarus": 2_000, "verilator": 5_000, "native": 400_000}
+WORKLOAD_LANES = 16
+MEMORY = ("argmax of 100 million", "pooling of 1x64x1024x1024")
+
+
+def rates(lanes: int) -> dict[str, float]:
+    """Return medians of elements per second by backend, and cycles per second of the bare loop."""
+    config = CoreConfig((DataType.FLOAT32,), lanes, max_window=(1, 1, 1))
+    native = NativeSimulator(config)
+    others = {name: Simulator(config, name) for name in ("icarus", "verilator")}
+    seconds: dict[str, list[float]] = {name: [] for name in (*BEATS, "bare")}
+    try:
+        for number in range(ROUNDS + 1):  # the first one warms up
+            for name, beats in BEATS.items():
+                x = tensor("float32", (lanes, beats), number)
+                (job,) = plan(Reduction.of("argmax", x.shape, x.dtype, 1), config).jobs
+                words = [job.registers.to_bits(config)]
+                packed = pack_beats(job.gather(x), config)
+                start = time.perf_counter()
+                simulator = others.get(name, native)
+                simulator.run(words, packed, job.beats_out, watchdog=2 * beats)
+                seconds[name].append(time.perf_counter() - start)
+            start = time.perf_counter()
+            native.idle(BEATS["native"])
+            seconds["bare"].append(time.perf_counter() - start)
+    finally:
+        for simulator in (native, *others.values()):
+            simulator.close()
+    middle = {name: statistics.median(times[1:]) for name, times in seconds.items()}
+    figures = {name: lanes * beats / middle[name] for name, beats in BEATS.items()}
+    bare = BEATS["native"] / middle["bare"]
+    return figures | {
+        "bare_cycles": bare,
+        "native_cycles": figures["native"] / lanes,
+        "native_to_bare": figures["native"] / lanes / bare,
+        "native_to_verilator": figures["native"] / figures["verilator"],
+    }
+
+
+def problem_of(workload: dict[str, Any]) -> tuple[Reduction | Pooling, dict[str, Any]]:
+    """Return a workload's operator, and the core's limits that suit it."""
+    if workload["kind"] == "arg":
+        problem = Reduction.of(
+            workload["function"], workload["sizes"], workload["type"], workload["axes"],
+            axis_direction=workload["direction"],
+        )  # fmt: skip
+        return problem, {"max_window": (1, 1, 1)}
+    names = ("strides", "start_padding", "end_padding", "dilations")
+    pooled = Pooling.of(
+        workload["sizes"], workload["type"], workload["window"],
+        **{name: workload[name] for name in names}, return_indices=workload["indices"],
+    )  # fmt: skip
+    window = (*(1,) * (3 - len(workload["window"])), *workload["window"])
+    most = tuple(map(max, window, DEFAULT_MAX_WINDOW))
+    return pooled, {} if most == DEFAULT_MAX_WINDOW else {"max_window": most}
+
+
+def whole(workload: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Run a workload at full size on the native backend, and check every bit."""
+    problem, limits = problem_of(workload)
+    x = tensor(workload["type"], tuple(workload["sizes"]), seed)
+    with Accelerator(workload["type"], lanes=WORKLOAD_LANES, **limits) as accelerator:
+        start = time.perf_counter()
+        accelerator.prepare()
+        compiled = time.perf_counter()
+        result = accelerator.run(problem, x)
+        simulated = time.perf_counter()
+        golden = problem.evaluate(x)
+        pairs = zip(*map(_arrays, (result, golden)), strict=True)
+        agrees = all(np.array_equal(_bits(a), _bits(b)) for a, b in pairs)
+        checked = time.perf_counter()
+        report = accelerator.report
+    assert report is not None
+    return {
+        "workload": workload["name"],
+        "elements": x.size,
+        "cycles": report.cycles,
+        "prepare_seconds": compiled - start,
+        "simulation_seconds": simulated - compiled,
+        "check_seconds": checked - simulated,
+        "agreement": agrees,
+    }
+
+
+def _arrays(result: Any) -> tuple[np.ndarray, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _bits(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x).view(np.uint8)
+
+
+def occupy(case: str, backend: str) -> dict[str, Any]:
+    """Carry out one large operator; return the memory it took beyond its input, in MB."""
+    x: np.ndarray
+    if case == MEMORY[0]:
+        x = np.random.default_rng(1).integers(-128, 128, (16, 6_250_000), np.int8)
+        problem: Reduction | Pooling = Reduction.of("argmax", x.shape, x.dtype, 1)
+    else:
+        x = np.random.default_rng(1).integers(-128, 128, (1, 64, 1024, 1024), np.int8)
+        problem = Pooling.of(x.shape, x.dtype, 2, strides=2, return_indices=True)
+    with Accelerator("int8", lanes=16, backend=backend, max_window=(1, 2, 2)) as accelerator:
+        accelerator.prepare()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.perf_counter()
+        accelerator.run(problem, x)
+        seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    name = "golden" if backend == "model" else backend
+    return {
+        "case": case, "on": name, "input_mb": x.nbytes / 1e6, "peak_mb": after / 1e3,
+        "beyond_input_mb": (after - before) / 1e3, "seconds": seconds,
+    }  # fmt: skip
+
+
+def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Return a table of figures that share their names."""
+    table = Table(title=title, box=None)
+    for name in rows[0]:
+        table.add_column(name.replace("_", " "), justify="right")
+    for row in rows:
+        table.add_row(*(f"{v:,.2f}" if isinstance(v, float) else str(v) for v in row.values()))
+    return table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="workloads")
+    parser.add_argument("--skip-rates", action="store_true")
+    parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--occupy", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.occupy:
+        print(json.dumps(occupy(*arguments.occupy)))
+        return 0
+    console = Console(width=140)
+    # What is skipped stays as it was measured last.
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found["machine"] = platform.processor() or platform.machine()
+    warnings.simplefilter("ignore", EmptyWindowWarning)
+
+    def show(name: str, title: str, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            found[name] = rows
+            console.print(table_of(title, rows))
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+    if not arguments.skip_rates:
+        title = "simulated elements per second, float32 reduction core"
+        show("rates", title, [{"lanes": n, **rates(n)} for n in (1, 4, 16)])
+    listed = enumerate(tomllib.loads(WORKLOADS.read_text())["workload"])
+    rows = [
+        whole(workload, seed)
+        for seed, workload in listed
+        if arguments.only is None or workload["name"] in arguments.only
+    ]
+    show("workloads", f"workloads at full size, native, {WORKLOAD_LANES} lanes", rows)
+    if not arguments.skip_memory:
+        command = [sys.executable, __file__, "--occupy"]
+        cases = [[case, backend] for case in MEMORY for backend in ("model", "native")]
+        told = [subprocess.check_output([*command, *case], text=True) for case in cases]
+        show("memory", "peak memory", [json.loads(line) for line in told])
+    return 0 if all(row["agreement"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The rules of an accelerator's settings, and where its warnings point."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from extremum.hdl.config import CoreConfig
+
+
+def check_simulation(
+    backend: str, waves: object, wave_window: Sequence[int] | None, watchdog: int | None
+) -> None:
+    """Refuse settings that the backend does not have, or that mean nothing.
+
+    Raises
+    ------
+    ValueError
+        One of them, by name.
+    """
+    if waves is not None and backend == "model":
+        raise ValueError("waves need a simulator: the backend must not be 'model'")
+    if watchdog is not None and (not isinstance(watchdog, int) or watchdog < 1):
+        raise ValueError(f"watchdog must be at least 1 clock, not {watchdog!r}")
+    if wave_window is None:
+        return
+    if backend != "native":
+        raise ValueError(f"wave_window needs the backend 'native', not {backend!r}")
+    if waves is None:
+        raise ValueError("wave_window needs waves, the file to write")
+    if len(wave_window) != 2 or not 0 <= wave_window[0] <= wave_window[1]:
+        raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
+
+
+def check_stalls(**rates: int) -> None:
+    """Refuse what is not a percentage, by name.
+
+    Raises
+    ------
+    ValueError
+        A rate is not a whole number from 0 to 99.
+    """
+    for name, rate in rates.items():
+        if isinstance(rate, bool) or not isinstance(rate, int) or not 0 <= rate <= 99:
+            raise ValueError(f"{name} must be a percentage from 0 to 99, not {rate!r}")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what cannot select a sequence of stalls.
+
+    Raises
+    ------
+    ValueError
+        The seed is not a whole number of at least 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed must be an integer of at least 0, not {seed!r}")
+
+
+def check_limits(limits: Mapping[str, object]) -> None:
+    """Refuse what is no limit of a core; its value is checked by ``CoreConfig``.
+
+    Raises
+    ------
+    TypeError
+        A name is not among the limits.
+    """
+    known = [field.name for field in fields(CoreConfig)][2:]
+    for name in limits:
+        if name not in known:
+            raise TypeError(f"a limit must be one of {', '.join(known)}, not {name!r}")
+
+
+def frames_inside() -> int:
+    """Count the caller's frames within this package, and one more: the stack level of the user."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("extremum."):
+        frame, count = frame.f_back, count + 1
+    return count

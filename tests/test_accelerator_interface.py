@@ -1,0 +1,102 @@
+"""The accelerator as an object: its signatures, its arguments, whom its warnings name."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+
+from extremum import model
+from extremum.hdl import CoreConfig
+from extremum.host import Accelerator
+from extremum.host.jobs import SlidingJob
+from extremum.host.plan import plan
+from extremum.model import DataType, EmptyWindowWarning, Pooling
+
+FUNCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max", "max_pooling")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_are_those_of_the_model(name):
+    ours = inspect.signature(getattr(Accelerator, name))
+    parameters = list(ours.parameters.values())[1:]
+    assert ours.replace(parameters=parameters) == inspect.signature(getattr(model, name))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"max_windows": (1, 3, 3)}, TypeError, "a limit must be one of max_window, max_dilation"),
+        ({"input_stalls": True}, ValueError, "input_stalls must be a percentage"),
+        ({"output_stalls": 100}, ValueError, "output_stalls must be a percentage"),
+        ({"seed": "1"}, ValueError, "seed must be an integer"),
+        ({"seed": -1}, ValueError, "seed must be an integer"),
+    ],
+)
+def test_bad_arguments_are_refused_by_the_constructor(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Accelerator(**arguments)
+
+
+def test_only_descriptors_can_be_executed():
+    with pytest.raises(TypeError, match="desc must be an operator descriptor"):
+        Accelerator(backend="model").execute("argmax", b"")  # pyright: ignore[reportArgumentType]
+
+
+def test_warnings_name_the_caller():
+    x = np.zeros((1, 1, 2, 2), np.int8)
+    accelerator = Accelerator(("int8",), backend="model")
+    problem = Pooling.of(x.shape, x.dtype, 1, start_padding=1)
+    sizes = {"data_type": DataType.INT8, "sizes": x.shape}
+    output = {"data_type": DataType.INT8, "sizes": problem.output_sizes}
+    desc = model.MaxPoolingOperatorDesc(
+        input_tensor=model.BufferTensorDesc(**sizes),
+        output_tensor=model.BufferTensorDesc(**output),
+        strides=(1, 1),
+        window_size=(1, 1),
+        start_padding=(1, 1),
+        end_padding=(0, 0),
+    )
+    for call in (
+        lambda: accelerator.max_pooling(x, 1, start_padding=1),
+        lambda: accelerator.run(problem, x),
+        lambda: accelerator.execute(desc, x),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert [(w.category, w.filename) for w in caught] == [(EmptyWindowWarning, __file__)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cycles"),
+    [
+        (((2, 2, 1, 1, 2), (1, 1, 2), (8, 3, 7), (3, 4, 5), (1, 3, 1), (3, 6, 1)), 240),
+        (((1, 1, 6, 4, 1), (1, 2, 2), (6, 5, 5), (3, 6, 5), (3, 1, 6), (3, 1, 2)), 475),
+        (((1, 2, 5, 4, 2), (1, 1, 1), (8, 4, 5), (7, 5, 0), (0, 3, 7), (1, 2, 4)), 641),
+    ],
+)
+def test_cycles_are_predicted_where_the_last_beat_waits(arguments, cycles):
+    """Measured on a simulator: the last beat is taken before its slot, and after every window."""
+    sizes, window, strides, start, end, dilations = arguments
+    config = CoreConfig(
+        (DataType.INT8,),
+        lanes=2,
+        max_window=(2, 3, 3),
+        max_dilation=(2, 3, 7),
+        max_line=8,
+        max_plane=20,
+        coordinate_width=4,
+    )
+    problem = Pooling.of(
+        sizes,
+        "int8",
+        window,
+        strides=strides,
+        start_padding=start,
+        end_padding=end,
+        dilations=dilations,
+    )
+    todo = plan(problem, config)
+    assert all(isinstance(job, SlidingJob) for job in todo.jobs)
+    assert abs(todo.cycles - cycles) <= 4 * len(todo.jobs)

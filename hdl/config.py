@@ -10,6 +10,9 @@ from extremum.model import DataType
 POSITION_WIDTH = 32
 """Bits of a position, and of every counter that runs over a whole tensor."""
 
+OPERATORS = ("argmin", "argmax", "max-pool")
+"""What a core can be built for. The values of minima and maxima come with ``max-pool``."""
+
 MAX_LANES = 64
 
 
@@ -39,6 +42,15 @@ class CoreConfig:
     coordinate_width
         Bits of a spatial coordinate: a padded dimension has fewer than ``2**coordinate_width``
         elements. Cost: the counters of the schedule.
+    operators
+        Out of :data:`OPERATORS`. Without ``"max-pool"`` no values leave the core, and only keys
+        are kept of the elements; without ``"argmin"`` and ``"argmax"`` nothing is reduced.
+    index_width
+        Bits of a position on the output port, 0 to 32; 0 if no positions leave the core. Cost:
+        adders, result FIFO.
+    fixed
+        Job registers that never change, as pairs of name and value: ``("width.stride", 2)``.
+        They leave the job port, and what they exclude is not generated.
 
     Raises
     ------
@@ -55,6 +67,9 @@ class CoreConfig:
     max_line: int = 256
     max_plane: int = 3136
     coordinate_width: int = 16
+    operators: tuple[str, ...] = OPERATORS
+    index_width: int = POSITION_WIDTH
+    fixed: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.data_types or len(set(self.data_types)) != len(self.data_types):
@@ -74,6 +89,13 @@ class CoreConfig:
         _check_range("max_line", self.max_line, 1, 1 << 16)
         _check_range("max_plane", self.max_plane, 1, 1 << 24)
         _check_range("coordinate_width", self.coordinate_width, 4, 24)
+        _check_range("index_width", self.index_width, 0, POSITION_WIDTH)
+        if not self.operators or not set(self.operators) <= set(OPERATORS):
+            raise ValueError(
+                f"operators must be one or more of {', '.join(OPERATORS)}, not {self.operators!r}"
+            )
+        if not self.has_values and not self.index_width:
+            raise ValueError("index_width must be at least 1 where no values leave the core")
 
     @property
     def element_width(self) -> int:
@@ -84,6 +106,33 @@ class CoreConfig:
     def has_floats(self) -> bool:
         """Whether a type with NaN and two zeros is among the types."""
         return any(data_type.dtype.kind == "f" for data_type in self.data_types)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether elements leave the core, and not just their positions."""
+        return "max-pool" in self.operators
+
+    @property
+    def has_reduction(self) -> bool:
+        """Whether consecutive windows can be reduced to one result."""
+        return "argmin" in self.operators or "argmax" in self.operators
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a window can slide."""
+        return self.max_window != (1, 1, 1)
+
+    @property
+    def can_fold(self) -> bool:
+        """Whether the lanes can carry consecutive elements of one reduction."""
+        return self.has_reduction and self.lanes > 1 and not self.lanes & (self.lanes - 1)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Dimensions that are scheduled, innermost first: those of the largest window's box."""
+        if not self.has_windows:
+            return ()
+        return (2, 1, 0) if self.max_window[0] > 1 else (2, 1)
 
     @property
     def max_spacing(self) -> tuple[int, int, int]:

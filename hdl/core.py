@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import pooling, position, reduction
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.hdl.entrance import Entrance, status_layout
-from extremum.hdl.flow import Words, delay
-from extremum.hdl.job import AXES, job_layout
+from extremum.hdl import fold, pooling, position, reduction
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.entrance import BLIND, Entrance, status_layout
+from extremum.hdl.flow import Flow, Words, candidate_layout, delay
+from extremum.hdl.job import job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
+from extremum.hdl.results import Packer, ResultQueue, output_layout
+from extremum.hdl.windows import WindowSchedule
 
-FIFO_MARGIN = 9
-"""Room in the output FIFO beyond the pipeline's length, so that credits return in time."""
+QUEUE_MARGIN = 9
+"""Room in the result queue beyond the pipeline's length, so that it is known in time."""
 
 
 def input_layout(config: CoreConfig) -> data.ArrayLayout:
@@ -25,48 +26,41 @@ def input_layout(config: CoreConfig) -> data.ArrayLayout:
     return data.ArrayLayout(unsigned(config.element_width), config.lanes)
 
 
-def output_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the layout of an output beat.
-
-    ``value`` is the winning element, bit for bit, in the low bits of its lane; ``index`` is its
-    position, or all ones if the window was empty; ``last`` marks the last beat of a job. Lanes
-    without a slice are 0.
-    """
-    return data.StructLayout(
-        {
-            "value": input_layout(config),
-            "index": data.ArrayLayout(unsigned(POSITION_WIDTH), config.lanes),
-            "last": 1,
-        }
-    )
-
-
 class Stage(Protocol):
     """A component of the pipeline, as it is connected."""
 
     job: data.View
     i: Words
+    o: Words
+
+
+def _result_latency(config: CoreConfig) -> int:
+    """Return the clocks from a winner to its value and its position."""
+    return max(position.latency(config), Decoder.LATENCY if config.has_values else 0)
 
 
 def pipeline_latency(config: CoreConfig) -> int:
-    """Return the clocks from a slot to the output FIFO."""
-    axes = (axis for axis, window in enumerate(config.max_window) if window > 1)
+    """Return the clocks from a slot to the result queue."""
     return (
         1
         + Encoder.LATENCY
-        + sum(pooling.latency(config, axis) for axis in axes)
+        + sum(pooling.latency(config, axis) for axis in config.axes)
+        + fold.latency(config)
         + reduction.latency(config)
-        + position.latency(config)
+        + _result_latency(config)
         + 1
     )
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from taking a beat to offering a result that it completes.
+    """Return the clocks from taking a beat to offering a result that it completes."""
+    return pipeline_latency(config) + ResultQueue.LATENCY
 
-    A clock in the input FIFO, the pipeline, and two in the output FIFO.
-    """
-    return 1 + pipeline_latency(config) + 2
+
+def _results_in(config: CoreConfig, slots: int) -> int:
+    """Return how many results may come of so many slots."""
+    length = dict(config.fixed).get("length", 1)
+    return -(-slots // length)
 
 
 class Core(wiring.Component):
@@ -78,9 +72,10 @@ class Core(wiring.Component):
 
     Beats come in the order of the slices' groups, then depth, height and width. Lane ``j`` of
     group ``g`` carries slice ``g * lanes + j``. Results leave in the order of the groups, then of
-    the windows.
+    the windows. In a job that folds, a beat carries as many consecutive elements of one slice as
+    there are lanes, and results leave packed.
 
-    Latency: :attr:`latency` clocks from the beat that completes a result to its first chance to
+    Latency: :func:`latency` clocks from the beat that completes a result to its first chance to
     leave. Throughput: one slot of the schedule per clock, so one beat in and one beat out.
     Backpressure: a stall of either stream loses nothing and repeats nothing. No output of the
     core depends combinationally on an input.
@@ -94,7 +89,8 @@ class Core(wiring.Component):
     -------
     job : In(stream.Signature(job_layout(config)))
         The registers of one job. They stay on the port until the job has entered the pipeline
-        whole; a job that is refused is taken and leaves its reason in the status.
+        whole; a job that is refused is taken and leaves its reason in the status. If all
+        registers are fixed there is no such port, and one job follows the other.
     i : In(stream.Signature(input_layout(config)))
         Input beats. A job takes those that it needs, and no more.
     o : Out(stream.Signature(output_layout(config)))
@@ -102,7 +98,7 @@ class Core(wiring.Component):
     status : Out(status_layout())
         ``busy``: a job is under way, or results of it have not left. ``refused``: the last job
         offered was refused. ``error``: why, a ``JobError``. ``empty``: a window of padding alone
-        has been given since the last job that ran was taken.
+        has been given since the last job that ran was taken. Left out with the job port.
     """
 
     job: stream.Interface
@@ -112,116 +108,164 @@ class Core(wiring.Component):
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        super().__init__(
-            {
+        ports = {
+            "i": In(stream.Signature(input_layout(config))),
+            "o": Out(stream.Signature(output_layout(config))),
+        }
+        if job_shapes(config):
+            ports = {
                 "job": In(stream.Signature(job_layout(config))),
-                "i": In(stream.Signature(input_layout(config))),
-                "o": Out(stream.Signature(output_layout(config))),
+                **ports,
                 "status": Out(status_layout()),
             }
-        )
-
-    @property
-    def latency(self) -> int:
-        """Clocks from taking a beat to offering a result that it completes."""
-        return latency(self.config)
+        super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        job = self.job.payload
-        depth = pipeline_latency(config) + FIFO_MARGIN
-        m.submodules.entrance = entrance = Entrance(config, depth)
-        m.submodules.i_fifo = i_fifo = SyncFIFO(width=input_layout(config).size, depth=2)
-        m.submodules.o_fifo = o_fifo = SyncFIFOBuffered(
-            width=output_layout(config).size, depth=depth
+        room = _results_in(config, pipeline_latency(config) + QUEUE_MARGIN) + 1
+        m.submodules.queue = queue = ResultQueue(output_layout(config).size, room)
+        m.submodules.entrance = entrance = Entrance(
+            config, queue.depth, _results_in(config, BLIND)
         )
-
-        # The entrance: a slot is let in when its beat is here and its result has room.
-        beat = delay(m, i_fifo.r_data, 1)
         m.d.comb += [
-            i_fifo.w_data.eq(Value.cast(self.i.payload)),
-            i_fifo.w_en.eq(self.i.valid),
-            self.i.ready.eq(i_fifo.w_rdy),
-            entrance.job.eq(job),
-            entrance.job_valid.eq(self.job.valid),
-            self.job.ready.eq(entrance.job_ready),
-            entrance.beat_here.eq(i_fifo.r_rdy),
-            i_fifo.r_en.eq(entrance.take),
+            entrance.beat_here.eq(self.i.valid),
+            self.i.ready.eq(entrance.beat_wanted),
+            self.o.valid.eq(queue.valid),
+            Value.cast(self.o.payload).eq(queue.o),
+            queue.ready.eq(self.o.ready),
+            entrance.left.eq(queue.valid & self.o.ready),
         ]
+        job = Signal(job_layout(config))
+        if job_shapes(config):
+            m.d.comb += [
+                job.eq(self.job.payload),
+                entrance.job_valid.eq(self.job.valid),
+                self.job.ready.eq(entrance.job_ready),
+                self.status.eq(entrance.status),
+            ]
+        m.d.comb += entrance.job.eq(job)
 
-        # The pipeline.
-        m.submodules.encoder = encoder = Encoder(config)
-        m.d.comb += [
-            encoder.job.eq(job),
-            encoder.token.eq(delay(m, entrance.token, 1)),
-            encoder.valid.eq(delay(m, entrance.slot, 1)),
-            Value.cast(encoder.lanes).eq(beat),
-        ]
-        flow = encoder.o
+        flow = self._enter(m, entrance, job)
         taps: dict[str, int] = {}
-        for axis in reversed(range(len(AXES))):
-            if config.max_window[axis] > 1:
-                window = pooling.SlidingWindow(config, axis, taps)
-                m.submodules[f"window_{AXES[axis]}"] = window
-                flow, taps = _connect(m, window, flow, job), window.o_taps
-        m.submodules.reducer = reducer = reduction.Reducer(config, taps)
-        flow = _connect(m, reducer, flow, job)
-        self._finish(m, flow, taps, entrance, o_fifo)
-
-        m.d.comb += [
-            self.o.valid.eq(o_fifo.r_rdy),
-            Value.cast(self.o.payload).eq(o_fifo.r_data),
-            o_fifo.r_en.eq(self.o.ready),
-            entrance.left.eq(o_fifo.r_rdy & self.o.ready),
-            self.status.eq(entrance.status),
-        ]
+        for axis in config.axes:
+            window = pooling.SlidingWindow(config, axis, taps)
+            flow, taps = _connect(m, f"window{axis}", window, flow, job), window.o_taps
+        if config.can_fold:
+            folded = fold.Fold(config, taps)
+            flow, taps = _connect(m, "fold", folded, flow, job), folded.o_taps
+        if config.has_reduction:
+            flow = _connect(m, "reducer", reduction.Reducer(config, taps), flow, job)
+        self._finish(m, flow, taps, job, entrance, queue)
         return m
+
+    def _enter(self, m: Module, entrance: Entrance, job: Value) -> Words:
+        """Return the stream of codes, each with the control of its slot."""
+        config = self.config
+        m.submodules.windows = windows = WindowSchedule(config)
+        m.submodules.encoder = encoder = Encoder(config)
+        token = delay(m, entrance.token, 1)
+        slot = delay(m, entrance.slot, 1)
+        m.d.comb += [
+            windows.job.eq(job),
+            windows.token.eq(token),
+            windows.slot.eq(slot),
+            windows.end.eq(delay(m, entrance.end, 1)),
+            entrance.promised.eq(windows.result),
+            encoder.job.eq(job),
+            encoder.token.eq(token),
+            Value.cast(encoder.elements).eq(delay(m, Value.cast(self.i.payload), 1)),
+        ]
+        flow = Flow(config, candidate_layout(config, {})).create(path=("codes",))
+        control = delay(m, Value.cast(windows.control), Encoder.LATENCY - WindowSchedule.LATENCY)
+        m.d.comb += [
+            flow.token.eq(delay(m, token, Encoder.LATENCY)),
+            flow.valid.eq(delay(m, slot, Encoder.LATENCY)),
+            flow.control.eq(control),
+            flow.lanes.eq(encoder.codes),
+        ]
+        return flow
 
     def _finish(
         self,
         m: Module,
         flow: Words,
         taps: dict[str, int],
+        job: Value,
         entrance: Entrance,
-        o_fifo: SyncFIFOBuffered,
+        queue: ResultQueue,
     ) -> None:
-        """Put value and position of every result into the output FIFO."""
-        job = self.job.payload
-        m.submodules.position = generator = position.PositionGenerator(self.config, taps)
-        m.submodules.decoder = decoder = Decoder(self.config, taps)
-        for component in (generator, decoder):
-            _connect(m, component, flow, job)
-        after = generator.latency
-        values = delay(m, Value.cast(decoder.values), after - decoder.LATENCY)
-        valid, empty = delay(m, flow.valid, after), delay(m, flow.empty, after)
-
-        result = data.View(output_layout(self.config), Signal(output_layout(self.config)))
-        m.d.sync += result.last.eq(generator.last)
-        for lane in range(self.config.lanes):
-            width = self.config.element_width
-            value = values.word_select(lane, width)
-            index = Mux(empty, (1 << POSITION_WIDTH) - 1, generator.positions[lane])
-            live = generator.live[lane]
-            m.d.sync += [
-                result.value[lane].eq(Mux(live, value, 0)),
-                result.index[lane].eq(Mux(live, index, 0)),
-            ]
-        given = Signal()
-        m.d.sync += given.eq(valid)
-        slot = delay(m, entrance.slot, pipeline_latency(self.config))
+        """Put value and position of every result into the queue."""
+        config, after = self.config, _result_latency(self.config)
+        m.submodules.packer = packer = Packer(config)
+        valid, empty = delay(m, flow.valid, after), delay(m, flow.control.empty, after)
+        token = delay(m, flow.token, after)
         m.d.comb += [
-            o_fifo.w_data.eq(Value.cast(result)),
-            o_fifo.w_en.eq(given),
-            entrance.vanished.eq(slot & ~given),
-            entrance.job_entered.eq(delay(m, entrance.token, pipeline_latency(self.config))),
+            packer.job.eq(job),
+            packer.token.eq(token),
+            packer.valid.eq(valid),
+            packer.last_group.eq(delay(m, flow.control.last_group, after)),
+            packer.done.eq(delay(m, flow.control.done, after)),
+            queue.write.eq(packer.o_valid),
+            queue.i.eq(Value.cast(packer.o)),
+            entrance.job_entered.eq(delay(m, token, 1)),
             entrance.empty_given.eq(valid & empty),
+            entrance.packed.eq(packer.packed),
         ]
+        if config.has_values:
+            m.submodules.decoder = decoder = Decoder(config, taps)
+            m.d.comb += [
+                decoder.job.eq(job),
+                decoder.token.eq(flow.token),
+                decoder.empty.eq(flow.control.empty),
+                decoder.lanes.eq(flow.lanes),
+            ]
+            values = delay(m, Value.cast(decoder.values), after - Decoder.LATENCY)
+            for lane in range(config.lanes):
+                value = values.word_select(lane, config.element_width)
+                m.d.comb += packer.results[lane].value.eq(value)
+        if config.index_width:
+            for lane, index in enumerate(self._indices(m, flow, taps, job, after)):
+                all_ones = empty.replicate(config.index_width)
+                m.d.comb += packer.results[lane].index.eq(index | all_ones)
+
+    def _indices(
+        self, m: Module, flow: Words, taps: dict[str, int], job: Value, after: int
+    ) -> list[Value]:
+        """Return the position of every lane's winner: in its tensor, or in its row.
+
+        Where windows slide the ordinal is 0, and where they do not the position is.
+        """
+        config = self.config
+        indices: list[Value] = [Value.cast(0)] * config.lanes
+        if config.has_windows:
+            m.submodules.position = generator = position.PositionGenerator(config, taps)
+            _feed(m, generator, flow, job)
+            positions = delay(
+                m, Value.cast(generator.positions), after - position.latency(config)
+            )
+            indices = [
+                positions.word_select(lane, config.index_width) for lane in range(config.lanes)
+            ]
+        if config.has_reduction:
+            for lane in range(config.lanes):
+                winner = flow.lanes[lane]
+                ordinal = Value.cast(winner.ordinal)
+                if config.can_fold:
+                    ordinal = ordinal | Value.cast(winner.tap_lane)
+                indices[lane] = indices[lane] | delay(m, ordinal, after)
+        return indices
 
 
-def _connect(m: Module, component: Stage, flow: Words, job: Value) -> Words:
-    """Feed a component of the pipeline, and return what flows out of it."""
+def _feed(m: Module, component: Stage, flow: Words, job: Value) -> None:
+    """Connect what goes into a component of the pipeline."""
     m.d.comb += component.job.eq(job)
-    for name in ("token", "valid", "empty", "lanes"):
+    for name in ("token", "valid", "control", "lanes"):
         m.d.comb += Value.cast(getattr(component.i, name)).eq(Value.cast(getattr(flow, name)))
-    return getattr(component, "o", flow)
+
+
+def _connect(m: Module, name: str, component: Stage, flow: Words, job: Value) -> Words:
+    """Add a component to the pipeline, and return what flows out of it."""
+    m.submodules[name] = component
+    _feed(m, component, flow, job)
+    return component.o

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.hdl.job import AXES, JobError, job_layout
-from extremum.hdl.schedule import Countdown, InputSchedule
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.counter import Countdown
+from extremum.hdl.flow import delay, held
+from extremum.hdl.job import AXES, JobError, job_layout, job_shapes, register
+from extremum.hdl.schedule import InputSchedule
+from extremum.hdl.windows import WindowSchedule
 
 
 def status_layout() -> data.StructLayout:
@@ -16,19 +20,24 @@ def status_layout() -> data.StructLayout:
     return data.StructLayout({"busy": 1, "refused": 1, "error": 3, "empty": 1})
 
 
+BLIND = 1 + WindowSchedule.LATENCY + 2
+"""Slots that are let in before the room that one takes is known: its control, a sum, a flag."""
+
+
 class Entrance(wiring.Component):
     """Lets slots into the pipeline.
 
-    A slot enters when a job is under way, the beat that it needs is here, and there is a credit:
-    room in the output FIFO for the result that it may become. A credit returns when the slot
-    leaves the pipeline without a result, or its result the FIFO.
+    A slot enters when a job is under way, the beat that it needs is here, and the result FIFO has
+    room for every result that may come of the slots let in.
 
     Parameters
     ----------
     config
         Of the core.
-    credits
-        Depth of the output FIFO.
+    room
+        Results that the FIFO holds.
+    blind
+        Results that may come of the slots let in before the room that they take is known.
 
     Members
     -------
@@ -36,14 +45,17 @@ class Entrance(wiring.Component):
         The job port.
     beat_here : In(1)
         A beat can be taken.
-    take : Out(1)
-        It is taken.
+    beat_wanted : Out(1)
+        It is taken if it is here.
     token : Out(1)
         A job's first slot is in the next clock or later.
     slot : Out(1)
         A slot enters.
-    vanished, left : In(1)
-        A slot left the pipeline without a result; a result left the core.
+    end : Out(1)
+        It would be the job's last.
+    promised, packed, left : In(1)
+        A slot that was let in gives a result; a result shares its beat with the next one; a beat
+        left the core.
     job_entered : In(1)
         The token has reached the pipeline's end.
     empty_given : In(1)
@@ -56,28 +68,33 @@ class Entrance(wiring.Component):
     job_valid: Signal
     job_ready: Signal
     beat_here: Signal
-    take: Signal
+    beat_wanted: Signal
     token: Signal
     slot: Signal
-    vanished: Signal
+    end: Signal
+    promised: Signal
+    packed: Signal
     left: Signal
     job_entered: Signal
     empty_given: Signal
     status: data.View
 
-    def __init__(self, config: CoreConfig, credits: int):
+    def __init__(self, config: CoreConfig, room: int, blind: int):
         self.config = config
-        self.credits = credits
+        self.room = room
+        self.blind = blind
         super().__init__(
             {
                 "job": In(job_layout(config)),
                 "job_valid": In(1),
                 "job_ready": Out(1),
                 "beat_here": In(1),
-                "take": Out(1),
+                "beat_wanted": Out(1),
                 "token": Out(1),
                 "slot": Out(1),
-                "vanished": In(1),
+                "end": Out(1),
+                "promised": In(1),
+                "packed": In(1),
                 "left": In(1),
                 "job_entered": In(1),
                 "empty_given": In(1),
@@ -87,74 +104,50 @@ class Entrance(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        job = self.job
+        config = self.config
+        active, load, go = Signal(), Signal(), Signal()
+        offered, entering = self._jobs(m)
+        room, outstanding = self._room(m)
 
-        # Jobs. A new one is checked for a clock, and waits for the last slot of the one before.
-        checked, entering = Signal(), Signal()
-        error = Signal(JobError)
-        fault = self._check(m)
-        active = Signal()
-        slots = Countdown(m, POSITION_WIDTH, "slot")
-        begin, refuse = Signal(), Signal()
+        # A job begins behind the last slot of the one before, or when there is none.
+        new_slots = register(config, self.job, "slots")
+        slots = Countdown(m, held(m, new_slots, self.token, "slots"), "slot")
         m.d.comb += [
-            begin.eq(checked & (error == JobError.NONE) & (~active | (self.slot & slots.last))),
-            refuse.eq(checked & (error != JobError.NONE)),
-            self.token.eq(begin),
-            self.job_ready.eq(self.job_entered | refuse),
+            self.end.eq(slots.last),
+            load.eq(offered & (~active | slots.last)),
+            go.eq(self.slot | (offered & ~active)),
+            self.token.eq(load & go),
         ]
-        m.d.sync += [
-            checked.eq(self.job_valid & ~entering & ~checked),
-            error.eq(fault),
-        ]
-        with m.If(checked & ~begin & ~refuse):
-            m.d.sync += checked.eq(1)
-        with m.If(begin):
-            m.d.sync += entering.eq(1)
-        with m.If(self.job_entered):
-            m.d.sync += entering.eq(0)
+        with m.If(go):
+            m.d.sync += active.eq(load | ~slots.last)
+            with m.If(load):
+                slots.load(new_slots)
+            with m.Else():
+                slots.step()
 
-        # Slots.
-        inner_last = None
-        present = []
-        for axis in reversed(range(len(AXES))):
-            schedule = InputSchedule(self.config, axis)
+        # What is padding in any dimension, or behind the last beat, needs no beat.
+        present: list[Value] = []
+        lines_end: Value = Const(1)
+        for axis in config.axes:
+            schedule = InputSchedule(config, axis)
             m.submodules[AXES[axis]] = schedule
-            step = self.slot if inner_last is None else self.slot & inner_last
             m.d.comb += [
-                schedule.registers.eq(job[AXES[axis]]),
-                schedule.token.eq(begin),
-                schedule.step.eq(step),
+                schedule.job.eq(self.job),
+                schedule.step.eq(go & (load | lines_end)),
+                schedule.load.eq(load),
             ]
-            inner_last = schedule.last if inner_last is None else inner_last & schedule.last
+            lines_end = lines_end & schedule.last
             present.append(schedule.present)
-        beats = Countdown(m, POSITION_WIDTH, "beat")
-        flushing = Signal()
-        needs_beat = Signal()
-        credit, outstanding = self._credit(m)
+        wanted = Signal()
+        if config.axes:
+            present.append(~self._flushing(m, load & go, self.slot & wanted))
         m.d.comb += [
-            needs_beat.eq(Cat(present).all() & ~flushing),
-            self.slot.eq(active & credit & (self.beat_here | ~needs_beat)),
-            self.take.eq(self.slot & needs_beat),
+            wanted.eq(Cat(*present).all()),
+            self.beat_wanted.eq(active & room & wanted),
+            self.slot.eq(active & room & (self.beat_here | ~wanted)),
         ]
-        with m.If(begin):
-            m.d.sync += active.eq(1)
-            m.d.sync += flushing.eq(0)
-            slots.load(job.slots)
-            beats.load(job.beats)
-        with m.Elif(self.slot):
-            slots.step()
-            m.d.sync += active.eq(~slots.last)
-            with m.If(self.take):
-                beats.step()
-                m.d.sync += flushing.eq(beats.last)
 
-        # Status.
         m.d.comb += self.status.busy.eq(active | entering | outstanding)
-        with m.If(begin | refuse):
-            m.d.sync += [
-                self.status.refused.eq(refuse),
-                self.status.error.eq(error),
-            ]
         # The token is behind the last word of the job before.
         with m.If(self.job_entered):
             m.d.sync += self.status.empty.eq(0)
@@ -162,43 +155,92 @@ class Entrance(wiring.Component):
             m.d.sync += self.status.empty.eq(1)
         return m
 
-    def _credit(self, m: Module) -> tuple[Signal, Signal]:
-        """Return whether there is a credit, and whether one has not come back yet."""
-        credits = Signal(range(self.credits + 1), init=self.credits)
-        m.d.sync += credits.eq(credits + self.vanished + self.left - self.slot)
-        credit, outstanding = Signal(), Signal()
-        m.d.comb += [credit.eq(credits != 0), outstanding.eq(credits != self.credits)]
-        return credit, outstanding
+    def _jobs(self, m: Module) -> tuple[Value, Value]:
+        """Return whether a job may begin, and whether one is on its way into the pipeline.
+
+        A job is checked for a clock when it comes to the port. It stays there until its token has
+        left the pipeline.
+        """
+        if not job_shapes(self.config):
+            return Const(1), Const(0)
+        checked, sound, entering = Signal(), Signal(), Signal()
+        fault, error = self._check(m), Signal(JobError)
+        refuse = checked & ~sound
+        m.d.sync += [
+            error.eq(fault),
+            sound.eq(fault == JobError.NONE),
+            checked.eq(self.job_valid & ~entering & ~self.token & ~refuse),
+        ]
+        with m.If(self.token):
+            m.d.sync += entering.eq(1)
+        with m.If(self.job_entered):
+            m.d.sync += [entering.eq(0), checked.eq(0)]
+        with m.If(self.token | refuse):
+            m.d.sync += [self.status.refused.eq(refuse), self.status.error.eq(error)]
+        m.d.comb += self.job_ready.eq(self.job_entered | refuse)
+        return checked & sound, entering
+
+    def _flushing(self, m: Module, token: Value, taken: Value) -> Signal:
+        """Return whether the job's last beat has been taken."""
+        new_beats = register(self.config, self.job, "beats")
+        beats = Countdown(m, held(m, new_beats, token, "beats"), "beat")
+        flushing = Signal()
+        with m.If(token):
+            beats.load(new_beats)
+            m.d.sync += flushing.eq(0)
+        with m.Elif(taken):
+            beats.step()
+            m.d.sync += flushing.eq(beats.last)
+        return flushing
+
+    def _room(self, m: Module) -> tuple[Value, Value]:
+        """Return whether a slot may enter, and whether any has a result that has not left.
+
+        The flag is the sign of a sum: what is promised, less what may be.
+        """
+        limit = self.room - self.blind
+        change, sum_ = Signal(signed(3)), Signal(signed(bits_for(self.room) + 1), init=-limit - 1)
+        m.d.sync += [change.eq(self.promised - self.packed - self.left), sum_.eq(sum_ + change)]
+        recent = Cat(delay(m, self.slot, clocks) for clocks in range(1, BLIND)).any()
+        return sum_ < 0, (sum_ != -limit - 1) | recent
 
     def _check(self, m: Module) -> Signal:
         """Return what is wrong with the registers on the job port, if anything."""
-        job = self.job
         config = self.config
-        counts = [job.slots, job.beats, job.length, job.groups, job.tail]
+        shapes = job_shapes(config)
+
+        def value(name: str) -> Value:
+            return register(config, self.job, name)
+
+        axes = [AXES[axis] for axis in config.axes]
+        counts = [name for name in ("slots", "beats", "length", "groups", "tail") if name in shapes]
+        counts += [
+            f"{axis}.{name}"
+            for axis in axes
+            for name in ("window", "stride", "dilation", "size", "period", "spacing")
+            if f"{axis}.{name}" in shapes
+        ]
         windows, spacings = [], []
-        for axis, name in enumerate(AXES):
-            registers = job[name]
-            counts += [
-                registers.window,
-                registers.stride,
-                registers.dilation,
-                registers.size,
-                registers.outputs,
-                registers.period,
-                registers.inner,
-                registers.spacing,
-            ]
-            windows.append(registers.window > config.max_window[axis])
-            spacings.append((registers.window > 1) & (registers.spacing > config.max_spacing[axis]))
+        for axis in config.axes:
+            name = AXES[axis]
+            window, spacing = f"{name}.window", f"{name}.spacing"
+            if window in shapes:
+                windows.append(value(window) > config.max_window[axis])
+            if spacing in shapes:
+                spacings.append(
+                    (value(window) > 1) & (value(spacing) > config.max_spacing[axis])
+                )
         fault = Signal(JobError)
-        with m.If(Cat(*(count == 0 for count in counts)).any()):
+        with m.If(Cat(*(value(name) == 0 for name in counts)).any()):
             m.d.comb += fault.eq(JobError.COUNT)
         with m.Elif(Cat(*windows).any()):
             m.d.comb += fault.eq(JobError.WINDOW)
         with m.Elif(Cat(*spacings).any()):
             m.d.comb += fault.eq(JobError.SPACING)
-        with m.Elif(job.data_type >= len(config.data_types)):
-            m.d.comb += fault.eq(JobError.DATA_TYPE)
-        with m.Elif(job.tail > config.lanes):
-            m.d.comb += fault.eq(JobError.TAIL)
+        if "data_type" in shapes:
+            with m.Elif(value("data_type") >= len(config.data_types)):
+                m.d.comb += fault.eq(JobError.DATA_TYPE)
+        if "tail" in shapes:
+            with m.Elif(value("tail") > config.lanes):
+                m.d.comb += fault.eq(JobError.TAIL)
         return fault

@@ -14,16 +14,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from amaranth.hdl import Module, Mux, Shape, Signal, Value, ValueLike, unsigned
+from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, ValueLike, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
+from amaranth.utils import bits_for
 
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import AXES
 
 
 def delay(m: Module, signal: Value, clocks: int) -> Value:
     """Return ``signal``, as it was ``clocks`` clocks ago; 0 returns the signal itself."""
     value = Value.cast(signal)
+    if isinstance(value, Const):
+        return value
     for _ in range(clocks):
         register = Signal(value.shape(), reset_less=len(value) > 1)
         m.d.sync += register.eq(value)
@@ -31,9 +35,11 @@ def delay(m: Module, signal: Value, clocks: int) -> Value:
     return value
 
 
-def held(m: Module, value: ValueLike, token: Value, name: str) -> Signal:
-    """Return a copy of a job register, renewed when the token passes."""
+def held(m: Module, value: ValueLike, token: Value, name: str) -> Value:
+    """Return a copy of a job register, renewed when the token passes; a constant as it is."""
     value = Value.cast(value)
+    if isinstance(value, Const):
+        return value
     register = Signal(value.shape(), name=name)
     with m.If(token):
         m.d.sync += register.eq(value)
@@ -52,10 +58,32 @@ def choose(index: Value, values: Sequence[ValueLike]) -> Value:
     return level[0]
 
 
+def control_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of what is known of a slot before its data is looked at.
+
+    For each axis: ``emit``, a window is given; ``present``, which of its taps are elements, tap 0
+    the newest; ``shift``, the number of tap 0 in the window; ``final``, the window is the line's
+    last. ``empty``: the window has no element. Of the windows reduced to one result: ``first`` and
+    ``last``. ``last_group``: the result is of the last group. ``done``: it is the job's last.
+    """
+    members: dict[str, int] = {}
+    for axis in config.axes:
+        taps, name = config.max_window[axis], AXES[axis]
+        members |= {
+            f"emit_{name}": 1,
+            f"final_{name}": 1,
+            f"present_{name}": taps,
+            f"shift_{name}": bits_for(taps - 1),
+        }
+    return data.StructLayout(
+        members | {"empty": 1, "first": 1, "last": 1, "last_group": 1, "done": 1}
+    )
+
+
 def element_members(config: CoreConfig) -> dict[str, Shape]:
     """Return the fields that stand for one element: see :mod:`extremum.hdl.key`."""
     members = {"code": unsigned(config.element_width)}
-    if config.has_floats:
+    if config.has_floats and config.has_values:
         members |= {"nan": unsigned(1), "sign": unsigned(1)}
     return members
 
@@ -68,7 +96,7 @@ def candidate_layout(config: CoreConfig, taps: dict[str, int]) -> data.StructLay
     config
         Of the core.
     taps
-        Bits of the tap's number, by name of the dimension; 0 is the newest tap.
+        Bits of the tap's number, by name: of a dimension, 0 is the newest tap; ``"lane"``.
     """
     return data.StructLayout(
         element_members(config) | {f"tap_{name}": unsigned(width) for name, width in taps.items()}
@@ -77,11 +105,14 @@ def candidate_layout(config: CoreConfig, taps: dict[str, int]) -> data.StructLay
 
 def result_layout(config: CoreConfig, taps: dict[str, int]) -> data.StructLayout:
     """Return the layout of a candidate with its ordinal: which of the reduced windows it is."""
-    candidate = candidate_layout(config, taps)
-    return data.StructLayout(
-        {name: Shape.cast(member.shape) for name, member in candidate}
-        | {"ordinal": unsigned(POSITION_WIDTH)}
-    )
+    members = {
+        str(name): Shape.cast(member.shape) for name, member in candidate_layout(config, taps)
+    }
+    if not config.has_values:
+        members = {name: shape for name, shape in members.items() if name.startswith("tap_")}
+    if config.has_reduction and config.index_width:
+        members["ordinal"] = unsigned(config.index_width)
+    return data.StructLayout(members)
 
 
 class Words(Protocol):
@@ -89,7 +120,7 @@ class Words(Protocol):
 
     token: Signal
     valid: Signal
-    empty: Signal
+    control: data.View
     lanes: data.View
 
 
@@ -98,10 +129,10 @@ class Flow(wiring.Signature):
 
     Parameters
     ----------
+    config
+        Of the core.
     layout
         Of one lane.
-    lanes
-        How many.
 
     Members
     -------
@@ -109,18 +140,18 @@ class Flow(wiring.Signature):
         The next job begins with the next word.
     valid : Out(1)
         There is a word in this clock.
-    empty : Out(1)
-        Every element of the word's window is absent. The lanes then mean nothing.
+    control : Out(control_layout(config))
+        Of the word's slot.
     lanes : Out(ArrayLayout)
         The word.
     """
 
-    def __init__(self, layout: data.StructLayout, lanes: int):
+    def __init__(self, config: CoreConfig, layout: data.StructLayout):
         super().__init__(
             {
                 "token": Out(1),
                 "valid": Out(1),
-                "empty": Out(1),
-                "lanes": Out(data.ArrayLayout(layout, lanes)),
+                "control": Out(control_layout(config)),
+                "lanes": Out(data.ArrayLayout(layout, config.lanes)),
             }
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Any
 
 from amaranth import Shape, signed, unsigned
+from amaranth.hdl import Const, Value
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
@@ -30,12 +30,15 @@ class JobError(IntEnum):
     DATA_TYPE = 4
     """A type code that the core was not built for."""
     TAIL = 5
-    """More live lanes in the last group than there are lanes."""
+    """More live lanes in the last beat than there are lanes."""
 
 
 @dataclass(frozen=True)
 class DimensionRegisters:
     """How the window slides over one dimension. The default is a dimension of one element.
+
+    A line is a row of ``period`` slots. The slot of coordinate ``c`` takes element ``c``, and
+    gives the window whose last tap is there. See :mod:`extremum.hdl.schedule`.
 
     Parameters
     ----------
@@ -44,19 +47,24 @@ class DimensionRegisters:
     size
         Elements of the input. The input's coordinates are 0 to ``size - 1``; what lies outside
         is padding, and absent.
-    outputs
-        Windows along this dimension.
     head
         Coordinate of the first window's last tap. Negative: the first windows lie wholly in the
         start padding.
     period
         Slots from the first element of one line to the first of the next.
-    inner
-        Words that this dimension's stage is given for one slot.
+    regular
+        Coordinate of the slot of the last window on the grid of strides.
+    final
+        Coordinate of the slot of the last window of all: ``regular``, or a later one that is not
+        on the grid and gives a window early whose last taps lie in the end padding.
+    shift
+        Taps that the final window is given early.
     spacing
-        Words from one tap to the next in the stage's storage: ``dilation * inner``.
+        Words from one tap to the next in the stage's storage: ``dilation`` times the words of
+        one slot.
     position_step
-        What one stride adds to the position.
+        What going on to the next window adds to the position, the dimensions within beginning
+        again.
     tap_step
         What one tap adds to the position.
     """
@@ -65,18 +73,14 @@ class DimensionRegisters:
     stride: int = 1
     dilation: int = 1
     size: int = 1
-    outputs: int = 1
     head: int = 0
     period: int = 1
-    inner: int = 1
+    regular: int = 0
+    final: int = 0
+    shift: int = 0
     spacing: int = 1
     position_step: int = 0
     tap_step: int = 0
-
-    @property
-    def lag(self) -> int:
-        """Slots from a line's first element to its first output."""
-        return max(self.head, 0)
 
     @property
     def lead(self) -> int:
@@ -90,9 +94,10 @@ class JobRegisters:
 
     The core refuses what it can see in one register (:class:`JobError`). That the registers agree
     with each other is the duty of who writes them (:mod:`extremum.host.registers`): ``period`` is
-    no shorter than the line of elements and that of windows, ``spacing`` is ``dilation * inner``,
-    ``slots`` reach the last window, and a dimension whose stage was left out has a window of one
-    tap, stride 1 and as many outputs as elements. A job that breaks this gives wrong results.
+    no shorter than the line of elements and that of windows, ``spacing`` is ``dilation`` times the
+    words of a slot, ``slots`` reach the last window, windows of more than one tap have ``length``
+    1, and a job without windows has an ``origin`` and steps of 0. A job that breaks this gives
+    wrong results.
 
     Parameters
     ----------
@@ -104,6 +109,9 @@ class JobRegisters:
         Of equal elements, a reduction takes the last instead of the first.
     ignore_nan
         A NaN loses to every number instead of beating it.
+    fold
+        The lanes carry consecutive elements of one reduction, and results leave packed; else
+        they carry slices.
     slots
         Length of the schedule, in clocks.
     beats
@@ -113,11 +121,13 @@ class JobRegisters:
     groups
         Groups of slices: input planes of a pooling, results of a reduction.
     tail
-        Live lanes in the last group.
+        Live lanes in the last group of slices; in a fold, in the last beat of each row.
     origin
         Position of the last tap of the first window in lane 0, modulo 2**32.
-    group_step, lane_step
-        What a group and a lane add to the position.
+    group_step
+        What going on to the next group adds to the position, the dimensions beginning again.
+    lane_step
+        What a lane adds to the position.
     depth, height, width
         The dimensions, outermost first.
     """
@@ -126,6 +136,7 @@ class JobRegisters:
     minimum: bool = False
     decreasing: bool = False
     ignore_nan: bool = False
+    fold: bool = False
     slots: int = 1
     beats: int = 1
     length: int = 1
@@ -150,72 +161,152 @@ class JobRegisters:
         ------
         OverflowError
             A value does not fit its register.
+        ValueError
+            A register is fixed, or left out, and the job needs another value.
         """
-        return _pack(job_layout(config), _as_dict(self), "")
-
-
-def _as_dict(registers: JobRegisters | DimensionRegisters) -> dict[str, Any]:
-    return {f.name: getattr(registers, f.name) for f in fields(registers)}
-
-
-def _pack(layout: data.StructLayout, values: Mapping[str, Any], prefix: str) -> int:
-    bits = 0
-    for name, member in layout:
-        value = values[str(name)]
-        if isinstance(value, DimensionRegisters):
-            assert isinstance(member.shape, data.StructLayout)
-            packed = _pack(member.shape, _as_dict(value), f"{prefix}{name}.")
-        else:
-            shape = Shape.cast(member.shape)
-            low = -(1 << (shape.width - 1)) if shape.signed else 0
-            if not low <= int(value) < low + (1 << shape.width):
-                raise OverflowError(
-                    f"job register {prefix}{name} has {shape.width} bits, too few for {value}"
+        values = _flatten(self)
+        for name, value in _constants(config).items():
+            free = name in _INDIFFERENT or _is_position(name)
+            if values[name] != value and (not free or name in dict(config.fixed)):
+                raise ValueError(
+                    f"the core was built with the job register {name} fixed to {int(value)}, and "
+                    f"the job needs {values[name]}"
                 )
-            packed = int(value) & ((1 << shape.width) - 1)
-        bits |= packed << member.offset
-    return bits
+        bits = offset = 0
+        for name, shape in job_shapes(config).items():
+            value = values[name]
+            if _is_position(name):
+                value %= 1 << shape.width
+            low = -(1 << (shape.width - 1)) if shape.signed else 0
+            if not low <= value < low + (1 << shape.width):
+                raise OverflowError(
+                    f"job register {name} has {shape.width} bits, too few for {value}"
+                )
+            bits |= (value & ((1 << shape.width) - 1)) << offset
+            offset += shape.width
+        return bits
 
 
-def dimension_layout(config: CoreConfig, axis: int) -> data.StructLayout:
-    """Return the bits of one dimension's registers; ``axis`` as in :data:`AXES`."""
-    coordinate = unsigned(config.coordinate_width)
-    # The height's stage is given lines, the depth's whole planes, the width's single elements.
-    inner = unsigned((2, 1, 0)[axis] * config.coordinate_width or 1)
-    return data.StructLayout(
-        {
+def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> dict[str, int]:
+    flat: dict[str, int] = {}
+    for member in fields(registers):
+        value: Any = getattr(registers, member.name)
+        if isinstance(value, DimensionRegisters):
+            flat |= _flatten(value, f"{member.name}.")
+        else:
+            flat[prefix + member.name] = int(value)
+    return flat
+
+
+_POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
+"""Registers that hold a position or a part of one, modulo the width of an index."""
+
+
+def _is_position(name: str) -> bool:
+    return name.rpartition(".")[2] in _POSITIONS
+
+
+def _all_shapes(config: CoreConfig) -> dict[str, Shape]:
+    """Return the shape of every register, by name."""
+    word, position = unsigned(POSITION_WIDTH), unsigned(config.index_width)
+    coordinate, place = unsigned(config.coordinate_width), signed(config.coordinate_width + 1)
+    shapes = {
+        "data_type": unsigned(4),
+        "minimum": unsigned(1),
+        "decreasing": unsigned(1),
+        "ignore_nan": unsigned(1),
+        "fold": unsigned(1),
+        "slots": word,
+        "beats": word,
+        "length": word,
+        "groups": word,
+        "tail": unsigned(bits_for(config.lanes)),
+        "origin": position,
+        "group_step": position,
+        "lane_step": position,
+    }
+    for axis, name in enumerate(AXES):
+        dimension = {
             "window": coordinate,
             "stride": coordinate,
             "dilation": coordinate,
             "size": coordinate,
-            "outputs": coordinate,
-            "head": signed(config.coordinate_width + 1),
+            "head": place,
             "period": coordinate,
-            "inner": inner,
-            "spacing": unsigned(POSITION_WIDTH),
-            "position_step": unsigned(POSITION_WIDTH),
-            "tap_step": unsigned(POSITION_WIDTH),
+            "regular": place,
+            "final": place,
+            "shift": unsigned(bits_for(config.max_window[axis] - 1)),
+            "spacing": unsigned(bits_for(config.max_spacing[axis])),
+            "position_step": position,
+            "tap_step": position,
         }
-    )
+        shapes |= {f"{name}.{register}": shape for register, shape in dimension.items()}
+    return shapes
+
+
+def _constants(config: CoreConfig) -> dict[str, int]:
+    """Return the registers that the core does not have, and the value that it takes for each."""
+    constants: dict[str, int] = {}
+    if len(config.data_types) == 1:
+        constants["data_type"] = 0
+    if not {"argmin", "argmax"} <= set(config.operators):
+        constants["minimum"] = config.operators == ("argmin",)
+    if not config.has_reduction:
+        constants |= {"length": 1, "decreasing": 0}
+    if not config.can_fold:
+        constants["fold"] = 0
+    if not config.has_floats:
+        constants["ignore_nan"] = 0
+    if config.lanes == 1:
+        constants |= {"tail": 1, "lane_step": 0}
+    if not config.has_windows:
+        constants |= {"beats": 1, "groups": 1, "origin": 0, "group_step": 0, "lane_step": 0}
+    for axis, name in enumerate(AXES):
+        window = {"window": 1, "dilation": 1, "shift": 0, "spacing": 1, "tap_step": 0}
+        if axis not in config.axes:
+            defaults = _flatten(DimensionRegisters())
+            constants |= {f"{name}.{register}": defaults[register] for register in defaults}
+        elif config.max_window[axis] == 1:
+            constants |= {f"{name}.{register}": value for register, value in window.items()}
+    return constants | dict(config.fixed)
+
+
+_INDIFFERENT = ("ignore_nan", "beats", "groups", "lane_step")
+"""Registers whose value does not matter to a core that does not have them."""
+
+
+def job_shapes(config: CoreConfig) -> dict[str, Shape]:
+    """Return the shape of every register on the job port, by name: ``"length"``, ``"width.size"``.
+
+    Raises
+    ------
+    ValueError
+        A register that ``config.fixed`` names does not exist.
+    """
+    shapes = _all_shapes(config)
+    for name, value in config.fixed:
+        if name not in shapes:
+            raise ValueError(f"fixed: there is no job register {name!r}: it must be one of "
+                             f"{', '.join(shapes)}")
+        if not isinstance(value, int) or Const.cast(value).shape().width > shapes[name].width:
+            raise ValueError(f"fixed: {name} has {shapes[name].width} bits, too few for {value!r}")
+    constants = _constants(config)
+    return {
+        name: shape for name, shape in shapes.items() if name not in constants and shape.width
+    }
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the bits of all job registers of a core."""
-    word = unsigned(POSITION_WIDTH)
+    """Return the bits of the job port: :func:`job_shapes`, the dots of names underlined."""
     return data.StructLayout(
-        {
-            "data_type": unsigned(4),
-            "minimum": 1,
-            "decreasing": 1,
-            "ignore_nan": 1,
-            "slots": word,
-            "beats": word,
-            "length": word,
-            "groups": word,
-            "tail": bits_for(config.lanes),
-            "origin": word,
-            "group_step": word,
-            "lane_step": word,
-            **{name: dimension_layout(config, axis) for axis, name in enumerate(AXES)},
-        }
+        {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
     )
+
+
+def register(config: CoreConfig, job: data.View, name: str) -> Value:
+    """Return a job register: bits of the job port, or a constant if the core does not have it."""
+    constants = _constants(config)
+    if name in constants:
+        return Const(int(constants[name]), _all_shapes(config)[name])
+    shape = _all_shapes(config)[name]
+    return Value.cast(job[name.replace(".", "_")]) if shape.width else Const(0, 0)

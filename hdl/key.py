@@ -19,7 +19,8 @@ is beyond that of infinity, so its code lies beyond those of the numbers. NaNs a
 each other, whatever their magnitudes say: comparisons see to that with the flag ``nan``.
 
 The code keeps every bit of the element but a float's sign, which is lost in -0 and in NaN. It
-travels beside the code, so the element that comes out has the bits that went in.
+travels beside the code, so the element that comes out has the bits that went in. In a core that
+no element leaves, all NaNs have one code, of all ones or all zeros, and there are no flags.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, Words, choose, delay, held, result_layout
+from extremum.hdl.flow import Words, choose, delay, held, result_layout
 from extremum.hdl.flow import candidate_layout as candidate
-from extremum.hdl.job import job_layout
+from extremum.hdl.job import job_layout, register
 from extremum.model import DataType
 
 _MANTISSA_BITS = {16: 10, 32: 23}
@@ -55,19 +56,20 @@ class Encoder(wiring.Component):
     -------
     job : In(job_layout(config))
         The next job's registers.
-    token, valid, lanes : In
-        The elements, each in the low bits of its lane.
-    o : Out(Flow)
-        The codes. ``empty`` is 0.
+    token : In(1)
+        The next job's elements come next.
+    elements : In(ArrayLayout)
+        Each in the low bits of its lane.
+    codes : Out(ArrayLayout)
+        A candidate for each lane.
     """
 
     job: data.View
     token: Signal
-    valid: Signal
-    lanes: data.View
-    o: Words
+    elements: data.View
+    codes: data.View
 
-    LATENCY = 2
+    LATENCY = 3
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -75,57 +77,66 @@ class Encoder(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
-                "valid": In(1),
-                "lanes": In(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
-                "o": Out(Flow(candidate(config, {}), config.lanes)),
+                "elements": In(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
+                "codes": Out(data.ArrayLayout(candidate(config, {}), config.lanes)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        m.d.comb += [
-            self.o.token.eq(delay(m, self.token, self.LATENCY)),
-            self.o.valid.eq(delay(m, self.valid, self.LATENCY)),
-        ]
-        # Clock 0: what the top bit becomes, and whether the others are inverted.
-        data_type = held(m, self.job.data_type, self.token, "data_type")
-        minimum = held(m, self.job.minimum, self.token, "minimum")
-        ignore_nan = held(m, self.job.ignore_nan, self.token, "ignore_nan")
-        # Clock 1: the code.
+        # Clock 0: what the fields of a float are. Clock 1: what the top bit becomes, and whether
+        # the others are inverted. Clock 2: the code.
+        token = delay(m, self.token, 1)
+        data_type, minimum, ignore_nan = (
+            held(m, register(config, self.job, name), token, name)
+            for name in ("data_type", "minimum", "ignore_nan")
+        )
         late_type = delay(m, data_type, 1)
         for lane in range(config.lanes):
-            raw = Value.cast(self.lanes[lane])
-            o = self.o.lanes[lane]
+            raw = Value.cast(self.elements[lane])
+            candidate = self.codes[lane]
             choices = [
-                _analyse(data_type, raw, minimum, ignore_nan) for data_type in config.data_types
+                _analyse(m, data_type, raw, minimum, ignore_nan) for data_type in config.data_types
             ]
             top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
-            selected = choose(data_type, choices)
-            m.d.sync += Cat(top, invert, nan, sign).eq(selected)
-            body = delay(m, raw, 1)
-            codes: list[Value] = [
-                Cat(body[: _width(data_type) - 1] ^ invert.replicate(_width(data_type) - 1), top)
-                for data_type in config.data_types
-            ]
-            m.d.sync += o.code.eq(choose(late_type, codes))
-            if config.has_floats:
-                m.d.sync += [o.nan.eq(nan), o.sign.eq(sign)]
+            m.d.sync += Cat(top, invert, nan, sign).eq(choose(data_type, choices))
+            body = delay(m, raw, 2)
+            if "nan" in candidate.shape().members:
+                m.d.sync += [candidate.nan.eq(nan), candidate.sign.eq(sign)]
+                unify: Value = Const(0)
+            else:
+                unify = nan
+            codes: list[Value] = []
+            for built in config.data_types:
+                rest = body[: _width(built) - 1]
+                flipped = rest ^ invert.replicate(len(rest))
+                if built.dtype.kind == "f":
+                    flipped = Mux(unify, top.replicate(len(rest)), flipped)
+                codes.append(Cat(flipped, top))
+            m.d.sync += candidate.code.eq(choose(late_type, codes))
         return m
 
 
-def _analyse(data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value) -> Value:
-    """Return the code's top bit, whether the others are inverted, and the flags of a float."""
+def _analyse(
+    m: Module, data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value
+) -> Value:
+    """Return, a clock late, the code's top bit, whether the others are inverted, and the flags."""
     width = _width(data_type)
-    sign = raw[width - 1]
+    sign = delay(m, raw[width - 1], 1)
     if data_type.dtype.kind == "u":
         return Cat(sign ^ minimum, minimum, Const(0, 2))
     if data_type.dtype.kind == "i":
         return Cat(~(sign ^ minimum), minimum, Const(0, 2))
     mantissa = raw[: _MANTISSA_BITS[width]]
     exponent = raw[_MANTISSA_BITS[width] : width - 1]
-    nan = exponent.all() & mantissa.any()
-    zero = ~(exponent.any() | mantissa.any())
+    half = len(mantissa) // 2
+    ones, some, low, high = (
+        delay(m, flag, 1)
+        for flag in (exponent.all(), exponent.any(), mantissa[:half].any(), mantissa[half:].any())
+    )
+    nan = ones & (low | high)
+    zero = ~(some | low | high)
     negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)
     return Cat(~negative, negative, nan, sign)
 
@@ -146,14 +157,20 @@ class Decoder(wiring.Component):
     -------
     job : In(job_layout(config))
         The next job's registers.
-    i : In(Flow)
-        The codes.
+    token : In(1)
+        The next job's codes come next.
+    empty : In(1)
+        The window is empty.
+    lanes : In(ArrayLayout)
+        The codes, as candidates.
     values : Out(ArrayLayout)
         The elements, in the low bits of their lanes; the other bits are 0.
     """
 
     job: data.View
-    i: Words
+    token: Signal
+    empty: Signal
+    lanes: data.View
     values: data.View
 
     LATENCY = 1
@@ -163,7 +180,9 @@ class Decoder(wiring.Component):
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(result_layout(config, taps), config.lanes)),
+                "token": In(1),
+                "empty": In(1),
+                "lanes": In(data.ArrayLayout(result_layout(config, taps), config.lanes)),
                 "values": Out(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
             }
         )
@@ -171,19 +190,20 @@ class Decoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        data_type = held(m, self.job.data_type, self.i.token, "data_type")
-        minimum = held(m, self.job.minimum, self.i.token, "minimum")
+        data_type, minimum = (
+            held(m, register(config, self.job, name), self.token, name)
+            for name in ("data_type", "minimum")
+        )
         for lane in range(config.lanes):
             values = [
                 Mux(
-                    self.i.empty,
-                    _identity(data_type),
-                    _restore(data_type, self.i.lanes[lane], minimum),
+                    self.empty,
+                    _identity(built),
+                    _restore(built, self.lanes[lane], minimum),
                 )
-                for data_type in config.data_types
+                for built in config.data_types
             ]
-            selected = choose(data_type, values)
-            m.d.sync += self.values[lane].eq(selected)
+            m.d.sync += self.values[lane].eq(choose(data_type, values))
         return m
 
 

@@ -7,17 +7,19 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from extremum.hdl import storage
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held
-from extremum.hdl.job import AXES, job_layout
-from extremum.hdl.schedule import Countdown, OutputSchedule
-from extremum.hdl.storage import DelayLine
+from extremum.hdl.flow import Flow, Words, candidate_layout, delay
+from extremum.hdl.job import AXES, job_layout, register
 from extremum.hdl.winner import Tap, tree, tree_latency
 
 
 def latency(config: CoreConfig, axis: int) -> int:
-    """Return the clocks of one dimension's stage: schedule, choice of taps, tree."""
-    return OutputSchedule.LATENCY + 1 + tree_latency(config.max_window[axis])
+    """Return the clocks of one dimension's stage: storage, choice of taps, tree."""
+    if config.max_window[axis] == 1:
+        return 0
+    line = storage.latency(config.max_spacing[axis])
+    return line + 1 + tree_latency(config.max_window[axis])
 
 
 class SlidingWindow(wiring.Component):
@@ -48,9 +50,9 @@ class SlidingWindow(wiring.Component):
     job : In(job_layout(config))
         The next job's registers.
     i : In(Flow)
-        ``inner`` words for each slot.
+        A word for each slot that gives a window of the dimensions within.
     o : Out(Flow)
-        ``inner`` winners for each window.
+        A word for each window.
     """
 
     job: data.View
@@ -62,13 +64,13 @@ class SlidingWindow(wiring.Component):
         self.axis = axis
         self.window = config.max_window[axis]
         self.i_layout = candidate_layout(config, taps)
-        self.o_taps = taps | {AXES[axis]: bits_for(self.window - 1)}
+        self.o_taps = taps | ({AXES[axis]: bits_for(self.window - 1)} if self.window > 1 else {})
         self.o_layout = candidate_layout(config, self.o_taps)
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(self.i_layout, config.lanes)),
-                "o": Out(Flow(self.o_layout, config.lanes)),
+                "i": In(Flow(config, self.i_layout)),
+                "o": Out(Flow(config, self.o_layout)),
             }
         )
 
@@ -79,60 +81,53 @@ class SlidingWindow(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        registers = self.job[AXES[self.axis]]
-
-        # Control: to which slot the word belongs, and what is given in it.
-        m.submodules.schedule = schedule = OutputSchedule(self.config, self.axis)
-        inner = held(m, registers.inner, self.i.token, "inner")
-        words = Countdown(m, len(inner), "word")
-        with m.If(self.i.token):
-            words.load(registers.inner)
-        with m.Elif(self.i.valid & words.last):
-            words.load(inner)
-        with m.Elif(self.i.valid):
-            words.step()
+        name = AXES[self.axis]
+        control = data.View(self.i.control.shape(), delay(m, Value.cast(self.i.control),
+                                                          self.latency))
         m.d.comb += [
-            schedule.registers.eq(registers),
-            schedule.token.eq(self.i.token),
-            schedule.step.eq(self.i.valid & words.last),
+            self.o.token.eq(delay(m, self.i.token, self.latency)),
+            self.o.valid.eq(delay(m, self.i.valid & self.i.control[f"emit_{name}"], self.latency)),
+            self.o.control.eq(control),
         ]
+        if self.window == 1:
+            m.d.comb += Value.cast(self.o.lanes).eq(Value.cast(self.i.lanes))
+            return m
+        won = tree(m, self._taps(m))
+        # From here on the tap's number is counted from the last tap of the window.
+        for lane, value in enumerate(won.lanes):
+            winner = data.View(self.o_layout, value)
+            m.d.comb += [
+                Value.cast(self.o.lanes[lane]).eq(value),
+                self.o.lanes[lane][f"tap_{name}"].eq(
+                    winner[f"tap_{name}"] + control[f"shift_{name}"]
+                ),
+            ]
+        return m
 
-        # Data: delayed until the schedule has spoken.
-        ahead = OutputSchedule.LATENCY
-        word = delay(m, Value.cast(self.i.lanes), ahead)
-        m.submodules.line = line = DelayLine(
-            len(word), self.window - 1, self.config.max_spacing[self.axis]
+    def _taps(self, m: Module) -> list[Tap]:
+        """Return the candidates of the window, in scan order."""
+        name = AXES[self.axis]
+        word = Value.cast(self.i.lanes)
+        spacing = register(self.config, self.job, f"{name}.spacing")
+        m.submodules.line = line = storage.DelayLine(
+            len(word),
+            self.window - 1,
+            self.config.max_spacing[self.axis],
+            spacing.value if isinstance(spacing, Const) else None,
         )
-        valid = delay(m, self.i.valid, ahead)
         m.d.comb += [
-            line.token.eq(delay(m, self.i.token, ahead)),
-            line.spacing.eq(registers.spacing),
-            line.step.eq(valid),
+            line.token.eq(self.i.token),
+            line.spacing.eq(spacing),
+            line.step.eq(self.i.valid),
             line.i.eq(word),
         ]
-
         newest_first = Signal(len(word) * self.window, reset_less=True)
-        present, given, empty = Signal(self.window), Signal(), Signal()
-        m.d.sync += [
-            newest_first.eq(Cat(line.i, line.o)),
-            present.eq(schedule.present),
-            given.eq(valid & schedule.emit),
-            empty.eq(delay(m, self.i.empty, ahead) | ~schedule.present.any()),
-        ]
-        oldest_first = [
+        m.d.sync += newest_first.eq(Cat(delay(m, word, line.latency), line.o))
+        present = delay(m, Value.cast(self.i.control[f"present_{name}"]), line.latency + 1)
+        return [
             self._tap(newest_first.word_select(tap, len(word)), present[tap], tap)
             for tap in reversed(range(self.window))
         ]
-        won = tree(m, oldest_first)
-
-        after = tree_latency(self.window)
-        m.d.comb += [
-            self.o.token.eq(delay(m, self.i.token, self.latency)),
-            self.o.valid.eq(delay(m, given, after)),
-            self.o.empty.eq(delay(m, empty, after)),
-            Value.cast(self.o.lanes).eq(Cat(*won.lanes)),
-        ]
-        return m
 
     def _tap(self, word: Value, present: Value, number: int) -> Tap:
         """Return a stored word as a candidate that knows the number of its tap."""

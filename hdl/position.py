@@ -1,31 +1,32 @@
 """The position of every winner: a sum of coordinate times weight, without a multiplier.
 
-The position of a window's last tap is a counter that steps by a stride, a line's, a plane's or a
-group's worth. From it the taps back to the winner are taken off, and the ordinal of a reduced
-window and the lane's share are added. All of it is modulo 2**32.
+The position of a window's last tap steps by what going on to the next window adds: along the
+width, to the next line, plane or group. From it the taps back to the winner are taken off, and the
+lane's share is added. All of it is modulo the width of an index.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Signal, Value, unsigned
+from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, choose, delay, held, result_layout
-from extremum.hdl.job import AXES, job_layout
-from extremum.hdl.schedule import Countdown
+from extremum.hdl.job import AXES, job_layout, register
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from a winner to its position: one for each term that is added."""
+    """Return the clocks from a winner to its position: a choice, and each term that is added."""
+    if not config.has_windows or not config.index_width:
+        return 0
     return 2 + sum(window > 1 for window in config.max_window)
 
 
 class PositionGenerator(wiring.Component):
-    """Turns tap numbers into positions, and counts the results of a job.
+    """Turns tap numbers into positions.
 
-    Latency: :attr:`latency` clocks. Throughput: one word per clock, taken always.
+    Latency: :func:`latency` clocks. Throughput: one word per clock, taken always.
 
     Parameters
     ----------
@@ -42,104 +43,77 @@ class PositionGenerator(wiring.Component):
         Winners, in the order of the outputs: groups, depth, height, width.
     positions : Out(ArrayLayout)
         One for each lane.
-    live : Out(lanes)
-        Which lanes carry a slice.
-    last : Out(1)
-        The word is its job's last.
     """
 
     job: data.View
     i: Words
     positions: data.View
-    live: Signal
-    last: Signal
 
     def __init__(self, config: CoreConfig, taps: dict[str, int]):
         self.config = config
-        self.taps = taps
+        self.axes = [axis for axis in AXES[::-1] if axis in taps]
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(result_layout(config, taps), config.lanes)),
-                "positions": Out(data.ArrayLayout(unsigned(POSITION_WIDTH), config.lanes)),
-                "live": Out(config.lanes),
-                "last": Out(1),
+                "i": In(Flow(config, result_layout(config, taps))),
+                "positions": Out(data.ArrayLayout(unsigned(config.index_width), config.lanes)),
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Clocks from a winner to its position."""
-        return latency(self.config)
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        origin, last_group, last = self._walk(m)
-        tail = held(m, self.job.tail, self.i.token, "tail")
-        lanes = range(self.config.lanes)
-        m.d.comb += self.last.eq(delay(m, last, self.latency))
-        live = Signal(self.config.lanes)
-        for lane in lanes:
-            m.d.comb += live[lane].eq(~last_group | (tail > lane))
-        m.d.comb += self.live.eq(delay(m, live, self.latency))
-
-        # A lane's share and a tap's are looked up among their multiples, made once for a job.
-        shares = [
-            held(m, (self.job.lane_step * lane)[:POSITION_WIDTH], self.i.token, f"lane{lane}")
-            for lane in lanes
+        config, width = self.config, self.config.index_width
+        origin = self._origin(m)
+        tokens = [delay(m, self.i.token, clock) for clock in range(latency(config) + 1)]
+        shares = self._multiples(m, "lane_step", config.lanes)
+        backs = [
+            self._multiples(m, f"{axis}.tap_step", config.max_window[AXES.index(axis)])
+            for axis in self.axes
         ]
-        backs = {}
-        for clock, axis in enumerate(self.taps, start=2):
-            token = delay(m, self.i.token, clock)
-            backs[axis] = [
-                held(m, (self.job[axis].tap_step * tap)[:POSITION_WIDTH], token, f"{axis}{tap}")
-                for tap in range(self.config.max_window[AXES.index(axis)])
-            ]
-        for lane in lanes:
-            winner = self.i.lanes[lane]
-            position = Signal(POSITION_WIDTH, name=f"position{lane}_origin", reset_less=True)
-            m.d.sync += position.eq(origin + shares[lane])
-            terms = [("ordinal", Value.cast(winner.ordinal))]
-            for clock, axis in enumerate(self.taps, start=2):
-                tap = delay(m, Value.cast(winner[f"tap_{axis}"]), clock)
-                back = choose(tap, backs[axis])
-                terms.append((axis, -back))
-            terms[0] = ("ordinal", delay(m, terms[0][1], 1))
-            for name, term in terms:
-                total = Signal(POSITION_WIDTH, name=f"position{lane}_{name}", reset_less=True)
-                m.d.sync += total.eq(position + term)
-                position = total
-            m.d.comb += self.positions[lane].eq(position)
+        shares = [held(m, share, tokens[1], f"lane{n}") for n, share in enumerate(shares)]
+        backs = [
+            [held(m, back, tokens[clock], f"{axis}{n}") for n, back in enumerate(table)]
+            for clock, (axis, table) in enumerate(zip(self.axes, backs, strict=True), start=2)
+        ]
+        for lane in range(config.lanes):
+            total = Signal(width, name=f"position{lane}", reset_less=True)
+            m.d.sync += total.eq(origin + shares[lane])
+            for clock, (axis, table) in enumerate(zip(self.axes, backs, strict=True), start=2):
+                tap = delay(m, Value.cast(self.i.lanes[lane][f"tap_{axis}"]), clock)
+                rest = Signal(width, name=f"position{lane}_{axis}", reset_less=True)
+                m.d.sync += rest.eq(total - choose(tap, table))
+                total = rest
+            m.d.comb += self.positions[lane].eq(total)
         return m
 
-    def _walk(self, m: Module) -> tuple[Value, Value, Value]:
-        """Return the position of the window's last tap; whether the group, the word is last."""
-        token = self.i.token
-        levels = [
-            (self.job[axis].outputs, self.job[axis].position_step, axis) for axis in reversed(AXES)
-        ]
-        levels.append((self.job.groups, self.job.group_step, "group"))
+    def _origin(self, m: Module) -> Signal:
+        """Return, a clock late, the position of the window's last tap."""
+        config, job, token = self.config, self.job, self.i.token
+        # The innermost dimension that is not at its end moves on.
+        names = [f"{AXES[axis]}.position_step" for axis in config.axes] + ["group_step"]
+        steps = [held(m, register(config, job, name), token, name) for name in names]
+        chosen = steps[-1]
+        for axis, step in reversed(list(zip(config.axes, steps[:-1], strict=True))):
+            chosen = Mux(self.i.control[f"final_{AXES[axis]}"], chosen, step)
+        step = Signal(config.index_width, reset_less=True)
+        m.d.sync += step.eq(chosen)
+        origin = Signal(config.index_width, reset_less=True)
+        late_token, late_valid = delay(m, token, 1), delay(m, self.i.valid, 1)
+        with m.If(late_token):
+            m.d.sync += origin.eq(register(config, job, "origin"))
+        with m.Elif(late_valid):
+            m.d.sync += origin.eq(origin + step)
+        return origin
 
-        counts = [Countdown(m, len(Value.cast(count)), name) for count, _, name in levels]
-        held_counts = [held(m, count, token, f"{name}_outputs") for count, _, name in levels]
-        steps = [held(m, step, token, f"{name}_step") for _, step, name in levels]
-        origins = [Signal(POSITION_WIDTH, name=f"{name}_origin") for _, _, name in levels]
-
-        with m.If(token):
-            for (count, _, _), counter, origin in zip(levels, counts, origins, strict=True):
-                counter.load(Value.cast(count))
-                m.d.sync += origin.eq(self.job.origin)
-        with m.Elif(self.i.valid):
-            inner_last: Value = Const(1)
-            for level, counter in enumerate(counts):
-                # The innermost level that is not at its end steps; all within it begin again.
-                with m.If(inner_last & ~counter.last):
-                    counter.step()
-                    moved = origins[level] + steps[level]
-                    m.d.sync += [origin.eq(moved) for origin in origins[: level + 1]]
-                    for inner in range(level):
-                        counts[inner].load(held_counts[inner])
-                inner_last = inner_last & counter.last
-        last = Signal()
-        m.d.comb += last.eq(counts[0].last & counts[1].last & counts[2].last & counts[3].last)
-        return origins[0], counts[-1].last, last
+    def _multiples(self, m: Module, name: str, count: int) -> list[Value]:
+        """Return 0, 1, ... times a job register: a few clocks after the job came to the port."""
+        step = register(self.config, self.job, name)
+        if isinstance(step, Const):
+            return [Const(step.value * n, len(step)) for n in range(count)]
+        multiples: list[Value] = [Const(0, len(step)), step]
+        for n in range(2, count):
+            half = multiples[n // 2] << 1
+            multiple = Signal(len(step), name=f"{name}_{n}", reset_less=True)
+            m.d.sync += multiple.eq(half + step if n % 2 else half)
+            multiples.append(multiple)
+        return multiples[:count]

@@ -6,32 +6,45 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result_layout
-from extremum.hdl.job import job_layout
-from extremum.hdl.schedule import Countdown
+from extremum.hdl.job import job_layout, register
+from extremum.hdl.winner import exceeds
 
-DIGIT_WIDTH = 8
-"""Bits that are compared in one clock."""
+ORDINAL_PART = 16
+"""Bits of an ordinal that are counted in one clock."""
+
+
+def digit_width(config: CoreConfig) -> int:
+    """Return the bits that are compared in one clock: few, but not more than 16 times."""
+    return 3 if config.element_width <= 32 else 4
 
 
 def _digits(config: CoreConfig) -> int:
-    return -(-config.element_width // DIGIT_WIDTH)
+    return -(-config.element_width // digit_width(config))
+
+
+def _parts(config: CoreConfig) -> int:
+    """Return in how many parts an ordinal is counted, one clock after the other."""
+    return max(1, -(-config.index_width // ORDINAL_PART))
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks of the reducer: key, digits, result."""
-    return 1 + _digits(config) + 1
+    if not config.has_reduction:
+        return 0
+    key = int(config.has_floats and config.has_values)
+    return key + _digits(config) + _parts(config)
 
 
 class Reducer(wiring.Component):
-    """Reduces every ``length`` words to their winner, as ``extremum.model.argmax`` does.
+    """Reduces the words from a ``first`` to a ``last`` to their winner, as a running one.
 
     The code is compared from its most significant digit on, each digit one clock after the one
     before it. So the loop from a winner to the next comparison is one digit long, and a group may
     be a single word. A word that ties in every digit is taken if the direction is DECREASING.
 
-    Latency: :attr:`latency` clocks, from a group's last word to its result. Throughput: one word
+    Latency: :func:`latency` clocks, from a group's last word to its result. Throughput: one word
     per clock, taken always.
 
     Parameters
@@ -48,7 +61,7 @@ class Reducer(wiring.Component):
     i : In(Flow)
         Words.
     o : Out(Flow)
-        Winners, with their ordinal in the group.
+        Winners, with their ordinal in the group: in a fold, that of the word's first element.
     """
 
     job: data.View
@@ -58,65 +71,86 @@ class Reducer(wiring.Component):
     def __init__(self, config: CoreConfig, taps: dict[str, int]):
         self.config = config
         self.i_layout = candidate_layout(config, taps)
+        self.o_layout = result_layout(config, taps)
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(self.i_layout, config.lanes)),
-                "o": Out(Flow(result_layout(config, taps), config.lanes)),
+                "i": In(Flow(config, self.i_layout)),
+                "o": Out(Flow(config, self.o_layout)),
             }
         )
         self.digits = _digits(config)
 
-    @property
-    def latency(self) -> int:
-        """Clocks from a word to its place in the result."""
-        return latency(self.config)
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        first, last, ordinal = self._count(m)
-        decreasing = held(m, self.job.decreasing, self.i.token, "decreasing")
-        ignore_nan = held(m, self.job.ignore_nan, self.i.token, "ignore_nan")
-        valid = delay(m, self.i.valid, 1)
-        control = delay(m, Cat(first, last, decreasing, self.i.empty), 1)
-        is_first, is_decreasing = control[0], delay(m, control[2], self.digits)
-
-        late = 1 + self.digits
-        ordinal = delay(m, ordinal, late)
-        for lane in range(self.config.lanes):
-            candidate = self.i.lanes[lane]
-            better, tied = self._compare(m, _key(m, candidate, ignore_nan), valid, is_first)
-            challenger = Cat(delay(m, Value.cast(candidate), late), ordinal)
-            with m.If(better | (tied & is_decreasing)):
-                m.d.sync += Value.cast(self.o.lanes[lane]).eq(challenger)
-
-        # On its own, since a reset clears single bits alone.
-        done = delay(m, valid & control[1], self.digits)
-        m.d.sync += [self.o.valid.eq(done), self.o.empty.eq(delay(m, control[3], self.digits))]
-        m.d.comb += self.o.token.eq(delay(m, self.i.token, self.latency))
+        config = self.config
+        decreasing, ignore_nan = (
+            held(m, register(config, self.job, name), self.i.token, name)
+            for name in ("decreasing", "ignore_nan")
+        )
+        flagged = "nan" in self.i_layout.members
+        valid, first = self.i.valid, self.i.control.first
+        if flagged:
+            valid, first = delay(m, valid, 1), delay(m, first, 1)
+        late = flagged + self.digits
+        is_decreasing = delay(m, decreasing, late)
+        ordinal = self._ordinal(m, late) if "ordinal" in self.o_layout.members else []
+        kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
+        skew = _parts(config) - 1
+        for lane in range(config.lanes):
+            candidate, result = self.i.lanes[lane], self.o.lanes[lane]
+            key = _key(m, candidate, ignore_nan) if flagged else Value.cast(candidate.code)
+            better, tied = self._compare(m, key, valid, first)
+            take = Signal(name=f"take{lane}")
+            m.d.comb += take.eq(better | (tied & is_decreasing))
+            for name in kept:
+                held_field = held(m, delay(m, candidate[name], late), take, f"{name}{lane}")
+                m.d.comb += Value.cast(result[name]).eq(delay(m, held_field, skew))
+            parts = [
+                delay(m, held(m, part, delay(m, take, clock), f"ordinal{lane}_{clock}"),
+                      skew - clock)
+                for clock, part in enumerate(ordinal)
+            ]
+            if parts:
+                m.d.comb += Value.cast(result.ordinal).eq(Cat(*parts))
+        clocks = latency(config)
+        # A result is there when its last word has been compared.
+        m.d.comb += [
+            self.o.token.eq(delay(m, self.i.token, clocks)),
+            self.o.valid.eq(delay(m, self.i.valid & self.i.control.last, clocks)),
+            Value.cast(self.o.control).eq(delay(m, Value.cast(self.i.control), clocks)),
+        ]
         return m
 
-    def _count(self, m: Module) -> tuple[Value, Value, Value]:
-        """Return whether the word is its group's first, its last, and which one it is."""
-        length = held(m, self.job.length, self.i.token, "length")
-        words = Countdown(m, POSITION_WIDTH, "word")
-        first = Signal()
-        ordinal = Signal(POSITION_WIDTH)
-        with m.If(self.i.token | (self.i.valid & words.last)):
-            words.load(Mux(self.i.token, self.job.length, length))
-            m.d.sync += [first.eq(1), ordinal.eq(0)]
-        with m.Elif(self.i.valid):
-            words.step()
-            m.d.sync += [first.eq(0), ordinal.eq(ordinal + 1)]
-        return first, words.last, ordinal
+    def _ordinal(self, m: Module, late: int) -> list[Value]:
+        """Return the ordinal of a word in its group, in parts, each a clock after the one before.
+
+        The first part speaks of the word of ``late`` clocks ago.
+        """
+        config = self.config
+        fold = held(m, register(config, self.job, "fold"), self.i.token, "fold")
+        valid, last = delay(m, self.i.valid, late), delay(m, self.i.control.last, late)
+        step: Value = Mux(delay(m, fold, late), config.lanes, 1) if config.can_fold else Value.cast(1)
+        parts: list[Value] = []
+        for low in range(0, config.index_width, ORDINAL_PART):
+            width = min(ORDINAL_PART, config.index_width - low)
+            part = Signal(width, name=f"ordinal_part{low}")
+            total = Signal(width + 1, name=f"ordinal_sum{low}")
+            m.d.comb += total.eq(part + step)
+            with m.If(valid):
+                m.d.sync += part.eq(Mux(last, 0, total[:width]))
+            parts.append(part)
+            step = delay(m, total[width], 1)
+            valid, last = delay(m, valid, 1), delay(m, last, 1)
+        return parts
 
     def _compare(self, m: Module, key: Value, valid: Value, first: Value) -> tuple[Value, Value]:
         """Return, late by the digits, whether the word beats its group, and whether it ties."""
+        width = digit_width(self.config)
         better: Value = valid & first
         tied: Value = valid & ~first
         for number in reversed(range(self.digits)):
-            digit = key[number * DIGIT_WIDTH : (number + 1) * DIGIT_WIDTH]
-            digit = delay(m, digit, self.digits - 1 - number)
+            digit = delay(m, key[number * width : (number + 1) * width], self.digits - 1 - number)
             best = Signal(len(digit), name=f"best{number}")
             take = Signal(name=f"take{number}")
             m.d.comb += take.eq(better | (tied & (digit > best)))
@@ -132,8 +166,5 @@ def _key(m: Module, candidate: data.View, ignore_nan: Value) -> Value:
     """Return the code, one clock late, with all NaNs made equal: below or above every number."""
     code = Value.cast(candidate.code)
     key = Signal(len(code), reset_less=True)
-    if "nan" in candidate.shape().members:
-        m.d.sync += key.eq(Mux(candidate.nan, (~ignore_nan).replicate(len(code)), code))
-    else:
-        m.d.sync += key.eq(code)
+    m.d.sync += key.eq(Mux(candidate.nan, (~ignore_nan).replicate(len(code)), code))
     return key

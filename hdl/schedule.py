@@ -1,24 +1,30 @@
 """The slot schedule: when input is taken, when a window is given, and what lies in its padding.
 
-One dimension of a job is a line of ``period`` slots, and the next line follows without a gap.
-The elements stand in the first slots, after ``lead`` slots of padding. The window whose last tap
-has coordinate ``head`` is given in the slot of that coordinate: the first one ``lag`` slots after
-the line's first element, each next one ``stride`` slots later. So the outputs of a line are a
-line of ``period`` slots too, ``lag`` slots behind the input. Windows that reach into the end
-padding are given in the first slots of the next line: no slot is spent on them.
+One dimension of a job is a line of ``period`` slots, and the next line follows without a gap. A
+slot has a coordinate: that of the element that it takes, if there is one. The first coordinates
+are negative where the first windows lie wholly in the start padding. A window is given in the
+slot of its last tap, so the line of windows begins in the slot of coordinate ``head`` and is a
+line of ``period`` slots too. Its last coordinates are beyond the elements: windows that reach into
+the end padding are given in the first slots of the next line, and no slot is spent on them.
+
+The last window of a line may be given earlier than in the slot of its last tap, if that tap and
+those up to the slot lie in the end padding: in the slot of its coordinate ``final``, with ``shift``
+taps less. Where windows stand more than one slot apart this saves slots.
 
 Of the data the schedule knows nothing.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import held
-from extremum.hdl.job import dimension_layout
+from extremum.hdl.counter import Countdown
+from extremum.hdl.flow import control_layout, delay, held
+from extremum.hdl.job import AXES, job_layout, register
 
 
 def inside(coordinate: Value, size: Value) -> Value:
@@ -29,38 +35,6 @@ def inside(coordinate: Value, size: Value) -> Value:
     ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
     """
     return coordinate.as_unsigned() < size
-
-
-class Countdown:
-    """A counter from ``steps - 1`` to 0, whose end is a flag in a register.
-
-    Parameters
-    ----------
-    m
-        Module to add the logic to.
-    shape
-        Of the count.
-    name
-        Prefix of the signals.
-
-    Attributes
-    ----------
-    last
-        Whether this is the last step.
-    """
-
-    def __init__(self, m: Module, shape: int, name: str):
-        self._m = m
-        self._count = Signal(shape, name=f"{name}_count")
-        self.last = Signal(name=f"{name}_last")
-
-    def load(self, steps: Value) -> None:
-        """Begin again, with ``steps`` of them (at least 1)."""
-        self._m.d.sync += [self._count.eq(steps - 1), self.last.eq(steps == 1)]
-
-    def step(self) -> None:
-        """Take a step."""
-        self._m.d.sync += [self._count.eq(self._count - 1), self.last.eq(self._count == 1)]
 
 
 class InputSchedule(wiring.Component):
@@ -77,31 +51,32 @@ class InputSchedule(wiring.Component):
 
     Members
     -------
-    registers : In(dimension_layout(config, axis))
-        The next job's registers of this dimension.
-    token : In(1)
-        The next job begins.
+    job : In(job_layout(config))
+        The next job's registers.
     step : In(1)
         Go to the next slot.
+    load : In(1)
+        That is the first one of the next job.
     present : Out(1)
         The slot holds an element.
     last : Out(1)
         The slot is the line's last.
     """
 
-    registers: data.View
-    token: Signal
+    job: data.View
     step: Signal
+    load: Signal
     present: Signal
     last: Signal
 
     def __init__(self, config: CoreConfig, axis: int):
         self.config = config
+        self.axis = axis
         super().__init__(
             {
-                "registers": In(dimension_layout(config, axis)),
-                "token": In(1),
+                "job": In(job_layout(config)),
                 "step": In(1),
+                "load": In(1),
                 "present": Out(1),
                 "last": Out(1),
             }
@@ -109,35 +84,40 @@ class InputSchedule(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        registers, token = self.registers, self.token
-        period = held(m, registers.period, token, "period")
-        size = held(m, registers.size, token, "size")
-        first = held(m, _at_most_zero(registers.head), token, "first")
-        slots = Countdown(m, self.config.coordinate_width, "slot")
-        coordinate = Signal(signed(self.config.coordinate_width + 1))
-        m.d.comb += self.last.eq(slots.last)
+        head, period, new_size = (
+            register(self.config, self.job, f"{AXES[self.axis]}.{name}")
+            for name in ("head", "period", "size")
+        )
+        place = signed(self.config.coordinate_width + 1)
+        new_first, new_end = at_most_zero(head), Signal(place)
+        m.d.comb += new_end.eq(new_first + period - 1)
+        token = self.step & self.load
+        first, end = held(m, new_first, token, "first"), held(m, new_end, token, "end")
+        size = held(m, new_size, token, "size")
 
-        with m.If(token):
-            begin = _at_most_zero(registers.head)
-            m.d.sync += [coordinate.eq(begin), self.present.eq(inside(begin, registers.size))]
-            slots.load(registers.period)
-        with m.Elif(self.step):
-            following = Signal(coordinate.shape())
-            m.d.comb += following.eq(Mux(slots.last, first, coordinate + 1))
-            m.d.sync += [coordinate.eq(following), self.present.eq(inside(following, size))]
-            with m.If(slots.last):
-                slots.load(period)
+        coordinate, following = Signal(place), Signal(place)
+        m.d.comb += following.eq(Mux(self.last, first, coordinate + 1))
+        with m.If(self.step):
+            with m.If(self.load):
+                m.d.sync += [
+                    coordinate.eq(new_first),
+                    self.present.eq(inside(new_first, new_size)),
+                    self.last.eq(period == 1),
+                ]
             with m.Else():
-                slots.step()
+                m.d.sync += [
+                    coordinate.eq(following),
+                    self.present.eq(inside(following, size)),
+                    self.last.eq(following == end),
+                ]
         return m
 
 
 class OutputSchedule(wiring.Component):
-    """Walks over the slots of one line of outputs and tells which windows are given, and whole.
+    """Walks over the slots of one line of windows and tells which are given, and of what taps.
 
-    Latency: :attr:`LATENCY` clocks from a step to the outputs that belong to the slot that it
-    leaves: a step says that the last word of a slot is here in this clock. Words of a slot may
-    come at any time; the outputs of all of them are the same.
+    Latency: :attr:`LATENCY` clocks from a slot to ``emit``, ``final``, ``present`` and ``shift``;
+    ``last`` speaks of the present slot.
 
     Parameters
     ----------
@@ -148,108 +128,121 @@ class OutputSchedule(wiring.Component):
 
     Members
     -------
-    registers : In(dimension_layout(config, axis))
-        The next job's registers of this dimension.
+    job : In(job_layout(config))
+        The next job's registers.
     token : In(1)
-        The next job begins in the next clock.
+        The next job's first slot comes next.
     step : In(1)
         Go to the next slot.
+    last : Out(1)
+        The slot is the last of the line of windows.
     emit : Out(1)
         A window is given in this slot.
+    final : Out(1)
+        It is the line's last.
     present : Out(max_window)
-        Which of its taps are elements of the tensor. Tap 0 is the newest, the one with the
-        highest coordinate.
+        Which of its taps are elements of the tensor. Tap 0 is that of the slot's coordinate.
+    shift : Out
+        Number of tap 0 in the window, counted from its last tap.
     """
 
-    registers: data.View
+    job: data.View
     token: Signal
     step: Signal
+    last: Signal
     emit: Signal
+    final: Signal
     present: Signal
+    shift: Signal
 
     LATENCY = 2
 
     def __init__(self, config: CoreConfig, axis: int):
         self.config = config
+        self.axis = axis
         self.taps = config.max_window[axis]
         super().__init__(
             {
-                "registers": In(dimension_layout(config, axis)),
+                "job": In(job_layout(config)),
                 "token": In(1),
                 "step": In(1),
+                "last": Out(1),
                 "emit": Out(1),
+                "final": Out(1),
                 "present": Out(self.taps),
+                "shift": Out(bits_for(self.taps - 1)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        emit, head, late_token = self._walk(m)
+        coordinate, due = self._walk(m)
+        regular, final = self._held(m, "regular"), self._held(m, "final")
+        is_final, given = Signal(), Signal()
+        m.d.sync += [
+            is_final.eq(coordinate == final),
+            given.eq((due & (coordinate <= regular)) | (coordinate == final)),
+            self.final.eq(is_final),
+            self.emit.eq(given),
+        ]
         # The coordinate of every tap, then whether it is in the tensor.
-        dilation = held(m, self.registers.dilation, self.token, "dilation")
-        size = held(m, self.registers.size, late_token, "size")
-        window = held(m, self.registers.window, late_token, "window")
-        coordinates = [Signal(head.shape(), name=f"coordinate{tap}") for tap in range(self.taps)]
-        given = Signal()
-        m.d.sync += [given.eq(emit), self.emit.eq(given)]
-        for tap, coordinate in enumerate(coordinates):
+        dilation = self._held(m, "dilation")
+        late = delay(m, self.token, 1)
+        size, window, shift = (
+            held(m, register(self.config, self.job, f"{AXES[self.axis]}.{name}"), late, name)
+            for name in ("size", "window", "shift")
+        )
+        shifted = Mux(is_final, shift, 0)
+        m.d.sync += self.shift.eq(shifted)
+        taps = Signal(range(self.taps + 1))
+        m.d.comb += taps.eq(window - shifted)
+        for tap in range(self.taps):
+            place = Signal(coordinate.shape(), name=f"coordinate{tap}")
             m.d.sync += [
-                coordinate.eq(head - dilation * tap),
-                self.present[tap].eq((window > tap) & inside(coordinate, size)),
+                place.eq(coordinate - dilation * tap),
+                self.present[tap].eq((taps > tap) & inside(place, size)),
             ]
         return m
 
-    def _walk(self, m: Module) -> tuple[Value, Signal, Signal]:
-        """Return whether a window is given in this slot, its last coordinate, and a late token."""
-        width = self.config.coordinate_width
-        registers, token = self.registers, self.token
-        period = held(m, registers.period, token, "period")
-        stride = held(m, registers.stride, token, "stride")
-        outputs = held(m, registers.outputs, token, "outputs")
-        first_head = held(m, registers.head, token, "first_head")
+    def _held(self, m: Module, name: str) -> Value:
+        value = register(self.config, self.job, f"{AXES[self.axis]}.{name}")
+        return held(m, value, self.token, name)
 
-        waiting = Signal()
-        lag = Countdown(m, width, "lag")
-        slot = Countdown(m, width, "slot")
-        phase = Countdown(m, width, "phase")
-        output = Countdown(m, width, "output")
-        due, more = Signal(), Signal()
-        head = Signal(signed(width + 1))
+    def _walk(self, m: Module) -> tuple[Value, Value]:
+        """Return the slot's coordinate, and whether it is on the grid of strides."""
+        config, axis = self.config, AXES[self.axis]
+        new_head, period = (register(config, self.job, f"{axis}.{n}") for n in ("head", "period"))
+        place = signed(config.coordinate_width + 1)
+        head, stride = self._held(m, "head"), self._held(m, "stride")
+        new_end = Signal(place)
+        m.d.comb += new_end.eq(new_head + period - 1)
+        end = held(m, new_end, self.token, "end")
 
-        def begin(period: Value, outputs: Value, first_head: Value) -> None:
-            slot.load(period)
-            output.load(outputs)
-            m.d.sync += [due.eq(1), more.eq(1), head.eq(first_head)]
-
-        with m.If(token):
-            begin(registers.period, registers.outputs, registers.head)
-            lag.load(registers.head.as_unsigned()[:width])
-            m.d.sync += waiting.eq(registers.head > 0)
-        with m.Elif(self.step & waiting):
-            lag.step()
-            with m.If(lag.last):
-                m.d.sync += waiting.eq(0)
-        with m.Elif(self.step & slot.last):
-            begin(period, outputs, first_head)
+        coordinate, following = Signal(place), Signal(place)
+        first = at_most_zero(new_head)
+        m.d.comb += following.eq(Mux(self.last, head, coordinate + 1))
+        phase = Countdown(m, stride, "phase")
+        due = Signal()
+        with m.If(self.token):
+            phase.load(new_head.as_unsigned()[: config.coordinate_width])
+            m.d.sync += [
+                coordinate.eq(first),
+                self.last.eq(first == new_end),
+                due.eq(new_head <= 0),
+            ]
         with m.Elif(self.step):
-            slot.step()
+            m.d.sync += [coordinate.eq(following), self.last.eq(following == end)]
             with m.If(due):
-                output.step()
                 phase.load(stride - 1)
-                m.d.sync += [
-                    head.eq(head + stride),
-                    due.eq(stride == 1),
-                    more.eq(more & ~output.last),
-                ]
+                m.d.sync += due.eq(self.last | (stride == 1))
             with m.Else():
                 phase.step()
-                m.d.sync += due.eq(phase.last)
-
-        late_token = Signal()
-        m.d.sync += late_token.eq(token)
-        return ~waiting & due & more, head, late_token
+                m.d.sync += due.eq(self.last | phase.last)
+        return coordinate, due
 
 
-def _at_most_zero(head: Value) -> Value:
+def at_most_zero(head: Value) -> Value:
     """Return the coordinate of a line's first slot: negative in front of it are absent slots."""
+    if isinstance(head, Const):
+        return Const(min(head.value, 0), head.shape())
     return Mux(head < 0, head, 0)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.config import POSITION_WIDTH
-from extremum.hdl.flow import choose, held
+from extremum.hdl.flow import choose, delay, held
 
 MAX_REGISTER_SPACING = 4
 """Up to this distance of the taps registers are smaller than a memory."""
 
+MEMORY_LATENCY = 2
+"""Clocks from an address to the word: the memory's own, and its output register."""
+
+
+def latency(max_spacing: int) -> int:
+    """Return the clocks from a word to the older ones."""
+    return 0 if max_spacing <= MAX_REGISTER_SPACING else MEMORY_LATENCY
+
 
 class DelayLine(wiring.Component):
-    """Shows the words given 1, 2, ... times ``spacing`` words before the present one.
+    """Shows the words given 1, 2, ... times ``spacing`` words before each one.
 
-    Latency: 0; ``taps`` belongs to the word on ``i``. Throughput: one word per clock.
-    What the line shows before it has been given enough words is left over from before: the
-    caller knows how many it gave.
+    Latency: :attr:`latency` clocks from a word on ``i`` to the older words on ``o``. Throughput:
+    one word per clock, taken always. What the line shows before it has been given enough words is
+    left over from before: the caller knows how many it gave.
 
     All older taps of a word stand in one row of a memory, and move on by one tap when the row
-    comes round again. A row is fetched while the row before it is written, so that it is here
-    when its word arrives, and no distance is too short: at distance 1 the fetched row is the one
-    being written, which the memory's read port passes on.
+    comes round again. A row that was written so shortly ago that the memory does not show it yet
+    comes from registers.
 
     Parameters
     ----------
@@ -35,12 +41,14 @@ class DelayLine(wiring.Component):
         How many older words to show, at least 1.
     max_spacing
         Largest distance.
+    fixed_spacing
+        The distance, if it never changes; the member ``spacing`` is ignored then.
 
     Members
     -------
     token : In(1)
-        The next job begins with the next word; take over its ``spacing``.
-    spacing : In(32)
+        The next job begins with the next word.
+    spacing : In
         The next job's distance of two taps, in words, at least 1.
     step : In(1)
         There is a word.
@@ -56,64 +64,144 @@ class DelayLine(wiring.Component):
     i: Signal
     o: Signal
 
-    def __init__(self, width: int, taps: int, max_spacing: int):
+    def __init__(self, width: int, taps: int, max_spacing: int, fixed_spacing: int | None = None):
         self.width = width
         self.taps = taps
         self.max_spacing = max_spacing
+        self.fixed_spacing = fixed_spacing
         super().__init__(
             {
                 "token": In(1),
-                "spacing": In(POSITION_WIDTH),
+                "spacing": In(bits_for(max_spacing)),
                 "step": In(1),
                 "i": In(width),
                 "o": Out(width * taps),
             }
         )
 
+    @property
+    def latency(self) -> int:
+        """Clocks from a word to the older ones."""
+        return latency(self.max_spacing)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.max_spacing <= MAX_REGISTER_SPACING:
-            self._registers(m)
+        if self.latency:
+            self._memory(m, platform)
         else:
-            self._memory(m)
+            self._registers(m)
         return m
 
+    @property
+    def _given_spacing(self) -> Value:
+        return self.spacing if self.fixed_spacing is None else Const(self.fixed_spacing)
+
     def _registers(self, m: Module) -> None:
-        words = [
-            Signal(self.width, name=f"word{age}", reset_less=True)
-            for age in range(1, self.taps * self.max_spacing + 1)
-        ]
-        with m.If(self.step):
-            for younger, older in zip([self.i, *words[:-1]], words, strict=True):
-                m.d.sync += older.eq(younger)
-        spacing = held(
-            m, self.spacing[: bits_for(self.max_spacing)], self.token, "spacing_register"
-        )
+        words = self._history(m, self.step, self.i, self.taps * self.max_spacing)
+        spacing = held(m, self._given_spacing, self.token, "spacing_register")
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
             # A spacing of 0 is refused before it gets here.
             m.d.comb += shown.eq(choose(spacing, [choices[0], *choices]))
 
-    def _memory(self, m: Module) -> None:
-        row = unsigned(self.width * self.taps)
-        m.submodules.memory = memory = Memory(shape=row, depth=self.max_spacing, init=[])
-        write = memory.write_port()
-        read = memory.read_port(transparent_for=[write])
-
-        last_row = held(m, self.spacing - 1, self.token, "last_row")
-        address = Signal(range(self.max_spacing))
-        following = Signal.like(address)
-        m.d.comb += [
-            following.eq(Mux(address == last_row, 0, address + 1)),
-            write.addr.eq(address),
-            write.data.eq(self.i | (read.data << self.width)),
-            write.en.eq(self.step),
-            read.addr.eq(following),
-            read.en.eq(self.step),
-            self.o.eq(read.data),
+    def _history(self, m: Module, step: Value, word: Value, count: int) -> list[Signal]:
+        """Return the words before this one, the newest first."""
+        words = [
+            Signal(len(word), name=f"word{age}", reset_less=True) for age in range(1, count + 1)
         ]
+        with m.If(step):
+            for younger, older in zip([word, *words[:-1]], words, strict=True):
+                m.d.sync += older.eq(younger)
+        return words
+
+    def _memory(self, m: Module, platform: object) -> None:
+        given = self._given_spacing
+        last_row = held(m, (given - 1)[: len(self.spacing)], self.token, "last_row")
+        address = Signal(range(self.max_spacing))
         with m.If(self.token):
             m.d.sync += address.eq(0)
         with m.Elif(self.step):
-            m.d.sync += address.eq(following)
+            m.d.sync += address.eq(Mux(address == last_row, 0, address + 1))
+
+        m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
+        step, word = delay(m, self.step, self.latency), delay(m, self.i, self.latency)
+        row = Signal(self.width * self.taps)
+        following = (word | (row << self.width))[: len(row)]
+        m.d.comb += [
+            memory.read_address.eq(address),
+            memory.write_address.eq(delay(m, address, self.latency)),
+            memory.write_data.eq(following),
+            memory.write_enable.eq(step),
+            self.o.eq(row),
+        ]
+        # The memory shows a row that was written before its address came.
+        token = delay(m, self.token, self.latency)
+        recent = self._history(m, step, following, MEMORY_LATENCY)
+        shown: Value = memory.read_data
+        for distance, written in enumerate(recent, start=1):
+            close = held(m, given == distance, token, f"close{distance}")
+            shown = Mux(close, written, shown)
+        m.d.comb += row.eq(shown)
+
+
+class RegisteredMemory(wiring.Component):
+    """A memory with one port to read and one to write, and a register at its output.
+
+    Latency: :data:`MEMORY_LATENCY` clocks from an address to its data. A word can be read in the
+    clock after it was written. A platform that has such a memory provides it by a method
+    ``get_registered_memory(component)``; else it is inferred.
+
+    Parameters
+    ----------
+    width
+        Bits of a word.
+    depth
+        Words.
+
+    Members
+    -------
+    read_address : In
+    read_data : Out(width)
+    write_address : In
+    write_data : In(width)
+    write_enable : In(1)
+    """
+
+    read_address: Signal
+    read_data: Signal
+    write_address: Signal
+    write_data: Signal
+    write_enable: Signal
+
+    def __init__(self, width: int, depth: int):
+        self.width = width
+        self.depth = depth
+        super().__init__(
+            {
+                "read_address": In(range(depth)),
+                "read_data": Out(width),
+                "write_address": In(range(depth)),
+                "write_data": In(width),
+                "write_enable": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        if hasattr(platform, "get_registered_memory"):
+            return platform.get_registered_memory(self)
+        m = Module()
+        m.submodules.memory = memory = Memory(
+            shape=unsigned(self.width), depth=self.depth, init=[]
+        )
+        write, read = memory.write_port(), memory.read_port()
+        m.d.comb += [
+            write.addr.eq(self.write_address),
+            write.data.eq(self.write_data),
+            write.en.eq(self.write_enable),
+            read.addr.eq(self.read_address),
+        ]
+        register = Signal(self.width, reset_less=True)
+        m.d.sync += register.eq(read.data)
+        m.d.comb += self.read_data.eq(register)
+        return m

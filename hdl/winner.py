@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
@@ -12,6 +12,9 @@ from extremum.hdl.flow import delay
 
 CELL_LATENCY = 2
 """Clocks of one winner: compare, then select."""
+
+
+NEVER = Const(0, 1)
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,23 @@ class Tap:
     lanes: list[Value]
 
 
-def beats(newer: data.View, older: data.View) -> Value:
-    """Return whether ``newer`` is greater than ``older``; NaNs are equal."""
-    greater = newer.code > older.code
+def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
+    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``, as the carry of one addition."""
+    if isinstance(or_equals, Const) and not or_equals.value:
+        return (a + ~b)[len(a)]
+    return (Cat(Const(1, 1), a) + Cat(or_equals, ~b))[len(a) + 1]
+
+
+def beats(newer: data.View, older: data.View, or_equals: Value = NEVER) -> Value:
+    """Return whether ``newer`` is greater than ``older``, or equals it; NaNs are equal."""
+    greater = exceeds(Value.cast(newer.code), Value.cast(older.code), or_equals)
     if "nan" in newer.shape().members:
-        greater &= ~(newer.nan & older.nan)
+        return Mux(newer.nan & older.nan, or_equals, greater)
     return greater
 
 
-def winner(m: Module, older: Tap, newer: Tap) -> Tap:
-    """Return the winner of two neighbours; a tie goes to ``older``.
+def winner(m: Module, older: Tap, newer: Tap, take_last: Value = NEVER) -> Tap:
+    """Return the winner of two neighbours; a tie goes to ``older``, unless ``take_last``.
 
     Latency: :data:`CELL_LATENCY` clocks.
     """
@@ -49,7 +59,7 @@ def winner(m: Module, older: Tap, newer: Tap) -> Tap:
     lanes = []
     for old, new in zip(older.lanes, newer.lanes, strict=True):
         take_newer = Signal()
-        better = beats(data.View(newer.layout, new), data.View(older.layout, old))
+        better = beats(data.View(newer.layout, new), data.View(older.layout, old), take_last)
         m.d.sync += take_newer.eq(newer.present & (~older.present | better))
         chosen = Signal(len(old), reset_less=True)
         m.d.sync += chosen.eq(Mux(take_newer, delay(m, new, 1), delay(m, old, 1)))
@@ -62,13 +72,13 @@ def tree_latency(count: int) -> int:
     return CELL_LATENCY * ceil_log2(count)
 
 
-def tree(m: Module, taps: list[Tap]) -> Tap:
-    """Return the winner of all taps, which stand in scan order; a tie goes to the first.
+def tree(m: Module, taps: list[Tap], take_last: Value = NEVER) -> Tap:
+    """Return the winner of all taps, in scan order; a tie goes to the first, or to the last.
 
     Latency: :func:`tree_latency` clocks.
     """
     while len(taps) > 1:
-        pairs = [winner(m, *taps[i : i + 2]) for i in range(0, len(taps) - 1, 2)]
+        pairs = [winner(m, *taps[i : i + 2], take_last) for i in range(0, len(taps) - 1, 2)]
         if len(taps) % 2:
             last = taps[-1]
             pairs.append(
@@ -79,4 +89,5 @@ def tree(m: Module, taps: list[Tap]) -> Tap:
                 )
             )
         taps = pairs
+        take_last = delay(m, take_last, CELL_LATENCY)
     return taps[0]

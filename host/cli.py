@@ -1,4 +1,4 @@
-"""The command line: `run`, `plan`, `demo`, `doctor` and `cache`, and their exit statuses."""
+"""The command line: its commands, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES
-from extremum.host import cache, cli_files, cli_options, cli_output, cli_problem, doctor
+from extremum.host import cache, cli_files, cli_fpga, cli_options, cli_output, cli_problem, doctor
 from extremum.host.cli_check import compute
-from extremum.host.errors import SimulationError, ToolError
+from extremum.host.errors import SimulationError, SynthesisError, ToolError
 from extremum.host.tools import BACKEND_TOOLS, require
 
 __all__ = ["Exit", "commands", "main"]
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error.format_message() + hint, Exit.USAGE)
     except ToolError as error:
         return _fail(str(error), Exit.TOOL)
-    except SimulationError as error:
+    except (SimulationError, SynthesisError) as error:
         return _fail(str(error), Exit.SIMULATION)
     except (OSError, MemoryError) as error:
         return _fail(str(error) or "out of memory", Exit.USAGE)
@@ -85,7 +85,7 @@ def commands() -> None:
     """Argmin, argmax and max pooling with DirectML's exact semantics, in simulated gateware.
 
     Exit status: 0 agreement, 1 a mismatch, 2 bad usage or input, 4 a tool missing or too old,
-    5 a simulator that failed, 130 interrupted.
+    5 a simulator or an FPGA tool that failed, 130 interrupted.
     """
 
 
@@ -219,3 +219,7 @@ def cache_command(clear: bool, as_json: bool) -> int:
     else:
         cli_output.print_cache(str(cache.directory()), removed, kept)
     return Exit.AGREEMENT
+
+
+commands.add_command(cli_fpga.verilog)
+commands.add_command(cli_fpga.fpga)

@@ -12,7 +12,15 @@ from extremum.hdl.config import MAX_LANES
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import DataType
 
-__all__ = ["FILE", "OPERATORS", "Integers", "json_option", "operator_options", "plan_options"]
+__all__ = [
+    "FILE",
+    "OPERATORS",
+    "Integers",
+    "json_option",
+    "operator_options",
+    "options_of",
+    "plan_options",
+]
 
 OPERATORS = ("argmin", "argmax", "reduce-min", "reduce-max", "max-pool")
 
@@ -39,7 +47,7 @@ INTEGERS = Integers()
 PERCENT = click.IntRange(0, 99)
 
 
-def _options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def options_of(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make one decorator of many, which `--help` lists in this order."""
 
     def decorate(function: Any) -> Any:
@@ -52,7 +60,7 @@ def _options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-plan_options = _options(
+plan_options = options_of(
     click.option("--sizes", type=INTEGERS, help="Sizes of the tensor, if there is no input."),
     click.option(
         "--type",
@@ -62,7 +70,7 @@ plan_options = _options(
     ),
 )
 
-operator_options = _options(
+operator_options = options_of(
     click.argument("operator", type=click.Choice(OPERATORS), metavar="OPERATOR"),
     click.option("--input", type=FILE, help="The array: a .npy file."),
     click.option(

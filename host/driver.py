@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.results import output_layout
 from extremum.model import DataType
 
 
@@ -51,10 +52,25 @@ def unpack_results(
     last : ndarray
         (beats,), bool: the marks of a job's last beat.
     """
-    value_bytes = config.lanes * config.element_width // 8
-    index_bytes = config.lanes * POSITION_WIDTH // 8
-    wide = np.ascontiguousarray(results[:, :value_bytes]).view(f"<u{config.element_width // 8}")
-    narrow = wide.astype(f"u{data_type.dtype.itemsize}").view(data_type.dtype)
-    indices = np.ascontiguousarray(results[:, value_bytes : value_bytes + index_bytes])
-    last = results[:, value_bytes + index_bytes] & 1
-    return narrow, indices.view("<u4").astype(np.uint32), last.astype(bool)
+    width, lanes = config.element_width // 8, config.lanes
+    layout = output_layout(config)
+    values = np.zeros((len(results), lanes), data_type.dtype)
+    positions = np.zeros((len(results), lanes), np.uint32)
+    if config.has_values:
+        wide = np.ascontiguousarray(results[:, : lanes * width]).view(f"<u{width}")
+        values = wide.astype(f"u{data_type.dtype.itemsize}").view(data_type.dtype)
+    if config.index_width:
+        first = layout["index"].offset
+        for lane in range(lanes):
+            positions[:, lane] = _bits(results, first + lane * config.index_width, config.index_width)
+    last = _bits(results, layout["last"].offset, 1)
+    return values, positions, last.astype(bool)
+
+
+def _bits(words: np.ndarray, first: int, width: int) -> np.ndarray:
+    """Return bits of little-endian words (count, bytes), as numbers of up to 32 bits."""
+    low, stop = first // 8, -(-(first + width) // 8)
+    number = np.zeros(len(words), np.uint64)
+    for byte in reversed(range(low, stop)):
+        number = number << np.uint64(8) | words[:, byte].astype(np.uint64)
+    return number >> np.uint64(first % 8) & np.uint64((1 << width) - 1)

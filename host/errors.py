@@ -7,3 +7,7 @@ class ToolError(RuntimeError):
 
 class SimulationError(RuntimeError):
     """A simulator crashed, broke a stream rule, or made no progress."""
+
+
+class SynthesisError(RuntimeError):
+    """A tool for FPGAs refused the core. The message names the tool and gives its first error."""

@@ -9,25 +9,23 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
-from extremum.host.registers import INPUT_FIFO, Schedule, dimension_registers, modulo, schedule
+from extremum.host.registers import (
+    Schedule,
+    dimension_registers,
+    modulo,
+    schedule,
+    way_within,
+)
 from extremum.host.results import Results
 from extremum.host.tiles import Tile
-from extremum.model import (
-    AxisDirection,
-    Pooling,
-    Reduction,
-)
-
-START_CLOCKS = 3
-"""Clocks from a job's first beat, taken ahead of the job's check, to its first slot."""
-
+from extremum.model import AxisDirection, DataType, Pooling, Reduction
 
 class Job(ABC):
     """One run of the core."""
@@ -44,7 +42,7 @@ class Job(ABC):
     def schedule(self) -> Schedule:
         """The slots: in a reduction one for each beat."""
         last = self.beats_in - 1
-        return Schedule(last, last, last - INPUT_FIFO)
+        return Schedule(0, last, last)
 
     @property
     @abstractmethod
@@ -64,9 +62,7 @@ class Job(ABC):
     @property
     def cycles(self) -> int:
         """Predicted clocks, without stalls, from the first beat taken to the last one moved."""
-        schedule = self.schedule
-        given = schedule.last_window + core.latency(self.config) - 1
-        return START_CLOCKS + max(given, schedule.last_room + 1)
+        return self.schedule.cycles(core.latency(self.config))
 
     @abstractmethod
     def gather(self, x: np.ndarray) -> np.ndarray:
@@ -99,8 +95,79 @@ def _tail(slices: int, lanes: int) -> int:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Rows of equal length that are reduced to a result each, and how they lie in beats.
+
+    As slices every lane carries a row of its own. In a fold a beat carries consecutive elements
+    of one row, and the results leave packed.
+
+    Parameters
+    ----------
+    count, length
+        Of the rows, and of each.
+    lanes
+        Of the core.
+    fold
+        Whether they are folded.
+    """
+
+    count: int
+    length: int
+    lanes: int
+    fold: bool
+
+    @classmethod
+    def best(cls, count: int, length: int, config: CoreConfig) -> Rows:
+        """Return the way that takes fewer beats."""
+        slices = cls(count, length, config.lanes, fold=False)
+        fold = cls(count, length, config.lanes, fold=True)
+        return fold if config.can_fold and fold.beats_in < slices.beats_in else slices
+
+    @property
+    def beats(self) -> int:
+        """Beats of one row, or of one group of rows."""
+        return -(-self.length // self.lanes) if self.fold else self.length
+
+    @property
+    def groups(self) -> int:
+        """Rows that follow each other, or groups of them."""
+        return self.count if self.fold else self.beats_out
+
+    @property
+    def beats_in(self) -> int:
+        """Input beats."""
+        return self.groups * self.beats
+
+    @property
+    def beats_out(self) -> int:
+        """Output beats."""
+        return -(-self.count // self.lanes)
+
+    def registers(self, config: CoreConfig, data_type: DataType, **others: Any) -> JobRegisters:
+        """Return the registers of a job that reduces the rows."""
+        return JobRegisters(
+            data_type=config.data_type_code(data_type),
+            fold=self.fold,
+            slots=self.beats_in,
+            beats=self.beats_in,
+            length=self.beats,
+            groups=self.groups,
+            tail=_tail(self.length if self.fold else self.count, self.lanes),
+            **others,
+        )
+
+    def into_beats(self, rows: np.ndarray) -> np.ndarray:
+        """Return the input beats, (beats_in, lanes), of rows (count, length)."""
+        if not self.fold:
+            return _into_lanes(rows, self.lanes)
+        beats = np.zeros((self.count, self.beats * self.lanes), rows.dtype)
+        beats[:, : self.length] = rows
+        return beats.reshape(-1, self.lanes)
+
+
+@dataclass(frozen=True)
 class ReductionJob(Job):
-    """Results ``first`` to ``stop`` of a reduction, a lane each.
+    """Results ``first`` to ``stop`` of a reduction.
 
     The elements of a result stream in row-major order over the reduced axes, so their ordinal is
     their position.
@@ -113,39 +180,40 @@ class ReductionJob(Job):
 
     kind: ClassVar[str] = "reduction"
 
+    @cached_property
+    def rows(self) -> Rows:
+        """How the elements lie in beats."""
+        return Rows.best(self.stop - self.first, self.problem.count, self.config)
+
     @property
     def registers(self) -> JobRegisters:
         problem = self.problem
-        groups = self.beats_out
-        return JobRegisters(
-            data_type=self.config.data_type_code(problem.data_type),
+        return self.rows.registers(
+            self.config,
+            problem.data_type,
             minimum=problem.function.is_minimum,
             decreasing=problem.axis_direction == AxisDirection.DECREASING,
             ignore_nan=problem.nan == "ignore",
-            slots=self.beats_in,
-            beats=self.beats_in,
-            length=problem.count,
-            groups=groups,
-            tail=_tail(self.stop - self.first, self.config.lanes),
         )
 
     @property
     def summary(self) -> str:
-        return f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements"
+        way = ", folded" if self.rows.fold else ""
+        return f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements{way}"
 
     @property
     def beats_in(self) -> int:
-        return self.beats_out * self.problem.count
+        return self.rows.beats_in
 
     @property
     def beats_out(self) -> int:
-        return -(-(self.stop - self.first) // self.config.lanes)
+        return self.rows.beats_out
 
     def gather(self, x: np.ndarray) -> np.ndarray:
         axes = self.problem.axes
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         rows = x.transpose(*kept, *axes).reshape(-1, self.problem.count)
-        return _into_lanes(rows[self.first : self.stop], self.config.lanes)
+        return self.rows.into_beats(rows[self.first : self.stop])
 
     def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
         count = self.stop - self.first
@@ -188,6 +256,7 @@ class SlidingJob(Job):
             for tile, dimension, weight in zip(self.tiles, dimensions, weights, strict=True)
         ]
         depth, height, width = dimensions
+        within = way_within([tile.dimension for tile in self.tiles], weights)
         return JobRegisters(
             data_type=self.config.data_type_code(self.problem.data_type),
             ignore_nan=self.problem.nan == "ignore",
@@ -196,7 +265,7 @@ class SlidingJob(Job):
             groups=self._groups,
             tail=_tail(self.stop - self.first, self.config.lanes),
             origin=modulo(sum(heads) + self.first * slice_weight),
-            group_step=modulo(self.config.lanes * slice_weight),
+            group_step=modulo(self.config.lanes * slice_weight - within),
             lane_step=modulo(slice_weight),
             depth=depth,
             height=height,
@@ -279,9 +348,11 @@ class GatheredJob(Job):
     def _length(self) -> int:
         return int(self._present.max())
 
-    @property
-    def _rows(self) -> int:
-        return int(np.count_nonzero(self._present)) * self._slices
+    @cached_property
+    def rows(self) -> Rows:
+        """How the elements lie in beats."""
+        count = int(np.count_nonzero(self._present)) * self._slices
+        return Rows.best(count, self._length, self.config)
 
     def _table(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the elements of each window that has any: in the plane, and their positions."""
@@ -320,14 +391,8 @@ class GatheredJob(Job):
 
     @property
     def registers(self) -> JobRegisters:
-        return JobRegisters(
-            data_type=self.config.data_type_code(self.problem.data_type),
-            ignore_nan=self.problem.nan == "ignore",
-            slots=self.beats_in,
-            beats=self.beats_in,
-            length=self._length,
-            groups=self.beats_out,
-            tail=_tail(self._rows, self.config.lanes),
+        return self.rows.registers(
+            self.config, self.problem.data_type, ignore_nan=self.problem.nan == "ignore"
         )
 
     @property
@@ -341,24 +406,24 @@ class GatheredJob(Job):
 
     @property
     def beats_in(self) -> int:
-        return self.beats_out * self._length
+        return self.rows.beats_in
 
     @property
     def beats_out(self) -> int:
-        return -(-self._rows // self.config.lanes)
+        return self.rows.beats_out
 
     def gather(self, x: np.ndarray) -> np.ndarray:
         elements, _ = self._table()
         planes = x.reshape(self._slices, -1)
-        return _into_lanes(planes[:, elements].reshape(-1, self._length), self.config.lanes)
+        return self.rows.into_beats(planes[:, elements].reshape(-1, self._length))
 
     def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
         _, table = self._table()
         shape = (self._slices, len(table))
         where = (slice(None), self.first + np.flatnonzero(self._present))
-        ordinals = positions.reshape(-1)[: self._rows].reshape(shape)
+        ordinals = positions.reshape(-1)[: self.rows.count].reshape(shape)
         base = np.arange(self._slices)[:, None] * self.problem.index_weights[1]
-        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[: self._rows].reshape(
+        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[: self.rows.count].reshape(
             shape
         )
         results.positions.reshape(self._slices, -1)[where] = (

@@ -95,11 +95,14 @@ def _volume(problem: Pooling) -> tuple[SpatialDimension, ...]:
 
 def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> str | None:
     """Return what the core's stages cannot do, or None if they can slide the window."""
+    if not config.has_windows:
+        return "max_window (1, 1, 1) leaves sliding windows out"
     for name, dimension, window in zip(AXES, dimensions, config.max_window, strict=True):
         if dimension.window > window:
             return f"{name} of the window {dimension.window} exceeds max_window {window}"
-        # Without a stage a dimension can only pass.
-        if window == 1 and (dimension.stride > 1 or dimension.padded > dimension.size):
+        # Where the core has no schedule, planes pass one by one.
+        passes = dimension.stride == 1 and dimension.padded == dimension.size
+        if AXES.index(name) not in config.axes and not passes:
             return f"a stride or padding in {name} needs max_window of at least 2 there"
         for what, value in (("stride", dimension.stride), ("window's extent", dimension.extent)):
             if value >= 1 << config.coordinate_width:
@@ -136,7 +139,7 @@ def _tiling_notes(
 def _reduction_jobs(problem: Reduction, config: CoreConfig) -> Iterator[Job]:
     """Give every result a lane of its own, in as many jobs as the slot counter makes necessary."""
     results = math.prod(problem.output_sizes)
-    at_once = MAX_SLOTS // problem.count * config.lanes
+    at_once = MAX_SLOTS // problem.count * (1 if config.can_fold else config.lanes)
     for first in range(0, results, at_once):
         yield ReductionJob(problem, config, first, min(first + at_once, results))
 

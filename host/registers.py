@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from extremum.hdl.config import POSITION_WIDTH
@@ -32,33 +31,72 @@ def dimension_registers(
         What a step along each of them adds to the position.
     """
     registers = []
-    inner = 1
+    words, within = 1, 0
     for dimension, weight in zip(reversed(dimensions), reversed(weights), strict=True):
-        # A single tap has no neighbour: its dilation means nothing.
-        dilation = dimension.dilation if dimension.window > 1 else 1
-        head = (dimension.window - 1) * dilation - dimension.start_padding
-        lead = max(-head, 0)
+        line = _Line.of(dimension)
+        stride = dimension.stride * weight
         registers.append(
             DimensionRegisters(
-                window=dimension.window,
+                window=line.window,
                 stride=dimension.stride,
-                dilation=dilation,
+                dilation=line.dilation,
                 size=dimension.size,
-                outputs=dimension.outputs,
-                head=head,
-                period=max(lead + dimension.size, (dimension.outputs - 1) * dimension.stride + 1),
-                inner=inner,
-                spacing=dilation * inner if dimension.window > 1 else 1,
-                position_step=modulo(dimension.stride * weight),
-                tap_step=modulo(dilation * weight),
+                head=line.head,
+                period=line.period,
+                regular=line.regular,
+                final=line.final,
+                shift=line.shift,
+                spacing=line.dilation * words if line.window > 1 else 1,
+                position_step=modulo(stride - within),
+                tap_step=modulo(line.dilation * weight),
             )
         )
-        inner *= dimension.outputs
+        words *= dimension.outputs
+        within += (dimension.outputs - 1) * stride
     return registers[::-1]
 
 
-INPUT_FIFO = 2
-"""Beats that wait in front of the schedule."""
+def way_within(dimensions: Sequence[SpatialDimension], weights: Sequence[int]) -> int:
+    """Return what the positions of the first and the last window of a slice differ by."""
+    return sum(
+        (dimension.outputs - 1) * dimension.stride * weight
+        for dimension, weight in zip(dimensions, weights, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The slots of one line of windows."""
+
+    size: int
+    window: int
+    dilation: int
+    head: int
+    regular: int
+    final: int
+    shift: int
+
+    @classmethod
+    def of(cls, dimension: SpatialDimension) -> _Line:
+        """Give every window the slot of its last tap, but the last one an earlier if it can."""
+        size, stride, outputs = dimension.size, dimension.stride, dimension.outputs
+        # A single tap has no neighbour: its dilation means nothing.
+        dilation = dimension.dilation if dimension.window > 1 else 1
+        # Taps that lie behind the elements in every window are none.
+        head = (dimension.window - 1) * dilation - dimension.start_padding
+        beyond = min(max(0, -(-(head - size + 1) // dilation)), dimension.window - 1)
+        window, head = dimension.window - beyond, head - beyond * dilation
+        last = head + (outputs - 1) * stride
+        # Never before the last element, nor before the window ahead of it.
+        earliest = max(size - 1, last - stride + 1) if outputs > 1 else last
+        shift = min(max(0, last - earliest) // dilation, window - 1)
+        regular = last - stride if shift else last
+        return cls(size, window, dilation, head, regular, last - shift * dilation, shift)
+
+    @property
+    def period(self) -> int:
+        """Slots from one line to the next: no less than its elements, and its windows, take."""
+        return max(max(-self.head, 0) + self.size, self.final - self.head + 1)
 
 
 @dataclass(frozen=True)
@@ -67,49 +105,37 @@ class Schedule:
 
     Parameters
     ----------
-    last_element
-        Slot of the last beat.
+    first_element, last_element
+        Slots of the first and of the last beat.
     last_window
         Slot in which the last window is given.
-    last_room
-        Slot that makes room for the last beat in the input FIFO; -1 if there always is.
     """
 
+    first_element: int
     last_element: int
     last_window: int
-    last_room: int
 
     @property
     def slots(self) -> int:
         """Length of the schedule."""
         return max(self.last_element, self.last_window) + 1
 
+    def cycles(self, latency: int) -> int:
+        """Return the clocks from the first beat taken to the last one moved."""
+        return max(self.last_window + latency, self.last_element) - self.first_element + 1
+
 
 def schedule(dimensions: Sequence[DimensionRegisters], groups: int) -> Schedule:
     """Return the schedule of a sliding window over groups of slices."""
-    beats = groups * math.prod(dimension.size for dimension in dimensions)
-    last_window = groups - 1
-    for dimension in dimensions:
-        last_window = (
-            last_window * dimension.period
-            + dimension.lag
-            + (dimension.outputs - 1) * dimension.stride
-        )
-    room = beats - 1 - INPUT_FIFO
+
+    def slot_of(group: int, coordinates: Iterable[int]) -> int:
+        slot = group
+        for dimension, coordinate in zip(dimensions, coordinates, strict=True):
+            slot = slot * dimension.period + dimension.lead + coordinate
+        return slot
+
     return Schedule(
-        _slot_of(beats - 1, dimensions),
-        last_window,
-        _slot_of(room, dimensions) if room >= 0 else -1,
+        slot_of(0, (0 for _ in dimensions)),
+        slot_of(groups - 1, (dimension.size - 1 for dimension in dimensions)),
+        slot_of(groups - 1, (dimension.final for dimension in dimensions)),
     )
-
-
-def _slot_of(beat: int, dimensions: Sequence[DimensionRegisters]) -> int:
-    """Return the slot that takes a beat."""
-    coordinates = []
-    for dimension in reversed(dimensions):
-        beat, coordinate = divmod(beat, dimension.size)
-        coordinates.append(coordinate)
-    slot = beat
-    for dimension, coordinate in zip(dimensions, reversed(coordinates), strict=True):
-        slot = slot * dimension.period + dimension.lead + coordinate
-    return slot

@@ -130,7 +130,7 @@ def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
 
     def fits(count: int) -> bool:
         return all(
-            max(registers.period, registers.lag, registers.lead, registers.size) < limit
+            max(registers.lead, registers.size, max(registers.head, 0) + registers.period) < limit
             for tile, _ in kinds(dimension, count)
             for registers in dimension_registers([tile.dimension], [0])
         )
@@ -161,6 +161,8 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     """
     depth, height, width = dimensions
     counters = [largest_count(dimension, config) for dimension in dimensions]
+    if 0 not in config.axes:
+        counters[0] = 1
     line, plane = storage_limits(dimensions, config)
     if not min(*counters, line, plane):
         return None

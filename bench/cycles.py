@@ -1,0 +1,144 @@
+"""Counts the clocks of every workload at full size on 1, 4 and 16 lanes, beside the bound.
+
+Each result is checked bit for bit on the backend `native`. A sample is run under cocotb on
+Verilator too, where the clocks must be the same. Compiling takes most of the time, once.
+
+Usage: ``python bench/cycles.py [--only WORKLOAD ...] [--lanes N ...]``. Writes
+``bench/results/cycles.json``; what is left out stays as it was measured last. Exit status 1 if
+anything is not as it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bound import Bound, bound
+from rich.console import Console
+from rich.table import Table
+from simulation import problem_of
+from workloads import WORKLOADS, tensor
+
+from extremum.host import Accelerator
+from extremum.host.accelerator import Report
+from extremum.model import EmptyWindowWarning, Pooling, Reduction
+
+RESULTS = Path(__file__).parent / "results" / "cycles.json"
+LANES = (1, 4, 16)
+PREDICTION_ERROR = 4
+"""Clocks by which a prediction may miss."""
+
+SAMPLE = ("k2s2p1", "yolo_sppf", "alternating_axes")
+SAMPLE_LANES = 16
+
+
+def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:
+    """Run a workload, and compare its clocks with the bound, the prediction and cocotb."""
+    problem, limits = problem_of(workload)
+    x = tensor(workload["type"], tuple(workload["sizes"]), seed)
+    least = bound(problem, lanes)
+    report, agreement = run(problem, x, lanes, "native", limits)
+    sampled = workload["name"] in SAMPLE and lanes == SAMPLE_LANES
+    cocotb = run(problem, x, lanes, "verilator", limits)[0].cycles if sampled else None
+    return {
+        "workload": workload["name"],
+        "lanes": lanes,
+        "beats_in": report.beats_in,
+        "beats_out": report.beats_out,
+        "cycles": report.cycles,
+        "bound": least.clocks,
+        "allowed": least.allowed,
+        "utilization": report.utilization,
+        "predicted": report.predicted_cycles,
+        "jobs": report.jobs,
+        "cocotb": cocotb,
+        "agreement": agreement,
+        "faults": list(faults(report, least, cocotb, agreement=agreement)),
+    }
+
+
+def run(
+    problem: Reduction | Pooling,
+    x: np.ndarray,
+    lanes: int,
+    backend: str,
+    limits: dict[str, Any],
+) -> tuple[Report, bool]:
+    """Run an operator on a backend; tell what it took, and whether the golden model agrees."""
+    with Accelerator(problem.data_type, lanes=lanes, backend=backend, **limits) as accelerator:
+        found = accelerator.run(problem, x)
+        report = accelerator.report
+    assert report is not None
+    pairs = zip(*map(arrays, (found, problem.evaluate(x))), strict=True)
+    return report, all(ours.tobytes() == golden.tobytes() for ours, golden in pairs)
+
+
+def arrays(result: Any) -> tuple[np.ndarray, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool) -> Iterator[str]:
+    """Name what is not as it should be."""
+    cycles = report.cycles or 0
+    if not agreement:
+        yield "a wrong result"
+    if cycles > least.allowed:
+        yield f"{cycles - least.allowed} clocks too many"
+    if abs(cycles - report.predicted_cycles) > PREDICTION_ERROR:
+        yield "a wrong prediction"
+    if cocotb not in (None, cycles):
+        yield f"cocotb counts {cocotb}"
+
+
+def show(records: list[dict[str, Any]]) -> Table:
+    """Return the records as a table."""
+    columns = ("beats_in", "beats_out", "bound", "cycles", "allowed", "predicted", "cocotb")
+    table = Table("workload", "lanes", *columns, "utilization", "faults", box=None)
+    for record in records:
+        table.add_row(
+            record["workload"],
+            str(record["lanes"]),
+            *("" if record[name] is None else str(record[name]) for name in columns),
+            f"{record['utilization']:.3f}",
+            ", ".join(record["faults"]),
+        )
+    return table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="workloads")
+    parser.add_argument("--lanes", nargs="*", type=int, default=LANES)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", EmptyWindowWarning)
+    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
+    order = {(w["name"], n): seed for seed, w in enumerate(workloads) for n in sorted(LANES)}
+    found = {
+        (record["workload"], record["lanes"]): record
+        for record in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])
+    }
+    failed = False
+    for seed, workload in enumerate(workloads):
+        if arguments.only is not None and workload["name"] not in arguments.only:
+            continue
+        for lanes in arguments.lanes:
+            record = measure(workload, lanes, seed)
+            found[workload["name"], lanes] = record
+            failed |= bool(record["faults"])
+            print(f"{workload['name']}, {lanes} lanes: {record['cycles']}", file=sys.stderr)
+    records = [found[key] for key in order if key in found]
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(records, indent=1) + "\n")
+    Console(width=140).print(show(records))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

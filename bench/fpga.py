@@ -1,0 +1,117 @@
+"""Measures what cores cost on FPGAs: the blocks with a target, and how figures grow.
+
+Usage: ``python bench/fpga.py [--only NAME ...]``. A core of four lanes takes minutes, once: results
+are kept in the user's cache. Writes ``bench/results/fpga.json``; what is left out stays as it was
+measured last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.errors import SynthesisError
+from extremum.host.fpga import DEVICES, measure, record
+from extremum.host.presets import PRESETS
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results" / "fpga.json"
+CYCLES = FOLDER / "results" / "cycles.json"
+TARGETS = FOLDER / "targets.toml"
+
+ECP5 = "ecp5-85k"
+BASE = "programmable-int8x4"
+GROWTH = {
+    "lanes": [("lanes", lanes, lanes) for lanes in (1, 4, 16)],
+    "window": [("max_window", (1, taps, taps), taps) for taps in (2, 3, 5, 7)],
+    "line": [("max_line", line, line) for line in (64, 256, 1024, 2048)],
+}
+"""What grows: the parameter of the programmable core, its values, and the numbers to plot."""
+
+SMALL_PARTS = ("argmax-int8", "argmax-float32", "pool2x2-int8")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A core to measure.
+
+    Parameters
+    ----------
+    name
+        Of its record.
+    config
+        Of the core.
+    device
+        To measure it on.
+    series
+        What grows, and how large it is; None for a block that stands alone.
+    """
+
+    name: str
+    config: CoreConfig
+    device: str = ECP5
+    series: tuple[str, int] | None = None
+
+
+def blocks() -> Iterator[Block]:
+    """Give all of them."""
+    for name, config in PRESETS.items():
+        yield Block(name, config)
+    for name in SMALL_PARTS:
+        for device in DEVICES:
+            if device != ECP5:
+                yield Block(f"{name} on {device}", PRESETS[name], device)
+    for series, values in GROWTH.items():
+        for parameter, value, number in values:
+            config = replace(PRESETS[BASE], **{parameter: value})
+            yield Block(f"{BASE}, {series} {number}", config, series=(series, number))
+
+
+def cycles_per_beat(block: Block) -> float:
+    """Return the measured clocks per input beat of the block's workload; 1 if there is none."""
+    targets = tomllib.loads(TARGETS.read_text())["block"]
+    workload = {target["name"]: target.get("workload") for target in targets}.get(block.name)
+    measured = json.loads(CYCLES.read_text()) if CYCLES.exists() else []
+    for found in measured:
+        if (found["workload"], found["lanes"]) == (workload, block.config.lanes):
+            return found["cycles"] / found["beats_in"]
+    return 1.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="names of blocks")
+    arguments = parser.parse_args()
+    found: dict[str, Any] = {
+        kept["name"]: kept for kept in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])
+    }
+    failed = False
+    listed = list(blocks())
+    for block in listed:
+        if arguments.only is not None and block.name not in arguments.only:
+            continue
+        try:
+            measured = measure(block.config, DEVICES[block.device])
+        except SynthesisError as error:
+            print(f"{block.name}: {error}", file=sys.stderr)
+            found.pop(block.name, None)
+            failed = True
+            continue
+        entry = record(block.name, block.config, measured, cycles_per_beat(block))
+        found[block.name] = entry | {"device": block.device, "series": block.series}
+        print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
+        RESULTS.parent.mkdir(exist_ok=True)
+        kept = [found[block.name] for block in listed if block.name in found]
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

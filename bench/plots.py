@@ -1,0 +1,112 @@
+"""The plots of ``bench/RESULTS.md``; equal figures give equal files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("svg")
+mpl.rcParams["svg.hashsalt"] = "extremum"
+mpl.rcParams["axes.spines.top"] = mpl.rcParams["axes.spines.right"] = False
+
+from matplotlib import pyplot as plt  # noqa: E402 (after the choice of what draws)
+
+Records = list[dict[str, Any]]
+WIDTH = 9.0
+
+
+@contextmanager
+def figure(path: Path, height: float, columns: int = 1) -> Iterator[Any]:
+    """Give axes to draw on, and write them to a file."""
+    drawn, axes = plt.subplots(1, columns, figsize=(WIDTH, height), layout="constrained")
+    yield axes
+    path.parent.mkdir(exist_ok=True)
+    drawn.savefig(path, metadata={"Date": None})
+    plt.close(drawn)
+
+
+def cycles(records: Records, path: Path) -> None:
+    """Draw each workload's clocks as a multiple of the bound."""
+    names = list(dict.fromkeys(record["workload"] for record in records))
+    counts = sorted({record["lanes"] for record in records})
+    with figure(path, 4.5) as axes:
+        for place, lanes in enumerate(counts):
+            mine = [record for record in records if record["lanes"] == lanes]
+            shift = 0.8 * ((place + 0.5) / len(counts) - 0.5)
+            where = [names.index(record["workload"]) + shift for record in mine]
+            over = [100 * (record["cycles"] / record["bound"] - 1) for record in mine]
+            axes.bar(where, over, 0.8 / len(counts), label=f"{lanes} lane{'s'[: lanes > 1]}")
+        axes.axhline(2, color="grey", linewidth=0.8, linestyle=":")
+        axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
+        axes.set_ylabel("clocks beyond the bound, percent")
+        axes.set_title("0: no core could be faster. 64 clocks more are allowed than the dotted 2%.")
+        axes.legend(frameon=False)
+
+
+def fmax(records: Records, targets: Records, path: Path) -> None:
+    """Draw the clocks of the blocks beside their aims and floors."""
+    by_name = {record["name"]: record for record in records}
+    shown = [target for target in targets if target["name"] in by_name]
+    names = [target["name"] for target in shown]
+    with figure(path, 3.5) as axes:
+        axes.bar(names, [by_name[name]["fmax_mhz"] for name in names], 0.6, color="C0")
+        for name in names:
+            seeds = [run["fmax_mhz"] for run in by_name[name]["seeds"]]
+            axes.plot([name] * len(seeds), seeds, "k.", markersize=4)
+        for level, style in (("aim", "C2^"), ("floor", "C3v")):
+            axes.plot(names, [target[level] for target in shown], style, label=level)
+        axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
+        axes.set_ylabel("MHz")
+        axes.set_title("Fmax on the ECP5-85F: median (bar) and seeds (dots)")
+        axes.legend(frameon=False)
+
+
+def growth(records: Records, path: Path) -> None:
+    """Draw area and clock against lanes, window and line."""
+    series: dict[str, list[tuple[int, float, float]]] = {}
+    for record in records:
+        if record.get("series"):
+            name, size = record["series"]
+            series.setdefault(name, []).append((size, record["comb"], record["fmax_mhz"]))
+    if not series:
+        return
+    with figure(path, 3.2, len(series)) as all_axes:
+        panels = all_axes if len(series) > 1 else [all_axes]
+        for axes, (name, points) in zip(panels, series.items(), strict=True):
+            sizes, comb, clock = zip(*sorted(points), strict=True)
+            axes.plot(sizes, comb, "C0o-")
+            axes.set_ylim(bottom=0)
+            axes.set_ylabel("COMB", color="C0")
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(sizes, map(str, sizes))
+            axes.set_xlabel(name)
+            right = axes.twinx()
+            right.plot(sizes, clock, "C1s--")
+            right.set_ylim(bottom=0)
+            right.set_ylabel("MHz", color="C1")
+
+
+def rates(records: Records, peers: Records, path: Path) -> None:
+    """Draw elements per second against lanes, beside others."""
+    ours = sorted(
+        (record["lanes"], record["elements_per_second"] / 1e6)
+        for record in records
+        if (record.get("series") or [None])[0] == "lanes"
+    )
+    if not ours:
+        return
+    with figure(path, 3.5) as axes:
+        axes.plot(*zip(*ours, strict=True), "C0o-", label="extremum, programmable, windows to 3x3")
+        for place, peer in enumerate(peer for peer in peers if "rate" in peer):
+            label = f"{peer['who']}: {peer['work']}"
+            axes.plot(peer["lanes"], peer["rate"], f"C{place + 1}X", label=label)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks([lanes for lanes, _ in ours], [str(lanes) for lanes, _ in ours])
+        axes.set_xlabel("lanes")
+        axes.set_ylabel("million int8 elements per second")
+        axes.legend(frameon=False, fontsize="small")

@@ -1,0 +1,228 @@
+"""Writes ``bench/RESULTS.md`` and its plots from what `cycles.py` and `fpga.py` measured.
+
+Usage: ``python bench/report.py``. Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import plots
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results"
+REPORT = FOLDER / "RESULTS.md"
+CLOCK_TREE = 257
+"""MHz to which the ECP5's data sheet bounds the primary clock tree at speed grade 6."""
+
+Records = list[dict[str, Any]]
+
+
+def load(name: str) -> Records:
+    """Return the records of a file; none if nothing was measured."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers_from: int) -> str:
+    """Return a table in Markdown, its columns from ``numbers_from`` on aligned to the right."""
+    rule = ["---" if n < numbers_from else "---:" for n in range(len(columns))]
+    lines = [columns, rule, *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def cycles_section(records: Records) -> Iterator[str]:
+    """Tell the clocks of every workload."""
+    met = sum(record["cycles"] <= record["allowed"] for record in records)
+    beyond = max(record["cycles"] - record["bound"] for record in records)
+    missed = max(abs(record["cycles"] - record["predicted"]) for record in records)
+    sampled = [record for record in records if record["cocotb"] is not None]
+    same = sum(record["cocotb"] == record["cycles"] for record in sampled)
+    yield "## Clocks"
+    yield (
+        "B is the earliest clock in which any core could finish: input beat i is taken in clock i, "
+        "an output beat leaves in the clock of the last input that it needs or later, one in each "
+        "clock, in order (`bench/bound.py`). Full size, backend `native`, without stalls, every "
+        "result checked bit for bit."
+    )
+    yield (
+        f"**{met} of {len(records)}** runs take at most 1.02 B + 64 clocks; the largest distance "
+        f"from B is {beyond} clocks. The prediction of `extremum plan` misses by at most {missed}. "
+        f"cocotb on Verilator counts the same clocks in {same} of the {len(sampled)} runs sampled."
+    )
+    columns = (
+        "workload", "lanes", "beats in", "beats out", "B", "clocks", "clocks - B", "utilization",
+        "predicted",
+    )  # fmt: skip
+    yield table(
+        columns,
+        (
+            (
+                record["workload"], record["lanes"], record["beats_in"], record["beats_out"],
+                record["bound"], record["cycles"], record["cycles"] - record["bound"],
+                f"{record['utilization']:.3f}", record["predicted"],
+            )
+            for record in records
+        ),
+        1,
+    )  # fmt: skip
+    yield "![clocks over B](results/cycles.svg)"
+
+
+def blocks_section(records: Records, targets: Records) -> Iterator[str]:
+    """Tell the blocks that have a target."""
+    wanted = {target["name"]: target for target in targets}
+    blocks = [record for record in records if record["name"] in wanted]
+    yield "## Blocks on the ECP5-85F"
+    yield (
+        "Speed grade 6, Yosys and nextpnr, full valid/ready handshake. The core is measured "
+        "within registers on all its ports, so that every path of it is timed; the registers "
+        "are not counted. Fmax is the median of three placement seeds. COMB counts look-up tables "
+        "and carry cells as nextpnr does. Elements are input elements: Fmax x lanes / measured "
+        "clocks per beat."
+    )
+    at_aim = sum(reached(record, wanted[record["name"]], "aim") for record in blocks)
+    at_floor = sum(reached(record, wanted[record["name"]], "floor") for record in blocks)
+    yield f"**{at_aim} of {len(blocks)}** reach the aim, {at_floor} the floor."
+    columns = (
+        "block", "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
+        "aim", "floor", "reaches",
+    )  # fmt: skip
+    yield table(columns, (block_row(record, wanted[record["name"]]) for record in blocks), 1)
+    yield (
+        f"\\* The data sheet bounds the primary clock tree at speed grade 6 to about {CLOCK_TREE} "
+        "MHz, which nextpnr does not check: above that a figure is of the fabric, not of a board."
+    )
+    yield "What the part's own primitives reach, in MHz, as measured apart from any core:"
+    yield table(("block", "limit"), ((t["name"], t["limit"]) for t in targets if "limit" in t), 2)
+    yield "Where the clock is lost (nanoseconds):"
+    columns = ("block", "from", "to", "logic", "routing")
+    yield table(columns, map(path_row, blocks), 3)
+    yield "![Fmax beside aim and floor](results/fmax.svg)"
+
+
+def reached(record: dict[str, Any], target: dict[str, Any], level: str) -> bool:
+    """Tell whether a block has the clock and the area of its aim or floor."""
+    room = target.get("aim_comb" if level == "aim" else "floor_comb", target.get("floor_comb"))
+    return (
+        record["fmax_mhz"] >= target[level]
+        and (room is None or record["comb"] <= room)
+        and record["block_ram"] <= target.get("block_ram", record["block_ram"])
+    )
+
+
+def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]:
+    def wanted(level: str) -> str:
+        room = target.get(f"{level}_comb")
+        return f"{target[level]}" + (f", {room} COMB" if room else "")
+
+    verdict = next((level for level in ("aim", "floor") if reached(record, target, level)), "-")
+    return (*figures(record), wanted("aim"), wanted("floor"), verdict)
+
+
+def figures(record: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what every table of FPGA figures begins with."""
+    seeds = ", ".join(f"{run['fmax_mhz']:.0f}" for run in record["seeds"])
+    fabric = " \\*" if record["device"] == "ecp5-85k" and record["fmax_mhz"] > CLOCK_TREE else ""
+    return (
+        record["name"], record["comb"], record["lut4"], record["ff"], record["block_ram"],
+        f"{record['fmax_mhz']:.0f}{fabric}", seeds, f"{record['elements_per_second'] / 1e6:.0f}",
+    )  # fmt: skip
+
+
+def path_row(record: dict[str, Any]) -> tuple[Any, ...]:
+    path = record["critical_path"]
+    ends = (f"`{path['from']}`", f"`{path['to']}`")
+    return (record["name"], *ends, f"{path['logic_ns']:.2f}", f"{path['routing_ns']:.2f}")
+
+
+def small_section(records: Records) -> Iterator[str]:
+    """Tell the same blocks on other parts."""
+    yield "## Blocks on the iCE40"
+    columns = (
+        "block", "logic cells", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds",
+        "M elements/s",
+    )  # fmt: skip
+    yield table(columns, (figures(r) for r in records if r["device"] != "ecp5-85k"), 1)
+
+
+GROWTH = {
+    "lanes": "A lane is a comparator, its storage and its part of the result FIFO.",
+    "window": "A tap more in each dimension is a comparator and, of height, a stored line.",
+    "line": "A longer line is a longer memory; its address is a counter.",
+}
+
+
+def growth_section(records: Records) -> Iterator[str]:
+    """Tell how the programmable core grows."""
+    yield "## How figures grow"
+    yield (
+        "The programmable core for int8 (`programmable-int8x4`), one parameter changed at a time. "
+        "The limit is a beat in each clock of the part's clock tree, in millions of elements."
+    )
+    for series, text in GROWTH.items():
+        rows = [
+            (record["series"][1], *figures(record)[1:], CLOCK_TREE * record["lanes"])
+            for record in records
+            if (record.get("series") or [None])[0] == series
+        ]
+        yield f"### {series}"
+        yield text
+        columns = (
+            series, "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
+            "limit",
+        )  # fmt: skip
+        yield table(columns, rows, 0)
+    yield "![growth](results/growth.svg)"
+
+
+def peers_section(peers: Records) -> Iterator[str]:
+    """Tell what others reach."""
+    yield "## Others"
+    yield "The same part, tools and seeds."
+    columns = ("work", "who", "Fmax, MHz", "COMB", "M elements/s", "note")
+    yield table(
+        columns,
+        (
+            (
+                peer["work"],
+                peer["who"],
+                *(peer.get(name, "") for name in ("mhz", "comb", "rate", "note")),
+            )
+            for peer in peers
+        ),
+        6,
+    )
+    yield "![elements per second beside others](results/rates.svg)"
+
+
+def main() -> int:
+    targets = tomllib.loads((FOLDER / "targets.toml").read_text())
+    cycles, fpga = load("cycles"), load("fpga")
+    parts = [
+        "# Results",
+        "Written by `make bench-cycles` and `make bench-fpga` from `bench/results/cycles.json` and "
+        "`fpga.json`.",
+    ]
+    if cycles:
+        parts += cycles_section(cycles)
+        plots.cycles(cycles, RESULTS / "cycles.svg")
+    if fpga:
+        parts += blocks_section(fpga, targets["block"])
+        parts += small_section(fpga)
+        parts += growth_section(fpga)
+        parts += peers_section(targets["peer"])
+        plots.fmax(fpga, targets["block"], RESULTS / "fmax.svg")
+        plots.growth(fpga, RESULTS / "growth.svg")
+        plots.rates(fpga, targets["peer"], RESULTS / "rates.svg")
+    REPORT.write_text("\n\n".join(parts) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""What the user of a core's Verilog must know: its ports, the bits of their fields, its latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from amaranth import Shape
+from amaranth.hdl import Fragment, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+from extremum.hdl.verilog import TOP
+
+
+def parameters(config: CoreConfig) -> dict[str, Any]:
+    """Return the parameters of a core as JSON has them."""
+    types = [data_type.value for data_type in config.data_types]
+    return asdict(config) | {"data_types": types, "fixed": dict(config.fixed)}
+
+
+def interface(config: CoreConfig) -> dict[str, Any]:
+    """Return the module's name, parameters, latency and ports as JSON has them.
+
+    Each port has a name, a direction, a width in bits and, if it is a structure, its fields: a
+    name, the lowest bit, a width, and whether the field is signed.
+    """
+    core = Core(config)
+    Fragment.get(core, None)  # Amaranth warns of a component that nobody elaborates
+    ports = [
+        {"name": "clk", "direction": "input", "width": 1},
+        {"name": "rst", "direction": "input", "width": 1},
+    ]
+    for path, member, port in core.signature.flatten(core):
+        name = "__".join(map(str, path))
+        direction = "input" if member.flow is In else "output"
+        found = {"name": name, "direction": direction, "width": len(Value.cast(port))}
+        fields = list(_fields(member.shape))
+        ports.append(found | ({"fields": fields} if isinstance(member.shape, data.Layout) else {}))
+    return {
+        "module": TOP,
+        "parameters": parameters(config),
+        "clock": "clk, rising edge",
+        "reset": "rst, synchronous, active high",
+        "streams": "a word moves in each clock in which valid and ready are both high",
+        "latency": core.latency,
+        "ports": ports,
+    }
+
+
+def _fields(shape: Any, name: str = "", lowest: int = 0) -> Iterator[dict[str, Any]]:
+    """Give the bits of a layout, down to plain integers: ``value[0]``, ``width.size``."""
+    if not isinstance(shape, data.Layout):
+        cast = Shape.cast(shape)
+        yield {"name": name, "lowest": lowest, "width": cast.width, "signed": cast.signed}
+        return
+    for key, field in shape:
+        part = f"{name}[{key}]" if isinstance(key, int) else f"{name}.{key}".lstrip(".")
+        yield from _fields(field.shape, part, lowest + field.offset)

@@ -1,0 +1,194 @@
+"""The end of the pipeline: results are put together, packed, and wait to leave."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.flow import delay, held
+from extremum.hdl.job import job_layout, register
+
+
+def output_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of an output beat.
+
+    ``value`` is the winning element, bit for bit, in the low bits of its lane; ``index`` is its
+    position, or all ones if the window was empty; ``last`` marks the last beat of a job. Lanes
+    without a result are 0. Either of the first two is left out if the core does not give it.
+    """
+    members: dict[str, data.ArrayLayout | int] = {}
+    if config.has_values:
+        members["value"] = data.ArrayLayout(config.element_width, config.lanes)
+    if config.index_width:
+        members["index"] = data.ArrayLayout(config.index_width, config.lanes)
+    return data.StructLayout(members | {"last": 1})
+
+
+class Packer(wiring.Component):
+    """Puts results into beats: one of each lane, or in a fold those of lane 0 one after another.
+
+    Latency: 1 clock. Throughput: one result of each lane per clock, taken always.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+
+    Members
+    -------
+    job : In(job_layout(config))
+        The next job's registers.
+    token : In(1)
+        The next job's results come next.
+    valid : In(1)
+        There is a result.
+    last_group : In(1)
+        It is of the last group of slices.
+    done : In(1)
+        It is the job's last.
+    results : In(ArrayLayout)
+        Value and index of each lane.
+    packed : Out(1)
+        The result shares its beat with the next one.
+    o_valid : Out(1)
+        A beat is complete.
+    o : Out(output_layout(config))
+        The beat.
+    """
+
+    job: data.View
+    token: Signal
+    valid: Signal
+    last_group: Signal
+    done: Signal
+    results: data.View
+    packed: Signal
+    o_valid: Signal
+    o: data.View
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self.fields = {
+            str(name): member.shape.elem_shape
+            for name, member in output_layout(config)
+            if isinstance(member.shape, data.ArrayLayout)
+        }
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "token": In(1),
+                "valid": In(1),
+                "last_group": In(1),
+                "done": In(1),
+                "results": In(data.ArrayLayout(data.StructLayout(self.fields), config.lanes)),
+                "packed": Out(1),
+                "o_valid": Out(1),
+                "o": Out(output_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, lanes = self.config, range(self.config.lanes)
+        tail, fold = (
+            held(m, register(config, self.job, name), self.token, name) for name in ("tail", "fold")
+        )
+        place, full = Signal(range(config.lanes)), Const(1, 1)
+        if config.can_fold:
+            full = ~fold | self.done | (place == config.lanes - 1)
+            with m.If(self.token):
+                m.d.sync += place.eq(0)
+            with m.Elif(self.valid):
+                m.d.sync += place.eq(Mux(full, 0, place + 1))
+        m.d.comb += self.packed.eq(self.valid & ~full)
+        m.d.sync += [self.o_valid.eq(self.valid & full), self.o.last.eq(self.done)]
+        for lane in lanes:
+            live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
+            here: Value = Const(1)
+            source = self.results[lane]
+            if config.can_fold:
+                # A beat's first result clears the places behind it.
+                live = Mux(fold, place == lane, live)
+                here = ~fold | (self.valid & (place <= lane))
+                source = Mux(fold, Value.cast(self.results[0]), Value.cast(source))
+            source = data.View(self.results.shape().elem_shape, source)
+            with m.If(here):
+                for name in self.fields:
+                    field = Value.cast(source[name])
+                    m.d.sync += self.o[name][lane].eq(Mux(live, field, 0))
+        return m
+
+
+class ResultQueue(wiring.Component):
+    """A FIFO whose output is a register.
+
+    Latency: 2 clocks. Throughput: one beat per clock. It is never given more than it holds: the
+    entrance sees to that.
+
+    Parameters
+    ----------
+    width
+        Bits of a beat.
+    depth
+        Beats, a power of two.
+
+    Members
+    -------
+    write : In(1)
+        There is a beat on ``i``.
+    i : In(width)
+    valid : Out(1)
+        There is a beat on ``o``.
+    o : Out(width)
+    ready : In(1)
+        It is taken.
+    """
+
+    write: Signal
+    i: Signal
+    valid: Signal
+    o: Signal
+    ready: Signal
+
+    LATENCY = 2
+
+    def __init__(self, width: int, depth: int):
+        self.depth = 1 << ceil_log2(depth)
+        super().__init__(
+            {
+                "write": In(1),
+                "i": In(width),
+                "valid": Out(1),
+                "o": Out(width),
+                "ready": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(
+            shape=len(self.i), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        newest, oldest = Signal(range(self.depth)), Signal(range(self.depth))
+        waiting = Signal()
+        following = (oldest + 1)[: len(oldest)]
+        pop = waiting & (~self.valid | self.ready)
+        m.d.comb += [
+            write.addr.eq(newest),
+            write.data.eq(self.i),
+            write.en.eq(self.write),
+            read.addr.eq(oldest),
+        ]
+        m.d.sync += [
+            newest.eq(newest + self.write),
+            oldest.eq(oldest + pop),
+            waiting.eq(self.write | (waiting & ~(pop & (following == newest)))),
+        ]
+        with m.If(~self.valid | self.ready):
+            m.d.sync += [self.valid.eq(waiting), self.o.eq(read.data)]
+        return m

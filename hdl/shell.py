@@ -1,0 +1,82 @@
+"""The core as it is measured on an FPGA: between registers, so that every path of it counts."""
+
+from __future__ import annotations
+
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+
+TOP = "shell"
+"""Name of the netlist's top module; the core within it is named ``core``."""
+
+
+class Shell(wiring.Component):
+    """Puts a register on every port of the core, and does nothing else.
+
+    A path from a pin or to a pin is not timed, one between registers is: within the shell the
+    logic at the core's ports is timed too.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+    pins
+        Whether each bit of a port has a pin. Else the inputs are shifted in from one, and the
+        outputs end in registers that are kept: for parts with few pins.
+
+    Members
+    -------
+    Those of the core, each as plain bits, with ``pins``; else ``scan : In(1)``.
+    """
+
+    def __init__(self, config: CoreConfig, *, pins: bool = True):
+        self._core = Core(config)
+        self._pins = pins
+        members = {"scan": In(1)}
+        if pins:
+            members = {
+                "__".join(map(str, path)): wiring.Member(member.flow, len(Value.cast(port)))
+                for path, member, port in self._core.signature.flatten(self._core)
+            }
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.core = core = self._core
+        chain: list[Value] = []
+        for path, member, port in core.signature.flatten(core):
+            name, value = "__".join(map(str, path)), Value.cast(port)
+            # What nothing reads would be optimised away, and all that leads to it.
+            register = Signal(len(value), name=f"port_{name}", reset_less=True, attrs={"keep": 1})
+            if member.flow is wiring.In:
+                m.d.comb += value.eq(register)
+                chain.append(register)
+            else:
+                m.d.sync += register.eq(value)
+            if self._pins:
+                pin = getattr(self, name)
+                if member.flow is wiring.In:
+                    m.d.sync += register.eq(pin)
+                else:
+                    m.d.comb += pin.eq(register)
+        if not self._pins:
+            scan = Cat(self.scan, *chain)
+            m.d.sync += scan[1:].eq(scan[:-1])
+        return m
+
+
+def netlist(config: CoreConfig, *, pins: bool = True, platform: object = None) -> str:
+    """Return the RTLIL of a core in its shell; a comment in the sources changes only attributes.
+
+    Parameters
+    ----------
+    config, pins
+        As :class:`Shell` takes them.
+    platform
+        What ``amaranth.lib.memory`` asks for a part's own memories; None leaves them to Yosys.
+    """
+    return str(rtlil.convert(Shell(config, pins=pins), TOP, platform))

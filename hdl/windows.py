@@ -1,0 +1,130 @@
+"""What is given in a slot: the control of every word, known before its data is looked at."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.counter import Countdown
+from extremum.hdl.flow import control_layout, delay, held
+from extremum.hdl.job import AXES, job_layout, register
+from extremum.hdl.schedule import OutputSchedule
+
+
+class WindowSchedule(wiring.Component):
+    """Walks over the slots of a job, and tells what windows are given in them.
+
+    Latency: :attr:`LATENCY` clocks. Throughput: one slot per clock, taken always.
+
+    Parameters
+    ----------
+    config
+        Of the core.
+
+    Members
+    -------
+    job : In(job_layout(config))
+        The next job's registers.
+    token : In(1)
+        The next job's first slot comes next.
+    slot : In(1)
+        A slot is here.
+    end : In(1)
+        It is the job's last.
+    control : Out(control_layout(config))
+        Of the slot.
+    result : Out(1)
+        The slot gives a result.
+    """
+
+    job: data.View
+    token: Signal
+    slot: Signal
+    end: Signal
+    control: data.View
+    result: Signal
+
+    LATENCY = OutputSchedule.LATENCY
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "token": In(1),
+                "slot": In(1),
+                "end": In(1),
+                "control": Out(control_layout(config)),
+                "result": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, control = self.config, self.control
+        step: Value = self.slot
+        emits, finals, gaps = [], [], []
+        for axis in config.axes:
+            name = AXES[axis]
+            m.submodules[name] = schedule = OutputSchedule(config, axis)
+            m.d.comb += [
+                schedule.job.eq(self.job),
+                schedule.token.eq(self.token),
+                schedule.step.eq(step),
+            ]
+            for field in ("emit", "final", "present", "shift"):
+                m.d.comb += control[f"{field}_{name}"].eq(getattr(schedule, field))
+            step = step & schedule.last
+            emits.append(schedule.emit)
+            finals.append(schedule.final)
+            gaps.append(~schedule.present.any())
+        token = delay(m, self.token, self.LATENCY)
+        window = Signal()
+        m.d.comb += [
+            window.eq(delay(m, self.slot, self.LATENCY) & Cat(*emits).all()),
+            control.empty.eq(Cat(*gaps).any()),
+        ]
+        first, last = self._count(m, token, window)
+        m.d.comb += [
+            control.first.eq(first),
+            control.last.eq(last),
+            self.result.eq(window & last),
+        ]
+        if not config.has_windows:
+            m.d.comb += control.done.eq(delay(m, self.end, self.LATENCY))
+            m.d.comb += control.last_group.eq(control.done)
+            return m
+        new_groups = register(config, self.job, "groups")
+        held_groups = held(m, new_groups, token, "groups")
+        groups = Countdown(m, held_groups, "group")
+        closes = Cat(*finals).all()
+        with m.If(token):
+            groups.load(new_groups)
+        with m.Elif(self.result & closes):
+            groups.step()
+        m.d.comb += [
+            control.last_group.eq(groups.last),
+            control.done.eq(groups.last & closes & last),
+        ]
+        return m
+
+    def _count(self, m: Module, token: Value, window: Value) -> tuple[Value, Value]:
+        """Return whether a window is the first, the last of those reduced to one result."""
+        new_length = register(self.config, self.job, "length")
+        length = held(m, new_length, token, "length")
+        if isinstance(length, Const) and length.value == 1:
+            return Const(1), Const(1)
+        windows = Countdown(m, length, "window")
+        first = Signal()
+        with m.If(token):
+            windows.load(new_length)
+            m.d.sync += first.eq(1)
+        with m.Elif(window):
+            m.d.sync += first.eq(windows.last)
+            with m.If(windows.last):
+                windows.load(length)
+            with m.Else():
+                windows.step()
+        return first, windows.last

@@ -1,0 +1,121 @@
+"""The options that describe a core, and the core that they describe."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extremum.hdl.config import MAX_LANES, OPERATORS, CoreConfig
+from extremum.hdl.job import job_layout
+from extremum.host.cli_files import bad_input
+from extremum.host.cli_options import FILE, Integers, options_of
+from extremum.host.presets import PRESETS
+from extremum.model import DataType
+
+__all__ = ["config_of", "core_options", "name_of"]
+
+
+class Names(click.ParamType):
+    """Names separated by commas."""
+
+    name = "names"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Parse the text of an option."""
+        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+
+
+INTEGERS = Integers()
+NAMES = Names()
+AXES = 3
+"""Numbers of a limit that each dimension has."""
+
+core_options = options_of(
+    click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        metavar="NAME",
+        help=f"Start from a named core: {', '.join(PRESETS)}.",
+    ),
+    click.option("--operators", type=NAMES, help=f"Out of {','.join(OPERATORS)}."),
+    click.option("--types", type=NAMES, help="Element types that a job may select."),
+    click.option("--lanes", type=click.IntRange(1, MAX_LANES), help="Elements per beat."),
+    click.option("--index-width", type=int, help="Bits of a position; 0: none leave the core."),
+    click.option("--max-window", type=INTEGERS, help="Largest window: D,H,W or H,W or W."),
+    click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W or H,W or W."),
+    click.option("--max-line", type=int, help="Longest line kept on chip, in outputs."),
+    click.option("--max-plane", type=int, help="Largest plane kept on chip, in outputs."),
+    click.option("--coordinate-width", type=int, help="Bits of a coordinate."),
+    click.option("--fixed", type=FILE, help="Job registers that never change (.toml)."),
+)
+
+LIMITS = (
+    "operators", "lanes", "index_width", "max_line", "max_plane", "coordinate_width",
+)  # fmt: skip
+"""Options that are parameters of the core as they stand."""
+
+
+def config_of(options: Mapping[str, Any]) -> CoreConfig:
+    """Describe the core that the options ask for: the preset's, but for what else is given.
+
+    Raises
+    ------
+    click.ClickException
+        A parameter is out of range, or a file of fixed registers is not readable.
+    """
+    given = {name: options[name] for name in LIMITS if options[name] is not None}
+    with bad_input():
+        if options["types"] is not None:
+            given["data_types"] = tuple(map(DataType.from_dtype, options["types"]))
+        for name in ("max_window", "max_dilation"):
+            if options[name] is not None:
+                given[name] = _per_axis(name, options[name])
+        if options["fixed"] is not None:
+            given["fixed"] = _fixed(options["fixed"])
+        preset = options["preset"]
+        config = replace(PRESETS[preset] if preset else CoreConfig(), **given)
+        job_layout(config)  # knows the registers that can be fixed
+        return config
+
+
+def name_of(options: Mapping[str, Any]) -> str:
+    """Name the core that the options ask for: the preset, if it is one as it stands."""
+    preset = options["preset"]
+    own = config_of(options)
+    return preset if preset and PRESETS[preset] == own else "core"
+
+
+def _per_axis(name: str, sizes: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Fill up depth and height with 1."""
+    given = (sizes,) if isinstance(sizes, int) else sizes
+    if len(given) > AXES:
+        raise ValueError(f"{name} has one, two or three numbers, not {len(given)}")
+    return (1,) * (AXES - len(given)) + given
+
+
+def _fixed(path: str) -> tuple[tuple[str, int], ...]:
+    """Read job registers from a TOML file; those of a dimension are a table."""
+    try:
+        registers = tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{path} is not TOML: {error}") from error
+    return tuple(_flatten(registers))
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{name}.")
+        elif isinstance(value, int):
+            yield prefix + name, int(value)
+        else:
+            raise TypeError(f"job register {prefix}{name} must be an integer, not {value!r}")

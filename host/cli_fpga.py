@@ -1,0 +1,139 @@
+"""`extremum verilog` and `extremum fpga`: a core as Verilog, and what it costs on an FPGA."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from extremum.hdl.config import CoreConfig
+from extremum.host import cache, cli_core, cli_options, cli_output
+from extremum.host.critical_path import CriticalPath
+from extremum.host.fpga import DEFAULT_SEEDS, DEVICES, Device, Measurement, measure, record
+from extremum.host.tools import GATEWARE, require
+
+__all__ = ["fpga", "verilog"]
+
+
+@click.command()
+@cli_core.core_options
+@click.option("--output", type=cli_options.FILE, required=True, help="Folder to write to.")
+@cli_options.json_option
+def verilog(output: str, as_json: bool, **options: Any) -> None:
+    """Write a core as Verilog, and a description of its ports as JSON."""
+    config = cli_core.config_of(options)
+    folder = Path(output)
+    _refuse_unwritable(folder)
+    require(*GATEWARE)
+    from extremum.hdl.interface import interface  # noqa: PLC0415 (needs the extra sim)
+
+    summary = interface(config)
+    files = {
+        folder / f"{summary['module']}.v": cache.verilog(config),
+        folder / f"{summary['module']}.json": json.dumps(summary, indent=1) + "\n",
+    }
+    try:
+        folder.mkdir(exist_ok=True)
+        for path, content in files.items():
+            path.write_text(content)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from error
+    written = [str(path) for path in files]
+    if as_json:
+        told = {"command": "verilog", "written": written}
+        click.echo(cli_output.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
+    else:
+        ports = len(summary["ports"])
+        click.echo(f"{summary['module']}: {ports} ports, latency {summary['latency']} clocks")
+        for path in written:
+            click.echo(f"  {path}")
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    place = folder if folder.exists() else folder.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise click.ClickException(f"--output cannot be written: {folder}")
+
+
+@click.command()
+@cli_core.core_options
+@click.option(
+    "--device",
+    type=click.Choice(list(DEVICES)),
+    default="ecp5-85k",
+    show_default=True,
+    help="The part.",
+)
+@click.option(
+    "--seeds",
+    type=cli_options.Integers(),
+    default=",".join(map(str, DEFAULT_SEEDS)),
+    show_default=True,
+    help="Of the placements; the median counts.",
+)
+@click.option(
+    "--frequency",
+    type=click.IntRange(1),
+    show_default=", ".join(f"{name}: {device.frequency}" for name, device in DEVICES.items()),
+    help="The clock that placement and routing aim at, in MHz.",
+)
+@cli_options.json_option
+def fpga(
+    device: str, seeds: int | tuple[int, ...], frequency: int | None, as_json: bool, **options: Any
+) -> None:
+    """Synthesise a core, place and route it, and print its area, clock and critical path."""
+    config = cli_core.config_of(options)
+    listed = (seeds,) if isinstance(seeds, int) else seeds
+    if len(set(listed)) != len(listed) or min(listed) < 0:
+        raise click.UsageError(f"--seeds must be different numbers from 0 on, not {seeds}")
+    part = DEVICES[device]
+    with _progress() as say:
+        measured = measure(config, part, listed, frequency, say)
+    name = cli_core.name_of(options)
+    if as_json:
+        told = record(name, config, measured) | {"command": "fpga", "device": device}
+        click.echo(cli_output.dumps(told))
+    else:
+        click.echo("\n".join(_lines(name, config, part, measured)))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show on stderr what goes on; nothing unless that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with Console(stderr=True).status("generating") as status:
+        yield status.update
+
+
+def _lines(name: str, config: CoreConfig, device: Device, measured: Measurement) -> Iterator[str]:
+    """Give the measurement for people."""
+    seeds = ", ".join(str(run.seed) for run in measured.runs)
+    each = ", ".join(f"{run.fmax:.1f}" for run in measured.runs)
+    rate = measured.elements_per_second(config.lanes) / 1e6
+    lanes = f"{config.lanes} lane{'s'[: config.lanes > 1]}"
+    yield f"{name} on {device.title}"
+    yield f"  COMB           {measured.comb}"
+    yield f"  LUT4           {measured.lut4}"
+    yield f"  FF             {measured.ff}"
+    yield f"  block RAM      {measured.block_ram}"
+    yield f"  Fmax           {measured.fmax:.1f} MHz, the median of seeds {seeds}: {each}"
+    if device.clock_limit is not None and measured.fmax > device.clock_limit:
+        yield f"{'':17}the clock tree is specified to {device.clock_limit}: fabric only"
+    yield f"  elements       {rate:.1f} million per second: {lanes}, one beat per clock"
+    yield from _path_lines(measured.median.critical_path)
+
+
+def _path_lines(path: CriticalPath) -> Iterator[str]:
+    total = path.logic + path.routing
+    yield f"  critical path  {total:.2f} ns: logic {path.logic:.2f}, routing {path.routing:.2f}"
+    for hop in path.hops:
+        yield f"    {hop.logic + hop.routing:5.2f}  {hop.name}"

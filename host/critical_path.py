@@ -1,0 +1,189 @@
+"""The critical path of a placed design, in the names of the gateware's sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+__all__ = ["CriticalPath", "Hop", "SourceNames"]
+
+SHELL = "port_"
+"""Prefix of the registers that the shell puts on the core's ports."""
+
+CARRY = "carry chain"
+"""What nextpnr adds a cell of its own for."""
+
+_CELL = re.compile(
+    r"_(?:TRELLIS_FF|LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_DPR16X4|DP16KD|MULT18X18D|SB_[A-Z0-9_]+?)_"
+    r"(?=[A-Z])"
+)
+"""Where Yosys goes on, in the name of a cell, from a signal's name to the cells around it."""
+
+_PACKED = re.compile(r"(?:_LC|_DFFLC|_RAM|(?:\$[A-Z][A-Z0-9_]*)+)$")
+"""What nextpnr adds to the name of a cell when it packs it."""
+
+_BANK = re.compile(r"(?:\.\d+)+$")
+_LOCATION = re.compile(r"([^|:]+\.py):(\d+)")
+_REGISTER = re.compile(r"TRELLIS_FF|SB_DFF")
+
+
+@dataclass(frozen=True)
+class Hop:
+    """The part of a path that passes the logic nearest to one signal.
+
+    Attributes
+    ----------
+    name : str
+        The signal, by its place in the hierarchy. For the register where the path begins or ends
+        also the bit, and the line of the sources that assigns it.
+    logic, routing : float
+        Nanoseconds spent in its cells, and on the wires that lead to them.
+    """
+
+    name: str
+    logic: float
+    routing: float
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """The slowest path from a register to a register.
+
+    Attributes
+    ----------
+    hops : tuple of Hop
+        The first is the register where it begins, the last the one where it ends.
+    """
+
+    hops: tuple[Hop, ...]
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any], names: SourceNames) -> CriticalPath:
+        """Read it from nextpnr's report.
+
+        Raises
+        ------
+        ValueError
+            No path of the report begins and ends in a register.
+        """
+        paths = [
+            path["path"]
+            for path in report["critical_paths"]
+            if path["from"].startswith("posedge") and path["to"].startswith("posedge")
+        ]
+        if not paths:
+            raise ValueError("the report has no path from a register to a register")
+        return cls(_hops(max(paths, key=_length), names))
+
+    @property
+    def logic(self) -> float:
+        """Nanoseconds in cells."""
+        return sum(hop.logic for hop in self.hops)
+
+    @property
+    def routing(self) -> float:
+        """Nanoseconds on wires."""
+        return sum(hop.routing for hop in self.hops)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it: delays in nanoseconds."""
+        return {
+            "from": self.hops[0].name,
+            "to": self.hops[-1].name,
+            "logic_ns": round(self.logic, 3),
+            "routing_ns": round(self.routing, 3),
+            "hops": [
+                {
+                    "name": hop.name,
+                    "logic_ns": round(hop.logic, 3),
+                    "routing_ns": round(hop.routing, 3),
+                }
+                for hop in self.hops
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CriticalPath:
+        """Read what `as_dict` gave."""
+        return cls(
+            tuple(Hop(hop["name"], hop["logic_ns"], hop["routing_ns"]) for hop in data["hops"])
+        )
+
+
+class SourceNames:
+    """From the cells of a netlist to signals of the sources.
+
+    Parameters
+    ----------
+    module
+        The top module, as Yosys writes it to JSON.
+    """
+
+    def __init__(self, module: Mapping[str, Any]):
+        aliases: dict[int, list[tuple[str, int, int]]] = {}
+        for name, net in module["netnames"].items():
+            if ".py:" in net["attributes"].get("src", ""):
+                for place, bit in enumerate(net["bits"]):
+                    aliases.setdefault(bit, []).append((name, place, len(net["bits"])))
+        driven: dict[int, str] = {}
+        self._registers: dict[str, str] = {}
+        for cell, found in module["cells"].items():
+            if _REGISTER.match(found["type"]):
+                ports = found["connections"]
+                source = found["attributes"].get("src", "")
+                self._registers[cell] = _register_name(cell, aliases.get(ports["Q"][0], []), source)
+                driven.update(dict.fromkeys(ports.get("DI", ports.get("D", [])), cell))
+        # A look-up table is packed with the register that it drives, under its own name.
+        for cell, found in module["cells"].items():
+            for bit in found["connections"].get("O", []):
+                if found["type"] == "SB_LUT4" and bit in driven:
+                    self._registers[cell] = self._registers[driven[bit]]
+
+    def register(self, cell: str) -> str:
+        """Name the register in which a path begins or ends; another cell as `nearest` does."""
+        return self._registers.get(_PACKED.sub("", cell)) or self.nearest(cell)
+
+    @staticmethod
+    def nearest(cell: str) -> str:
+        """Name the signal that Yosys named a cell after."""
+        if cell.startswith("$nextpnr"):
+            return CARRY
+        name = _PACKED.sub("", cell)
+        mangled = _CELL.search(name)
+        return _BANK.sub("", name[: mangled.start()] if mangled else name)
+
+
+def _register_name(cell: str, aliases: list[tuple[str, int, int]], source: str) -> str:
+    """Choose among the names of a register's output, and give the line that assigns it."""
+    if any(name.startswith(SHELL) for name, _, _ in aliases):
+        # A port of the core. The narrowest name is that of a field of its payload.
+        name, place, width = min(aliases, key=lambda alias: (alias[2], len(alias[0])))
+        location = ""
+    else:
+        own = SourceNames.nearest(cell)
+        name, place, width = next((alias for alias in aliases if alias[0] == own), (own, 0, 1))
+        lines = (f" ({PurePath(path).name}:{line})" for path, line in _LOCATION.findall(source))
+        location = next(lines, "")
+    return f"{name}[{place}]{location}" if width > 1 else name + location
+
+
+def _length(steps: list[dict[str, Any]]) -> float:
+    return sum(step["delay"] for step in steps)
+
+
+def _hops(steps: list[dict[str, Any]], names: SourceNames) -> tuple[Hop, ...]:
+    """Sum the steps up by the signal that their cells are named after."""
+    start, *middle, arrival, setup = steps
+    hops = [Hop(names.register(start["from"]["cell"]), start["delay"], 0.0)]
+    for step in middle:
+        name = names.nearest(step["to"]["cell"])
+        logic, routing = (0.0, 1.0) if step["type"] == "routing" else (1.0, 0.0)
+        hop = Hop(name, logic * step["delay"], routing * step["delay"])
+        if len(hops) > 1 and name == hops[-1].name:
+            last = hops.pop()
+            hop = Hop(name, last.logic + hop.logic, last.routing + hop.routing)
+        hops.append(hop)
+    return (*hops, Hop(names.register(setup["to"]["cell"]), setup["delay"], arrival["delay"]))

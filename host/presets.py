@@ -1,0 +1,77 @@
+"""Cores that are worth a name: small fixed blocks, and programmable ones."""
+
+from __future__ import annotations
+
+from extremum.hdl.config import CoreConfig
+from extremum.model import DataType
+
+__all__ = ["PRESETS"]
+
+Fixed = tuple[tuple[str, int], ...]
+
+NO_DILATION = (1, 1, 1)
+LINE = 2048
+LINE_BITS = 12
+"""Bits of a coordinate that reaches 2048."""
+
+
+def _argmax(data_type: DataType) -> CoreConfig:
+    """Return an argmax alone, for rows of any length: the first of equals, NaN beats all."""
+    return CoreConfig(
+        (data_type,),
+        max_window=(1, 1, 1),
+        max_dilation=NO_DILATION,
+        max_line=1,
+        max_plane=1,
+        operators=("argmax",),
+        fixed=(("decreasing", 0), ("ignore_nan", 0)),
+    )
+
+
+def _window(taps: int, stride: int, padding: int) -> Fixed:
+    """Fix a square window; what is left to the job are the sizes of the planes."""
+    registers = {
+        "window": taps,
+        "stride": stride,
+        "dilation": 1,
+        "head": taps - 1 - padding,
+        "shift": 0,
+    }
+    return tuple(
+        (f"{axis}.{name}", value)
+        for axis in ("height", "width")
+        for name, value in registers.items()
+    )
+
+
+def _pooling(window: Fixed, taps: int, line: int, *, indices: bool) -> CoreConfig:
+    """Return an int8 pooling of planes up to 2048 wide, whose lines hold ``line`` windows."""
+    return CoreConfig(
+        (DataType.INT8,),
+        max_window=(1, taps, taps),
+        max_dilation=NO_DILATION,
+        max_line=line,
+        max_plane=1,
+        coordinate_width=LINE_BITS,
+        operators=("max-pool",),
+        index_width=32 if indices else 0,
+        fixed=(*window, ("width.spacing", 1)),
+    )
+
+
+PRESETS = {
+    "argmax-float32": _argmax(DataType.FLOAT32),
+    "argmax-int8": _argmax(DataType.INT8),
+    "argmax-int64": _argmax(DataType.INT64),
+    "pool2x2-int8": _pooling(_window(2, 2, 0), 2, LINE // 2, indices=False),
+    "pool3x3-int8-indices": _pooling(_window(3, 1, 1), 3, LINE, indices=True),
+    "programmable-int8x4": CoreConfig(
+        (DataType.INT8,), lanes=4, max_window=(1, 3, 3), max_dilation=NO_DILATION, max_line=256,
+        max_plane=1,
+    ),
+    "programmable-float32": CoreConfig(
+        (DataType.FLOAT32,), max_window=(3, 7, 7), max_dilation=NO_DILATION, max_line=256,
+        max_plane=3136,
+    ),
+}  # fmt: skip
+"""Configurations by name."""

@@ -54,7 +54,13 @@ def pipeline_latency(config: CoreConfig) -> int:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a beat to offering a result that it completes."""
-    return pipeline_latency(config) + ResultQueue.LATENCY
+    return pipeline_latency(config) + _queue(config).latency
+
+
+def _queue(config: CoreConfig) -> ResultQueue:
+    """Return the result queue: it holds what may come of the slots in the pipeline."""
+    results = _results_in(config, pipeline_latency(config) + QUEUE_MARGIN)
+    return ResultQueue(output_layout(config).size, results + 1)
 
 
 def _results_in(config: CoreConfig, slots: int) -> int:
@@ -123,8 +129,7 @@ class Core(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        room = _results_in(config, pipeline_latency(config) + QUEUE_MARGIN) + 1
-        m.submodules.queue = queue = ResultQueue(output_layout(config).size, room)
+        m.submodules.queue = queue = _queue(config)
         m.submodules.entrance = entrance = Entrance(
             config, queue.depth, _results_in(config, BLIND)
         )

@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import Countdown
+from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import delay, held
 from extremum.hdl.job import AXES, JobError, job_layout, job_shapes, register
 from extremum.hdl.schedule import InputSchedule
-from extremum.hdl.windows import WindowSchedule
+from extremum.hdl.windows import WindowSchedule, is_endless
 
 
 def status_layout() -> data.StructLayout:
@@ -105,13 +105,21 @@ class Entrance(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        active, load, go = Signal(), Signal(), Signal()
-        offered, entering = self._jobs(m)
         room, outstanding = self._room(m)
 
+        if is_endless(config):
+            m.d.comb += [
+                self.beat_wanted.eq(room),
+                self.slot.eq(room & self.beat_here),
+                self.token.eq(0),
+            ]
+            return m
         # A job begins behind the last slot of the one before, or when there is none.
+        active, load, go = Signal(), Signal(), Signal()
+        offered, entering = self._jobs(m)
         new_slots = register(config, self.job, "slots")
-        slots = Countdown(m, held(m, new_slots, self.token, "slots"), "slot")
+        slots = Cycle(m, held(m, new_slots, self.token, "slots"), "slot")
+        slots.run(self.token, self.slot, new_slots)
         m.d.comb += [
             self.end.eq(slots.last),
             load.eq(offered & (~active | slots.last)),
@@ -120,10 +128,6 @@ class Entrance(wiring.Component):
         ]
         with m.If(go):
             m.d.sync += active.eq(load | ~slots.last)
-            with m.If(load):
-                slots.load(new_slots)
-            with m.Else():
-                slots.step()
 
         # What is padding in any dimension, or behind the last beat, needs no beat.
         present: list[Value] = []
@@ -183,13 +187,12 @@ class Entrance(wiring.Component):
     def _flushing(self, m: Module, token: Value, taken: Value) -> Signal:
         """Return whether the job's last beat has been taken."""
         new_beats = register(self.config, self.job, "beats")
-        beats = Countdown(m, held(m, new_beats, token, "beats"), "beat")
+        beats = Cycle(m, held(m, new_beats, token, "beats"), "beat")
+        beats.run(token, taken, new_beats)
         flushing = Signal()
         with m.If(token):
-            beats.load(new_beats)
             m.d.sync += flushing.eq(0)
         with m.Elif(taken):
-            beats.step()
             m.d.sync += flushing.eq(beats.last)
         return flushing
 
@@ -213,11 +216,11 @@ class Entrance(wiring.Component):
             return register(config, self.job, name)
 
         axes = [AXES[axis] for axis in config.axes]
-        counts = [name for name in ("slots", "beats", "length", "groups", "tail") if name in shapes]
+        counts = [name for name in ("tail",) if name in shapes]
         counts += [
             f"{axis}.{name}"
             for axis in axes
-            for name in ("window", "stride", "dilation", "size", "period", "spacing")
+            for name in ("window", "stride", "dilation", "size", "spacing")
             if f"{axis}.{name}" in shapes
         ]
         windows, spacings = [], []

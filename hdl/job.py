@@ -165,7 +165,7 @@ class JobRegisters:
             A register is fixed, or left out, and the job needs another value.
         """
         values = _flatten(self)
-        for name, value in _constants(config).items():
+        for name, value in fixed_registers(config).items():
             free = name in _INDIFFERENT or _is_position(name)
             if values[name] != value and (not free or name in dict(config.fixed)):
                 raise ValueError(
@@ -174,13 +174,13 @@ class JobRegisters:
                 )
         bits = offset = 0
         for name, shape in job_shapes(config).items():
-            value = values[name]
+            value = _encode(name, values[name])
             if _is_position(name):
                 value %= 1 << shape.width
             low = -(1 << (shape.width - 1)) if shape.signed else 0
             if not low <= value < low + (1 << shape.width):
                 raise OverflowError(
-                    f"job register {name} has {shape.width} bits, too few for {value}"
+                    f"job register {name} has {shape.width} bits, too few for {values[name]}"
                 )
             bits |= (value & ((1 << shape.width) - 1)) << offset
             offset += shape.width
@@ -198,8 +198,16 @@ def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> 
     return flat
 
 
+LESS_ONE = ("slots", "beats", "length", "groups", "period")
+"""Registers that the job port carries less one, so that none can be zero."""
+
 _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
 """Registers that hold a position or a part of one, modulo the width of an index."""
+
+
+def _encode(name: str, value: int) -> int:
+    """Return what the job port carries for a register."""
+    return value - (name.rpartition(".")[2] in LESS_ONE)
 
 
 def _is_position(name: str) -> bool:
@@ -244,7 +252,7 @@ def _all_shapes(config: CoreConfig) -> dict[str, Shape]:
     return shapes
 
 
-def _constants(config: CoreConfig) -> dict[str, int]:
+def fixed_registers(config: CoreConfig) -> dict[str, int]:
     """Return the registers that the core does not have, and the value that it takes for each."""
     constants: dict[str, int] = {}
     if len(config.data_types) == 1:
@@ -290,7 +298,7 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
                              f"{', '.join(shapes)}")
         if not isinstance(value, int) or Const.cast(value).shape().width > shapes[name].width:
             raise ValueError(f"fixed: {name} has {shapes[name].width} bits, too few for {value!r}")
-    constants = _constants(config)
+    constants = fixed_registers(config)
     return {
         name: shape for name, shape in shapes.items() if name not in constants and shape.width
     }
@@ -304,9 +312,12 @@ def job_layout(config: CoreConfig) -> data.StructLayout:
 
 
 def register(config: CoreConfig, job: data.View, name: str) -> Value:
-    """Return a job register: bits of the job port, or a constant if the core does not have it."""
-    constants = _constants(config)
-    if name in constants:
-        return Const(int(constants[name]), _all_shapes(config)[name])
+    """Return a job register: bits of the job port, or a constant if the core does not have it.
+
+    Those of :data:`LESS_ONE` are one less than their names say.
+    """
+    constants = fixed_registers(config)
     shape = _all_shapes(config)[name]
+    if name in constants:
+        return Const(_encode(name, int(constants[name])), shape)
     return Value.cast(job[name.replace(".", "_")]) if shape.width else Const(0, 0)

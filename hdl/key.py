@@ -130,13 +130,10 @@ def _analyse(
         return Cat(~(sign ^ minimum), minimum, Const(0, 2))
     mantissa = raw[: _MANTISSA_BITS[width]]
     exponent = raw[_MANTISSA_BITS[width] : width - 1]
-    half = len(mantissa) // 2
-    ones, some, low, high = (
-        delay(m, flag, 1)
-        for flag in (exponent.all(), exponent.any(), mantissa[:half].any(), mantissa[half:].any())
-    )
-    nan = ones & (low | high)
-    zero = ~(some | low | high)
+    ones, some = delay(m, exponent.all(), 1), delay(m, exponent.any(), 1)
+    rest = Cat(delay(m, mantissa[low : low + 8].any(), 1) for low in range(0, len(mantissa), 8))
+    nan = ones & rest.any()
+    zero = ~(some | rest.any())
     negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)
     return Cat(~negative, negative, nan, sign)
 

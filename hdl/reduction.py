@@ -11,12 +11,14 @@ from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result
 from extremum.hdl.job import job_layout, register
 from extremum.hdl.winner import exceeds
 
-ORDINAL_PART = 16
+ORDINAL_PART = 8
 """Bits of an ordinal that are counted in one clock."""
 
 
 def digit_width(config: CoreConfig) -> int:
-    """Return the bits that are compared in one clock: few, but not more than 16 times."""
+    """Return the bits that are compared in one clock: few, and more where latency is scarce."""
+    if not config.has_windows:
+        return 1 if config.lanes == 1 and config.element_width <= 32 else 2
     return 3 if config.element_width <= 32 else 4
 
 
@@ -137,8 +139,10 @@ class Reducer(wiring.Component):
             part = Signal(width, name=f"ordinal_part{low}")
             total = Signal(width + 1, name=f"ordinal_sum{low}")
             m.d.comb += total.eq(part + step)
-            with m.If(valid):
-                m.d.sync += part.eq(Mux(last, 0, total[:width]))
+            with m.If(valid & last):
+                m.d.sync += part.eq(0)
+            with m.Elif(valid):
+                m.d.sync += part.eq(total)
             parts.append(part)
             step = delay(m, total[width], 1)
             valid, last = delay(m, valid, 1), delay(m, last, 1)

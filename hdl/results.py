@@ -57,7 +57,7 @@ class Packer(wiring.Component):
     o_valid : Out(1)
         A beat is complete.
     o : Out(output_layout(config))
-        The beat.
+        The beat. It stays until the next result.
     """
 
     job: data.View
@@ -108,15 +108,15 @@ class Packer(wiring.Component):
         m.d.sync += [self.o_valid.eq(self.valid & full), self.o.last.eq(self.done)]
         for lane in lanes:
             live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
-            here: Value = Const(1)
+            here: Value = Const(1, 1)
             source = self.results[lane]
             if config.can_fold:
                 # A beat's first result clears the places behind it.
                 live = Mux(fold, place == lane, live)
-                here = ~fold | (self.valid & (place <= lane))
+                here = ~fold | (place <= lane)
                 source = Mux(fold, Value.cast(self.results[0]), Value.cast(source))
             source = data.View(self.results.shape().elem_shape, source)
-            with m.If(here):
+            with m.If(self.valid & here):
                 for name in self.fields:
                     field = Value.cast(source[name])
                     m.d.sync += self.o[name][lane].eq(Mux(live, field, 0))
@@ -126,21 +126,22 @@ class Packer(wiring.Component):
 class ResultQueue(wiring.Component):
     """A FIFO whose output is a register.
 
-    Latency: 2 clocks. Throughput: one beat per clock. It is never given more than it holds: the
-    entrance sees to that.
+    Latency: :attr:`latency` clocks. Throughput: one beat per clock. It is never given more than
+    it holds: the entrance sees to that. Of two beats the one that waits stays where it came from.
 
     Parameters
     ----------
     width
         Bits of a beat.
     depth
-        Beats, a power of two.
+        Beats, at least 2; made a power of two.
 
     Members
     -------
     write : In(1)
         There is a beat on ``i``.
     i : In(width)
+        The beat. It stays until the next one.
     valid : Out(1)
         There is a beat on ``o``.
     o : Out(width)
@@ -154,10 +155,9 @@ class ResultQueue(wiring.Component):
     o: Signal
     ready: Signal
 
-    LATENCY = 2
-
     def __init__(self, width: int, depth: int):
-        self.depth = 1 << ceil_log2(depth)
+        self.depth = 1 << ceil_log2(max(depth, 2))
+        self.latency = 1 if self.depth == 2 else 2
         super().__init__(
             {
                 "write": In(1),
@@ -170,14 +170,29 @@ class ResultQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        free = ~self.valid | self.ready
+        waiting, oldest = self._wait(m, free) if self.depth == 2 else self._store(m, free)
+        with m.If(free):
+            m.d.sync += [self.valid.eq(waiting), self.o.eq(oldest)]
+        return m
+
+    def _wait(self, m: Module, free: Value) -> tuple[Value, Value]:
+        """Return whether a beat waits for the output register, and which: the one on ``i``."""
+        kept = Signal()
+        waiting = self.write | kept
+        m.d.sync += kept.eq(waiting & ~free)
+        return waiting, self.i
+
+    def _store(self, m: Module, free: Value) -> tuple[Value, Value]:
+        """Return whether a beat waits for the output register, and which: the memory's oldest."""
         m.submodules.memory = memory = Memory(
             shape=len(self.i), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
         )
         write, read = memory.write_port(), memory.read_port(domain="comb")
         newest, oldest = Signal(range(self.depth)), Signal(range(self.depth))
-        waiting = Signal()
         following = (oldest + 1)[: len(oldest)]
-        pop = waiting & (~self.valid | self.ready)
+        waiting = Signal()
+        pop = waiting & free
         m.d.comb += [
             write.addr.eq(newest),
             write.data.eq(self.i),
@@ -189,6 +204,4 @@ class ResultQueue(wiring.Component):
             oldest.eq(oldest + pop),
             waiting.eq(self.write | (waiting & ~(pop & (following == newest)))),
         ]
-        with m.If(~self.valid | self.ready):
-            m.d.sync += [self.valid.eq(waiting), self.o.eq(read.data)]
-        return m
+        return waiting, read.data

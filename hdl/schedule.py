@@ -90,7 +90,7 @@ class InputSchedule(wiring.Component):
         )
         place = signed(self.config.coordinate_width + 1)
         new_first, new_end = at_most_zero(head), Signal(place)
-        m.d.comb += new_end.eq(new_first + period - 1)
+        m.d.comb += new_end.eq(new_first + period)
         token = self.step & self.load
         first, end = held(m, new_first, token, "first"), held(m, new_end, token, "end")
         size = held(m, new_size, token, "size")
@@ -102,7 +102,7 @@ class InputSchedule(wiring.Component):
                 m.d.sync += [
                     coordinate.eq(new_first),
                     self.present.eq(inside(new_first, new_size)),
-                    self.last.eq(period == 1),
+                    self.last.eq(period == 0),
                 ]
             with m.Else():
                 m.d.sync += [
@@ -215,13 +215,13 @@ class OutputSchedule(wiring.Component):
         place = signed(config.coordinate_width + 1)
         head, stride = self._held(m, "head"), self._held(m, "stride")
         new_end = Signal(place)
-        m.d.comb += new_end.eq(new_head + period - 1)
+        m.d.comb += new_end.eq(new_head + period)
         end = held(m, new_end, self.token, "end")
 
         coordinate, following = Signal(place), Signal(place)
         first = at_most_zero(new_head)
         m.d.comb += following.eq(Mux(self.last, head, coordinate + 1))
-        phase = Countdown(m, stride, "phase")
+        phase = Countdown(m, config.coordinate_width, "phase")
         due = Signal()
         with m.If(self.token):
             phase.load(new_head.as_unsigned()[: config.coordinate_width])

@@ -7,10 +7,18 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import Countdown
+from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import control_layout, delay, held
-from extremum.hdl.job import AXES, job_layout, register
+from extremum.hdl.job import AXES, fixed_registers, job_layout, job_shapes, register
 from extremum.hdl.schedule import OutputSchedule
+
+
+def is_endless(config: CoreConfig) -> bool:
+    """Return whether the core does one reduction again and again: its jobs have no end."""
+    constants = fixed_registers(config)
+    return not config.has_windows and not job_shapes(config) and (
+        constants["slots"] == constants["length"]
+    )
 
 
 class WindowSchedule(wiring.Component):
@@ -93,17 +101,14 @@ class WindowSchedule(wiring.Component):
             self.result.eq(window & last),
         ]
         if not config.has_windows:
-            m.d.comb += control.done.eq(delay(m, self.end, self.LATENCY))
+            end = last if is_endless(config) else delay(m, self.end, self.LATENCY)
+            m.d.comb += control.done.eq(end)
             m.d.comb += control.last_group.eq(control.done)
             return m
         new_groups = register(config, self.job, "groups")
-        held_groups = held(m, new_groups, token, "groups")
-        groups = Countdown(m, held_groups, "group")
+        groups = Cycle(m, held(m, new_groups, token, "groups"), "group")
         closes = Cat(*finals).all()
-        with m.If(token):
-            groups.load(new_groups)
-        with m.Elif(self.result & closes):
-            groups.step()
+        groups.run(token, self.result & closes, new_groups)
         m.d.comb += [
             control.last_group.eq(groups.last),
             control.done.eq(groups.last & closes & last),
@@ -113,18 +118,13 @@ class WindowSchedule(wiring.Component):
     def _count(self, m: Module, token: Value, window: Value) -> tuple[Value, Value]:
         """Return whether a window is the first, the last of those reduced to one result."""
         new_length = register(self.config, self.job, "length")
-        length = held(m, new_length, token, "length")
-        if isinstance(length, Const) and length.value == 1:
-            return Const(1), Const(1)
-        windows = Countdown(m, length, "window")
-        first = Signal()
+        windows = Cycle(m, held(m, new_length, token, "length"), "window")
+        windows.run(token, window, new_length)
+        if isinstance(windows.last, Const):
+            return windows.last, windows.last
+        first = Signal(init=1)
         with m.If(token):
-            windows.load(new_length)
             m.d.sync += first.eq(1)
         with m.Elif(window):
             m.d.sync += first.eq(windows.last)
-            with m.If(windows.last):
-                windows.load(length)
-            with m.Else():
-                windows.step()
         return first, windows.last

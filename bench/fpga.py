@@ -46,6 +46,8 @@ class Block:
     ----------
     name
         Of its record.
+    preset
+        That it comes from.
     config
         Of the core.
     device
@@ -55,6 +57,7 @@ class Block:
     """
 
     name: str
+    preset: str
     config: CoreConfig
     device: str = ECP5
     series: tuple[str, int] | None = None
@@ -63,21 +66,21 @@ class Block:
 def blocks() -> Iterator[Block]:
     """Give all of them."""
     for name, config in PRESETS.items():
-        yield Block(name, config)
+        yield Block(name, name, config)
     for name in SMALL_PARTS:
         for device in DEVICES:
             if device != ECP5:
-                yield Block(f"{name} on {device}", PRESETS[name], device)
+                yield Block(f"{name} on {device}", name, PRESETS[name], device)
     for series, values in GROWTH.items():
         for parameter, value, number in values:
             config = replace(PRESETS[BASE], **{parameter: value})
-            yield Block(f"{BASE}, {series} {number}", config, series=(series, number))
+            yield Block(f"{BASE}, {series} {number}", BASE, config, series=(series, number))
 
 
 def cycles_per_beat(block: Block) -> float:
-    """Return the measured clocks per input beat of the block's workload; 1 if there is none."""
+    """Return the measured clocks per input beat of the preset's workload; 1 if there is none."""
     targets = tomllib.loads(TARGETS.read_text())["block"]
-    workload = {target["name"]: target.get("workload") for target in targets}.get(block.name)
+    workload = {target["name"]: target.get("workload") for target in targets}[block.preset]
     measured = json.loads(CYCLES.read_text()) if CYCLES.exists() else []
     for found in measured:
         if (found["workload"], found["lanes"]) == (workload, block.config.lanes):

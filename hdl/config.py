@@ -48,6 +48,9 @@ class CoreConfig:
     index_width
         Bits of a position on the output port, 0 to 32; 0 if no positions leave the core. Cost:
         adders, result FIFO.
+    padding
+        Whether windows may reach into padding. Without it no slot is without an element, no tap
+        without one, and the counters and comparators that tell are left out.
     fixed
         Job registers that never change, as pairs of name and value: ``("width.stride", 2)``.
         They leave the job port, and what they exclude is not generated.
@@ -69,6 +72,7 @@ class CoreConfig:
     coordinate_width: int = 16
     operators: tuple[str, ...] = OPERATORS
     index_width: int = POSITION_WIDTH
+    padding: bool = True
     fixed: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:

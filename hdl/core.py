@@ -15,7 +15,7 @@ from extremum.hdl.flow import Flow, Words, candidate_layout, delay
 from extremum.hdl.job import job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
 from extremum.hdl.results import Packer, ResultQueue, output_layout
-from extremum.hdl.windows import WindowSchedule
+from extremum.hdl.windows import WindowSchedule, ends_with_plane
 
 QUEUE_MARGIN = 9
 """Room in the result queue beyond the pipeline's length, so that it is known in time."""
@@ -65,8 +65,11 @@ def _queue(config: CoreConfig) -> ResultQueue:
 
 def _results_in(config: CoreConfig, slots: int) -> int:
     """Return how many results may come of so many slots."""
-    length = dict(config.fixed).get("length", 1)
-    return -(-slots // length)
+    fixed = dict(config.fixed)
+    apart = fixed.get("length", 1)
+    if config.has_windows and not config.padding:
+        apart = min(fixed.get("width.stride", 1), fixed.get("width.window", 1))
+    return -(-slots // apart)
 
 
 class Core(wiring.Component):
@@ -169,20 +172,23 @@ class Core(wiring.Component):
         config = self.config
         m.submodules.windows = windows = WindowSchedule(config)
         m.submodules.encoder = encoder = Encoder(config)
-        token = delay(m, entrance.token, 1)
-        slot = delay(m, entrance.slot, 1)
+        token, slot = delay(m, entrance.token, 1), delay(m, entrance.slot, 1)
+        # Where lines end the job, the entrance must know their end at once.
+        ahead = ends_with_plane(config)
         m.d.comb += [
             windows.job.eq(job),
-            windows.token.eq(token),
-            windows.slot.eq(slot),
+            windows.token.eq(entrance.token if ahead else token),
+            windows.slot.eq(entrance.slot if ahead else slot),
             windows.end.eq(delay(m, entrance.end, 1)),
+            entrance.plane_end.eq(windows.plane_end),
             entrance.promised.eq(windows.result),
             encoder.job.eq(job),
             encoder.token.eq(token),
             Value.cast(encoder.elements).eq(delay(m, Value.cast(self.i.payload), 1)),
         ]
         flow = Flow(config, candidate_layout(config, {})).create(path=("codes",))
-        control = delay(m, Value.cast(windows.control), Encoder.LATENCY - WindowSchedule.LATENCY)
+        late = Encoder.LATENCY - WindowSchedule.LATENCY + ahead
+        control = delay(m, Value.cast(windows.control), late)
         m.d.comb += [
             flow.token.eq(delay(m, token, Encoder.LATENCY)),
             flow.valid.eq(delay(m, slot, Encoder.LATENCY)),

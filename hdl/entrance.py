@@ -12,7 +12,7 @@ from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import delay, held
 from extremum.hdl.job import AXES, JobError, job_layout, job_shapes, register
 from extremum.hdl.schedule import InputSchedule
-from extremum.hdl.windows import WindowSchedule, is_endless
+from extremum.hdl.windows import WindowSchedule, ends_with_plane, is_endless
 
 
 def status_layout() -> data.StructLayout:
@@ -56,6 +56,8 @@ class Entrance(wiring.Component):
     promised, packed, left : In(1)
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
+    plane_end : In(1)
+        The slot is the last of a plane.
     job_entered : In(1)
         The token has reached the pipeline's end.
     empty_given : In(1)
@@ -75,6 +77,7 @@ class Entrance(wiring.Component):
     promised: Signal
     packed: Signal
     left: Signal
+    plane_end: Signal
     job_entered: Signal
     empty_given: Signal
     status: data.View
@@ -96,6 +99,7 @@ class Entrance(wiring.Component):
                 "promised": In(1),
                 "packed": In(1),
                 "left": In(1),
+                "plane_end": In(1),
                 "job_entered": In(1),
                 "empty_given": In(1),
                 "status": Out(status_layout()),
@@ -117,22 +121,20 @@ class Entrance(wiring.Component):
         # A job begins behind the last slot of the one before, or when there is none.
         active, load, go = Signal(), Signal(), Signal()
         offered, entering = self._jobs(m)
-        new_slots = register(config, self.job, "slots")
-        slots = Cycle(m, held(m, new_slots, self.token, "slots"), "slot")
-        slots.run(self.token, self.slot, new_slots)
+        last = self._last_slot(m)
         m.d.comb += [
-            self.end.eq(slots.last),
-            load.eq(offered & (~active | slots.last)),
+            self.end.eq(last),
+            load.eq(offered & (~active | last)),
             go.eq(self.slot | (offered & ~active)),
             self.token.eq(load & go),
         ]
         with m.If(go):
-            m.d.sync += active.eq(load | ~slots.last)
+            m.d.sync += active.eq(load | ~last)
 
         # What is padding in any dimension, or behind the last beat, needs no beat.
         present: list[Value] = []
         lines_end: Value = Const(1)
-        for axis in config.axes:
+        for axis in config.axes if config.padding else ():
             schedule = InputSchedule(config, axis)
             m.submodules[AXES[axis]] = schedule
             m.d.comb += [
@@ -143,7 +145,7 @@ class Entrance(wiring.Component):
             lines_end = lines_end & schedule.last
             present.append(schedule.present)
         wanted = Signal()
-        if config.axes:
+        if present:
             present.append(~self._flushing(m, load & go, self.slot & wanted))
         m.d.comb += [
             wanted.eq(Cat(*present).all()),
@@ -158,6 +160,15 @@ class Entrance(wiring.Component):
         with m.If(self.empty_given):
             m.d.sync += self.status.empty.eq(1)
         return m
+
+    def _last_slot(self, m: Module) -> Value:
+        """Return whether this is the job's last slot."""
+        if ends_with_plane(self.config):
+            return self.plane_end
+        new_slots = register(self.config, self.job, "slots")
+        slots = Cycle(m, held(m, new_slots, self.token, "slots"), "slot")
+        slots.run(self.token, self.slot, new_slots)
+        return slots.last
 
     def _jobs(self, m: Module) -> tuple[Value, Value]:
         """Return whether a job may begin, and whether one is on its way into the pipeline.
@@ -220,7 +231,7 @@ class Entrance(wiring.Component):
         counts += [
             f"{axis}.{name}"
             for axis in axes
-            for name in ("window", "stride", "dilation", "size", "spacing")
+            for name in ("window", "stride", "dilation")
             if f"{axis}.{name}" in shapes
         ]
         windows, spacings = [], []
@@ -231,7 +242,7 @@ class Entrance(wiring.Component):
                 windows.append(value(window) > config.max_window[axis])
             if spacing in shapes:
                 spacings.append(
-                    (value(window) > 1) & (value(spacing) > config.max_spacing[axis])
+                    (value(window) > 1) & (value(spacing) >= config.max_spacing[axis])
                 )
         fault = Signal(JobError)
         with m.If(Cat(*(value(name) == 0 for name in counts)).any()):

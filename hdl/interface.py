@@ -12,7 +12,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core
+from extremum.hdl.core import Core, latency
 from extremum.hdl.verilog import TOP
 
 
@@ -46,7 +46,7 @@ def interface(config: CoreConfig) -> dict[str, Any]:
         "clock": "clk, rising edge",
         "reset": "rst, synchronous, active high",
         "streams": "a word moves in each clock in which valid and ready are both high",
-        "latency": core.latency,
+        "latency": latency(config),
         "ports": ports,
     }
 

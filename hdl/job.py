@@ -165,8 +165,9 @@ class JobRegisters:
             A register is fixed, or left out, and the job needs another value.
         """
         values = _flatten(self)
+        self._check_padding(config)
         for name, value in fixed_registers(config).items():
-            free = name in _INDIFFERENT or _is_position(name)
+            free = name.rpartition(".")[2] in _INDIFFERENT or _is_position(name)
             if values[name] != value and (not free or name in dict(config.fixed)):
                 raise ValueError(
                     f"the core was built with the job register {name} fixed to {int(value)}, and "
@@ -187,6 +188,14 @@ class JobRegisters:
         return bits
 
 
+    def _check_padding(self, config: CoreConfig) -> None:
+        """Refuse windows that reach into padding, if the core has none."""
+        for name, line in zip(AXES, self.dimensions, strict=True):
+            outside = line.head < (line.window - 1) * line.dilation or line.final >= line.size
+            if outside and not config.padding:
+                raise ValueError(f"the core was built without padding, and the job's {name} has it")
+
+
 def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> dict[str, int]:
     flat: dict[str, int] = {}
     for member in fields(registers):
@@ -198,7 +207,7 @@ def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> 
     return flat
 
 
-LESS_ONE = ("slots", "beats", "length", "groups", "period")
+LESS_ONE = ("slots", "beats", "length", "groups", "size", "period", "spacing")
 """Registers that the job port carries less one, so that none can be zero."""
 
 _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
@@ -269,6 +278,11 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
         constants |= {"tail": 1, "lane_step": 0}
     if not config.has_windows:
         constants |= {"beats": 1, "groups": 1, "origin": 0, "group_step": 0, "lane_step": 0}
+    if not config.padding:
+        constants["beats"] = 1
+        if dict(config.fixed).get("groups") == 1:
+            constants["slots"] = 1
+        constants |= {f"{name}.{register}": 0 for name in AXES for register in ("shift", "regular")}
     for axis, name in enumerate(AXES):
         window = {"window": 1, "dilation": 1, "shift": 0, "spacing": 1, "tap_step": 0}
         if axis not in config.axes:
@@ -279,7 +293,7 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
     return constants | dict(config.fixed)
 
 
-_INDIFFERENT = ("ignore_nan", "beats", "groups", "lane_step")
+_INDIFFERENT = ("ignore_nan", "slots", "beats", "groups", "lane_step", "regular")
 """Registers whose value does not matter to a core that does not have them."""
 
 

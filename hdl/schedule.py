@@ -27,14 +27,65 @@ from extremum.hdl.flow import control_layout, delay, held
 from extremum.hdl.job import AXES, job_layout, register
 
 
-def inside(coordinate: Value, size: Value) -> Value:
+def inside(coordinate: Value, size_less_one: Value) -> Value:
     """Return whether a coordinate is in the tensor: what is not is padding, and absent.
 
     The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
     is beyond every size. A line with its padding, and the extent of a window, are shorter than
     ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
     """
-    return coordinate.as_unsigned() < size
+    return coordinate.as_unsigned() <= size_less_one
+
+
+def walk_line(
+    m: Module,
+    token: Value,
+    step: Value,
+    *,
+    begin: Value,
+    restart: Value,
+    period: Value,
+    shortest: int = 1,
+) -> tuple[Signal, Signal]:
+    """Return the coordinate of the slot at hand, and whether its line ends with it.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    token
+        The next slot is the first of the next job.
+    step
+        The next slot is the next one.
+    begin
+        Coordinate of the next job's first slot, not above ``restart``.
+    restart
+        Coordinate of the first slot of every later line, in the next job.
+    period
+        Slots of a line less one, in the next job.
+    shortest
+        Slots that every line has at least.
+    """
+    coordinate, last = Signal(begin.shape()), Signal()
+    again = held(m, restart, token, "restart")
+    last_but_one = held(m, _last_but_one(restart, period), token, "end")
+    is_once = Const(0, 1) if shortest > 1 else (period == 0)
+    once = held(m, is_once, token, "once")
+    with m.If(token):
+        m.d.sync += [coordinate.eq(begin), last.eq((begin == restart) & is_once)]
+    with m.Elif(step & last):
+        m.d.sync += [coordinate.eq(again), last.eq(once)]
+    with m.Elif(step):
+        m.d.sync += [coordinate.eq(coordinate + 1), last.eq(coordinate == last_but_one)]
+    return coordinate, last
+
+
+def _last_but_one(restart: Value, period_less_one: Value) -> Value:
+    """Return the coordinate of the last slot of a line but one."""
+    if isinstance(restart, Const) and restart.value == 1:
+        return Cat(period_less_one, Const(0, 1)).as_signed()
+    width = len(period_less_one) + 1
+    return (restart + period_less_one - 1)[:width].as_signed()
 
 
 class InputSchedule(wiring.Component):
@@ -84,32 +135,25 @@ class InputSchedule(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        head, period, new_size = (
-            register(self.config, self.job, f"{AXES[self.axis]}.{name}")
-            for name in ("head", "period", "size")
-        )
-        place = signed(self.config.coordinate_width + 1)
-        new_first, new_end = at_most_zero(head), Signal(place)
-        m.d.comb += new_end.eq(new_first + period)
         token = self.step & self.load
-        first, end = held(m, new_first, token, "first"), held(m, new_end, token, "end")
-        size = held(m, new_size, token, "size")
-
-        coordinate, following = Signal(place), Signal(place)
-        m.d.comb += following.eq(Mux(self.last, first, coordinate + 1))
-        with m.If(self.step):
-            with m.If(self.load):
-                m.d.sync += [
-                    coordinate.eq(new_first),
-                    self.present.eq(inside(new_first, new_size)),
-                    self.last.eq(period == 0),
-                ]
-            with m.Else():
-                m.d.sync += [
-                    coordinate.eq(following),
-                    self.present.eq(inside(following, size)),
-                    self.last.eq(following == end),
-                ]
+        head, size, period = (
+            register(self.config, self.job, f"{AXES[self.axis]}.{name}")
+            for name in ("head", "size", "period")
+        )
+        first = at_most_zero(head)
+        coordinate, last = walk_line(
+            m, token, self.step, begin=first, restart=first, period=period
+        )
+        m.d.comb += self.last.eq(last)
+        # A line comes to the tensor with coordinate 0, and leaves it behind the last element.
+        new_inside = Value.cast(first == 0)
+        begins_inside = held(m, new_inside, token, "begins_inside")
+        last_element = held(m, size, token, "last_element")
+        with m.If(token):
+            m.d.sync += self.present.eq(new_inside)
+        with m.Elif(self.step):
+            stays = self.present & (coordinate != last_element)
+            m.d.sync += self.present.eq(Mux(last, begins_inside, stays | (coordinate == -1)))
         return m
 
 
@@ -177,15 +221,27 @@ class OutputSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         coordinate, due = self._walk(m)
-        regular, final = self._held(m, "regular"), self._held(m, "final")
+        final = self._held(m, "final")
         is_final, given = Signal(), Signal()
         m.d.sync += [
             is_final.eq(coordinate == final),
-            given.eq((due & (coordinate <= regular)) | (coordinate == final)),
+            given.eq(due),
             self.final.eq(is_final),
             self.emit.eq(given),
         ]
-        # The coordinate of every tap, then whether it is in the tensor.
+        if self.config.padding:
+            regular = self._held(m, "regular")
+            m.d.sync += given.eq((due & (coordinate <= regular)) | (coordinate == final))
+            self._look_at_taps(m, coordinate, is_final)
+        else:
+            # The grid ends with the line: the next window on it would not be inside.
+            window = delay(m, self._held(m, "window"), self.LATENCY)
+            for tap in range(self.taps):
+                m.d.comb += self.present[tap].eq(window > tap)
+        return m
+
+    def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
+        """Tell which taps are present: the coordinate of each, then whether it is inside."""
         dilation = self._held(m, "dilation")
         late = delay(m, self.token, 1)
         size, window, shift = (
@@ -202,7 +258,6 @@ class OutputSchedule(wiring.Component):
                 place.eq(coordinate - dilation * tap),
                 self.present[tap].eq((taps > tap) & inside(place, size)),
             ]
-        return m
 
     def _held(self, m: Module, name: str) -> Value:
         value = register(self.config, self.job, f"{AXES[self.axis]}.{name}")
@@ -212,26 +267,26 @@ class OutputSchedule(wiring.Component):
         """Return the slot's coordinate, and whether it is on the grid of strides."""
         config, axis = self.config, AXES[self.axis]
         new_head, period = (register(config, self.job, f"{axis}.{n}") for n in ("head", "period"))
-        place = signed(config.coordinate_width + 1)
-        head, stride = self._held(m, "head"), self._held(m, "stride")
-        new_end = Signal(place)
-        m.d.comb += new_end.eq(new_head + period)
-        end = held(m, new_end, self.token, "end")
-
-        coordinate, following = Signal(place), Signal(place)
-        first = at_most_zero(new_head)
-        m.d.comb += following.eq(Mux(self.last, head, coordinate + 1))
-        phase = Countdown(m, config.coordinate_width, "phase")
+        stride = self._held(m, "stride")
+        # Without padding a line is no shorter than a window.
+        window = register(config, self.job, f"{axis}.window")
+        fixed_window = window.value if isinstance(window, Const) and not config.padding else 1
+        coordinate, last = walk_line(
+            m,
+            self.token,
+            self.step,
+            begin=at_most_zero(new_head),
+            restart=new_head,
+            period=period,
+            shortest=fixed_window,
+        )
+        m.d.comb += self.last.eq(last)
+        phase = Countdown(m, phase_width(new_head, stride), "phase")
         due = Signal()
         with m.If(self.token):
             phase.load(new_head.as_unsigned()[: config.coordinate_width])
-            m.d.sync += [
-                coordinate.eq(first),
-                self.last.eq(first == new_end),
-                due.eq(new_head <= 0),
-            ]
+            m.d.sync += due.eq(new_head <= 0)
         with m.Elif(self.step):
-            m.d.sync += [coordinate.eq(following), self.last.eq(following == end)]
             with m.If(due):
                 phase.load(stride - 1)
                 m.d.sync += due.eq(self.last | (stride == 1))
@@ -239,6 +294,15 @@ class OutputSchedule(wiring.Component):
                 phase.step()
                 m.d.sync += due.eq(self.last | phase.last)
         return coordinate, due
+
+
+def phase_width(head: Value, stride: Value) -> int:
+    """Return the bits of a count up to the first window, and from one to the next."""
+    widths = [
+        bits_for(max(0, value.value)) if isinstance(value, Const) else len(value)
+        for value in (head, stride)
+    ]
+    return max(widths)
 
 
 def at_most_zero(head: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -32,6 +32,8 @@ class Shell(wiring.Component):
     -------
     Those of the core, each as plain bits, with ``pins``; else ``scan : In(1)``.
     """
+
+    scan: Signal
 
     def __init__(self, config: CoreConfig, *, pins: bool = True):
         self._core = Core(config)

@@ -42,14 +42,14 @@ class DelayLine(wiring.Component):
     max_spacing
         Largest distance.
     fixed_spacing
-        The distance, if it never changes; the member ``spacing`` is ignored then.
+        The distance less one, if it never changes; the member ``spacing`` is ignored then.
 
     Members
     -------
     token : In(1)
         The next job begins with the next word.
     spacing : In
-        The next job's distance of two taps, in words, at least 1.
+        The next job's distance of two taps, in words, less one.
     step : In(1)
         There is a word.
     i : In(width)
@@ -72,7 +72,7 @@ class DelayLine(wiring.Component):
         super().__init__(
             {
                 "token": In(1),
-                "spacing": In(bits_for(max_spacing)),
+                "spacing": In(bits_for(max_spacing - 1)),
                 "step": In(1),
                 "i": In(width),
                 "o": Out(width * taps),
@@ -102,8 +102,7 @@ class DelayLine(wiring.Component):
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
-            # A spacing of 0 is refused before it gets here.
-            m.d.comb += shown.eq(choose(spacing, [choices[0], *choices]))
+            m.d.comb += shown.eq(choose(spacing, choices))
 
     def _history(self, m: Module, step: Value, word: Value, count: int) -> list[Signal]:
         """Return the words before this one, the newest first."""
@@ -117,12 +116,12 @@ class DelayLine(wiring.Component):
 
     def _memory(self, m: Module, platform: object) -> None:
         given = self._given_spacing
-        last_row = held(m, (given - 1)[: len(self.spacing)], self.token, "last_row")
+        last_row = held(m, given, self.token, "last_row")
         address = Signal(range(self.max_spacing))
-        with m.If(self.token):
+        with m.If(self.token | (self.step & (address == last_row))):
             m.d.sync += address.eq(0)
         with m.Elif(self.step):
-            m.d.sync += address.eq(Mux(address == last_row, 0, address + 1))
+            m.d.sync += address.eq(address + 1)
 
         m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
         step, word = delay(m, self.step, self.latency), delay(m, self.i, self.latency)
@@ -140,7 +139,7 @@ class DelayLine(wiring.Component):
         recent = self._history(m, step, following, MEMORY_LATENCY)
         shown: Value = memory.read_data
         for distance, written in enumerate(recent, start=1):
-            close = held(m, given == distance, token, f"close{distance}")
+            close = held(m, given == distance - 1, token, f"close{distance}")
             shown = Mux(close, written, shown)
         m.d.comb += row.eq(shown)
 

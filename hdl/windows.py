@@ -21,6 +21,11 @@ def is_endless(config: CoreConfig) -> bool:
     )
 
 
+def ends_with_plane(config: CoreConfig) -> bool:
+    """Return whether a job is one plane without padding, so that its lines tell its end."""
+    return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
+
+
 class WindowSchedule(wiring.Component):
     """Walks over the slots of a job, and tells what windows are given in them.
 
@@ -41,6 +46,8 @@ class WindowSchedule(wiring.Component):
         A slot is here.
     end : In(1)
         It is the job's last.
+    plane_end : Out(1)
+        It is the last of its plane or volume.
     control : Out(control_layout(config))
         Of the slot.
     result : Out(1)
@@ -51,6 +58,7 @@ class WindowSchedule(wiring.Component):
     token: Signal
     slot: Signal
     end: Signal
+    plane_end: Signal
     control: data.View
     result: Signal
 
@@ -64,6 +72,7 @@ class WindowSchedule(wiring.Component):
                 "token": In(1),
                 "slot": In(1),
                 "end": In(1),
+                "plane_end": Out(1),
                 "control": Out(control_layout(config)),
                 "result": Out(1),
             }
@@ -73,7 +82,7 @@ class WindowSchedule(wiring.Component):
         m = Module()
         config, control = self.config, self.control
         step: Value = self.slot
-        emits, finals, gaps = [], [], []
+        emits, finals, gaps, ends = [], [], [], []
         for axis in config.axes:
             name = AXES[axis]
             m.submodules[name] = schedule = OutputSchedule(config, axis)
@@ -85,9 +94,12 @@ class WindowSchedule(wiring.Component):
             for field in ("emit", "final", "present", "shift"):
                 m.d.comb += control[f"{field}_{name}"].eq(getattr(schedule, field))
             step = step & schedule.last
+            ends.append(schedule.last)
             emits.append(schedule.emit)
             finals.append(schedule.final)
-            gaps.append(~schedule.present.any())
+            if config.padding:
+                gaps.append(~schedule.present.any())
+        m.d.comb += self.plane_end.eq(Cat(*ends).all())
         token = delay(m, self.token, self.LATENCY)
         window = Signal()
         m.d.comb += [

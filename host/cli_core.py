@@ -48,6 +48,9 @@ core_options = options_of(
     click.option("--types", type=NAMES, help="Element types that a job may select."),
     click.option("--lanes", type=click.IntRange(1, MAX_LANES), help="Elements per beat."),
     click.option("--index-width", type=int, help="Bits of a position; 0: none leave the core."),
+    click.option(
+        "--padding/--no-padding", default=None, help="Whether windows may reach into padding."
+    ),
     click.option("--max-window", type=INTEGERS, help="Largest window: D,H,W or H,W or W."),
     click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W or H,W or W."),
     click.option("--max-line", type=int, help="Longest line kept on chip, in outputs."),
@@ -57,7 +60,7 @@ core_options = options_of(
 )
 
 LIMITS = (
-    "operators", "lanes", "index_width", "max_line", "max_plane", "coordinate_width",
+    "operators", "lanes", "index_width", "padding", "max_line", "max_plane", "coordinate_width",
 )  # fmt: skip
 """Options that are parameters of the core as they stand."""
 

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.interface import interface
 from extremum.host import cache, cli_core, cli_options, cli_output
 from extremum.host.critical_path import CriticalPath
 from extremum.host.fpga import DEFAULT_SEEDS, DEVICES, Device, Measurement, measure, record
@@ -32,8 +33,6 @@ def verilog(output: str, as_json: bool, **options: Any) -> None:
     folder = Path(output)
     _refuse_unwritable(folder)
     require(*GATEWARE)
-    from extremum.hdl.interface import interface  # noqa: PLC0415 (needs the extra sim)
-
     summary = interface(config)
     files = {
         folder / f"{summary['module']}.v": cache.verilog(config),

@@ -160,7 +160,7 @@ def _register_name(cell: str, aliases: list[tuple[str, int, int]], source: str) 
     """Choose among the names of a register's output, and give the line that assigns it."""
     if any(name.startswith(SHELL) for name, _, _ in aliases):
         # A port of the core. The narrowest name is that of a field of its payload.
-        name, place, width = min(aliases, key=lambda alias: (alias[2], len(alias[0])))
+        name, place, width = min(aliases, key=lambda a: (a[2], not a[0].startswith(SHELL), a[0]))
         location = ""
     else:
         own = SourceNames.nearest(cell)

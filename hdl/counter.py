@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.utils import bits_for
 
-from extremum.hdl.flow import delay
+from extremum.hdl.flow import delay, held
 
 LOW_WIDTH = 8
 """Bits that are counted in one clock; those above have as many clocks as these take to wrap."""
@@ -95,27 +95,29 @@ class Cycle:
         low = Signal(width, name=f"{name}_low", init=1)
         close: Value = Const(1, 1)
         restart = load | (step & last)
-        goal_is_zero = Signal(name=f"{name}_once")
-        m.d.comb += goal_is_zero.eq(self._goal == 0)
         with m.If(restart):
             m.d.sync += low.eq(1)
         with m.Elif(step):
             m.d.sync += low.eq(low + 1)
+        new_high_is_zero: Value = Const(1, 1)
         if len(self._goal) > width:
             full = Signal(name=f"{name}_full")
             with m.If(restart):
                 m.d.sync += full.eq(0)
             with m.Elif(step):
                 m.d.sync += full.eq(low == (1 << width) - 2)
-            close = self._high(restart, step & full, width, load, new_steps_less_one)
+            new_high_is_zero = new_steps_less_one[width:] == 0
+            close = self._high(restart, step & full, width, load, new_high_is_zero)
+        new_is_once = new_high_is_zero & (new_steps_less_one[:width] == 0)
+        once = held(m, new_is_once, load, f"{name}_once")
         with m.If(load):
-            m.d.sync += last.eq(new_steps_less_one == 0)
+            m.d.sync += last.eq(new_is_once)
         with m.Elif(step):
-            m.d.sync += last.eq(
-                (last & goal_is_zero) | (~last & close & (low == self._goal[:width]))
-            )
+            m.d.sync += last.eq(Mux(last, once, close & (low == self._goal[:width])))
 
-    def _high(self, restart: Value, wrap: Value, width: int, load: Value, new: Value) -> Signal:
+    def _high(
+        self, restart: Value, wrap: Value, width: int, load: Value, new_is_zero: Value
+    ) -> Signal:
         """Return whether the bits above ``width`` of the next step's number are the last one's."""
         m, name = self._m, self._name
         goal = self._goal[width:]
@@ -135,10 +137,11 @@ class Cycle:
             m.d.sync += ahead.eq(1)
         with m.Elif(late_wrap):
             m.d.sync += ahead.eq(ahead + 1)
+        is_zero = held(m, new_is_zero, load, f"{name}_short")
         with m.If(load):
-            m.d.sync += close.eq(new[width:] == 0)
+            m.d.sync += close.eq(new_is_zero)
         with m.Elif(restart):
-            m.d.sync += close.eq(goal == 0)
+            m.d.sync += close.eq(is_zero)
         with m.Elif(wrap):
             m.d.sync += close.eq(ahead_close)
         return close

@@ -65,15 +65,12 @@ class PositionGenerator(wiring.Component):
         config, width = self.config, self.config.index_width
         origin = self._origin(m)
         tokens = [delay(m, self.i.token, clock) for clock in range(latency(config) + 1)]
-        shares = self._multiples(m, "lane_step", config.lanes)
+        shares = self._multiples(m, "lane_step", config.lanes, tokens[1])
         backs = [
-            self._multiples(m, f"{axis}.tap_step", config.max_window[AXES.index(axis)])
-            for axis in self.axes
-        ]
-        shares = [held(m, share, tokens[1], f"lane{n}") for n, share in enumerate(shares)]
-        backs = [
-            [held(m, back, tokens[clock], f"{axis}{n}") for n, back in enumerate(table)]
-            for clock, (axis, table) in enumerate(zip(self.axes, backs, strict=True), start=2)
+            self._multiples(
+                m, f"{axis}.tap_step", config.max_window[AXES.index(axis)], tokens[clock]
+            )
+            for clock, axis in enumerate(self.axes, start=2)
         ]
         for lane in range(config.lanes):
             total = Signal(width, name=f"position{lane}", reset_less=True)
@@ -105,15 +102,20 @@ class PositionGenerator(wiring.Component):
             m.d.sync += origin.eq(origin + step)
         return origin
 
-    def _multiples(self, m: Module, name: str, count: int) -> list[Value]:
-        """Return 0, 1, ... times a job register: a few clocks after the job came to the port."""
+    def _multiples(self, m: Module, name: str, count: int, token: Value) -> list[Value]:
+        """Return 0, 1, ... times a job register, each held from the token on.
+
+        The odd ones are summed up in the few clocks after the job came to the port, and the even
+        ones are shifts.
+        """
         step = register(self.config, self.job, name)
-        if isinstance(step, Const):
-            return [Const(step.value * n, len(step)) for n in range(count)]
-        multiples: list[Value] = [Const(0, len(step)), step]
+        new: list[Value] = [Const(0, len(step)), step]
+        kept: list[Value] = [Const(0, len(step)), held(m, step, token, name)]
         for n in range(2, count):
-            half = multiples[n // 2] << 1
-            multiple = Signal(len(step), name=f"{name}_{n}", reset_less=True)
-            m.d.sync += multiple.eq(half + step if n % 2 else half)
-            multiples.append(multiple)
-        return multiples[:count]
+            if n % 2:
+                new.append(delay(m, (new[n - 1] + step)[: len(step)], 1))
+                kept.append(held(m, new[n], token, f"{name}_{n}"))
+            else:
+                new.append((new[n // 2] << 1)[: len(step)])
+                kept.append((kept[n // 2] << 1)[: len(step)])
+        return kept[:count]

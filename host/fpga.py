@@ -263,7 +263,8 @@ def measure(
         kept = folder / MEASUREMENT
         if not kept.exists():
             with TemporaryDirectory(dir=folder) as build:
-                measured = _measure(rtlil, Path(build), device, seeds, aim, say)
+                (Path(build) / "core.il").write_text(rtlil)
+                measured = _measure(Path(build), device, seeds, aim, say)
                 partial = Path(build) / MEASUREMENT
                 partial.write_text(json.dumps(measured.as_dict()))
                 partial.rename(kept)
@@ -271,15 +272,10 @@ def measure(
 
 
 def _measure(
-    rtlil: str,
-    build: Path,
-    device: Device,
-    seeds: Sequence[int],
-    frequency: int,
-    say: Callable[[str], None],
+    build: Path, device: Device, seeds: Sequence[int], frequency: int, say: Callable[[str], None]
 ) -> Measurement:
+    """Measure the core in ``core.il`` of a folder."""
     say("synthesis")
-    (build / "core.il").write_text(rtlil)
     script = f"read_rtlil core.il; {device.synthesis} -top {TOP} -json core.json"
     _call(YOSYS, ["-q", "-p", script], build)
     module = json.loads((build / "core.json").read_text())["modules"][TOP]

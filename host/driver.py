@@ -1,11 +1,13 @@
-"""From a job to the bits on the core's ports, and from the results' bits back to arrays."""
+"""From elements to the bits on the core's ports, and from the results' bits back to arrays.
+
+What the native backend does in C++ (``streams.hpp``), in NumPy: the reference for it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.model import DataType
 
 
 def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:
@@ -29,7 +31,7 @@ def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:
 
 
 def unpack_results(
-    results: np.ndarray, data_type: DataType, config: CoreConfig
+    results: np.ndarray, dtype: np.dtype, config: CoreConfig
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return what the payloads of the output stream carry.
 
@@ -37,15 +39,15 @@ def unpack_results(
     ----------
     results
         (beats, bytes of a beat), uint8, little-endian.
-    data_type
-        Of the job.
+    dtype
+        Of the values: the job's type.
     config
         Of the core.
 
     Returns
     -------
     values : ndarray
-        (beats, lanes), of the job's type.
+        (beats, lanes), of that type.
     positions : ndarray
         (beats, lanes), uint32.
     last : ndarray
@@ -54,7 +56,7 @@ def unpack_results(
     value_bytes = config.lanes * config.element_width // 8
     index_bytes = config.lanes * POSITION_WIDTH // 8
     wide = np.ascontiguousarray(results[:, :value_bytes]).view(f"<u{config.element_width // 8}")
-    narrow = wide.astype(f"u{data_type.dtype.itemsize}").view(data_type.dtype)
+    narrow = wide.astype(f"u{dtype.itemsize}").view(dtype)
     indices = np.ascontiguousarray(results[:, value_bytes : value_bytes + index_bytes])
     last = results[:, value_bytes + index_bytes] & 1
     return narrow, indices.view("<u4").astype(np.uint32), last.astype(bool)

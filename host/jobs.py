@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +24,11 @@ from extremum.model import (
     AxisDirection,
     Pooling,
     Reduction,
+    SpatialDimension,
 )
+
+PIECE_ELEMENTS = 1 << 18
+"""About as many elements are gathered at a time."""
 
 START_CLOCKS = 3
 """Clocks from a job's first beat, taken ahead of the job's check, to its first slot."""
@@ -68,22 +73,47 @@ class Job(ABC):
         given = schedule.last_window + core.latency(self.config) - 1
         return START_CLOCKS + max(given, schedule.last_room + 1)
 
+    @property
     @abstractmethod
-    def gather(self, x: np.ndarray) -> np.ndarray:
-        """Return the input beats, of shape (beats_in, lanes), taken from the tensor."""
+    def together(self) -> int:
+        """Output beats that are put into the results together: of a group of lanes."""
 
     @abstractmethod
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
-        """Put the output beats, two arrays of shape (beats_out, lanes), into the results."""
+    def slices(self, x: np.ndarray) -> np.ndarray:
+        """Return the elements that each lane is given: (slices, elements), a view if possible."""
+
+    def gather(self, x: np.ndarray) -> np.ndarray:
+        """Return the input beats, of shape (beats_in, lanes), taken from the tensor."""
+        return _into_lanes(self.slices(x), self.config.lanes)
+
+    def pieces(self, x: np.ndarray) -> Iterator[np.ndarray]:
+        """Return the input beats piece by piece, so that few of them are in memory at a time."""
+        slices, lanes = self.slices(x), self.config.lanes
+        elements = slices.shape[1]
+        groups = max(1, PIECE_ELEMENTS // (lanes * elements))
+        beats = max(1, PIECE_ELEMENTS // lanes) if groups == 1 else elements
+        for first in range(0, len(slices), groups * lanes):
+            for start in range(0, elements, beats):
+                part = slices[first : first + groups * lanes, start : start + beats]
+                yield _into_lanes(part, lanes)
+
+    @abstractmethod
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
+        """Put output beats, two arrays of shape (beats, lanes), into the results.
+
+        ``start`` is the number of the first; it and the number of beats are multiples of
+        :attr:`together`.
+        """
 
 
 def _into_lanes(slices: np.ndarray, lanes: int) -> np.ndarray:
     """Turn (slices, elements) into beats: (groups * elements, lanes); dead lanes are 0."""
     count, elements = slices.shape
-    groups = -(-count // lanes)
-    padded = np.zeros((groups * lanes, elements), slices.dtype)
-    padded[:count] = slices
-    return padded.reshape(groups, lanes, elements).swapaxes(1, 2).reshape(-1, lanes)
+    if missing := -count % lanes:
+        slices = np.concatenate([slices, np.zeros((missing, elements), slices.dtype)])
+    return slices.reshape(-1, lanes, elements).swapaxes(1, 2).reshape(-1, lanes)
 
 
 def _from_lanes(beats: np.ndarray, slices: int, elements: int) -> np.ndarray:
@@ -141,15 +171,22 @@ class ReductionJob(Job):
     def beats_out(self) -> int:
         return -(-(self.stop - self.first) // self.config.lanes)
 
-    def gather(self, x: np.ndarray) -> np.ndarray:
+    @property
+    def together(self) -> int:
+        return 1
+
+    def slices(self, x: np.ndarray) -> np.ndarray:
         axes = self.problem.axes
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         rows = x.transpose(*kept, *axes).reshape(-1, self.problem.count)
-        return _into_lanes(rows[self.first : self.stop], self.config.lanes)
+        return rows[self.first : self.stop]
 
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
-        count = self.stop - self.first
-        where = slice(self.first, self.stop)
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
+        first = self.first + start * self.config.lanes
+        count = min(values.size, self.stop - first)
+        where = slice(first, first + count)
         results.values.reshape(-1)[where] = values.reshape(-1)[:count]
         results.positions.reshape(-1)[where] = positions.reshape(-1)[:count]
 
@@ -225,14 +262,21 @@ class SlidingJob(Job):
     def beats_out(self) -> int:
         return self._groups * self._outputs
 
-    def gather(self, x: np.ndarray) -> np.ndarray:
+    @property
+    def together(self) -> int:
+        return self._outputs
+
+    def slices(self, x: np.ndarray) -> np.ndarray:
         volume = x.reshape(-1, *(1,) * (5 - x.ndim), *x.shape[2:])
         inputs = tuple(slice(tile.offset, tile.offset + tile.dimension.size) for tile in self.tiles)
         cut = volume[(slice(self.first, self.stop), *inputs)]
-        return _into_lanes(cut.reshape(len(cut), -1), self.config.lanes)
+        return cut.reshape(len(cut), -1)
 
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
-        count = self.stop - self.first
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
+        first = self.first + start // self._outputs * self.config.lanes
+        count = min(values.size // self._outputs, self.stop - first)
         outputs = tuple(
             slice(tile.first, tile.first + tile.dimension.outputs) for tile in self.tiles
         )
@@ -240,7 +284,16 @@ class SlidingJob(Job):
         for beats, array in ((values, results.values), (positions, results.positions)):
             volume = array.reshape(-1, *(1,) * (5 - array.ndim), *array.shape[2:])
             part = _from_lanes(beats, count, self._outputs).reshape(shape)
-            volume[(slice(self.first, self.stop), *outputs)] = part
+            volume[(slice(first, first + count), *outputs)] = part
+
+
+@lru_cache(maxsize=8)
+def _taps_inside(dimension: SpatialDimension) -> np.ndarray:
+    """Return how many elements each window meets along a dimension; the jobs of a plan share it."""
+    counts = np.zeros(dimension.outputs, np.int64)
+    for given, _ in dimension.taps():
+        counts[given] += 1
+    return counts
 
 
 @dataclass(frozen=True)
@@ -269,10 +322,7 @@ class GatheredJob(Job):
         """How many elements each window has."""
         present = np.ones(self.stop - self.first, np.int64)
         for dimension, window in zip(self.problem.spatial, self._windows, strict=True):
-            counts = np.zeros(dimension.outputs, np.int64)
-            for given, _ in dimension.taps():
-                counts[given] += 1
-            present *= counts[window]
+            present *= _taps_inside(dimension)[window]
         return present
 
     @property
@@ -347,12 +397,18 @@ class GatheredJob(Job):
     def beats_out(self) -> int:
         return -(-self._rows // self.config.lanes)
 
-    def gather(self, x: np.ndarray) -> np.ndarray:
+    @property
+    def together(self) -> int:
+        return self.beats_out
+
+    def slices(self, x: np.ndarray) -> np.ndarray:
         elements, _ = self._table()
         planes = x.reshape(self._slices, -1)
-        return _into_lanes(planes[:, elements].reshape(-1, self._length), self.config.lanes)
+        return planes[:, elements].reshape(-1, self._length)
 
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
         _, table = self._table()
         shape = (self._slices, len(table))
         where = (slice(None), self.first + np.flatnonzero(self._present))

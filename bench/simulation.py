@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import resource
+import re
 import statistics
 import subprocess
 import sys
@@ -26,10 +26,10 @@ from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
-from extremum.host.driver import pack_beats
+from extremum.host.backend import Run
 from extremum.host.native import NativeSimulator
 from extremum.host.plan import plan
-from extremum.host.simulators import Simulator
+from extremum.host.simulators import CocotbSimulator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "simulation.json"
@@ -43,18 +43,19 @@ def rates(lanes: int) -> dict[str, float]:
     """Return medians of elements per second by backend, and cycles per second of the bare loop."""
     config = CoreConfig((DataType.FLOAT32,), lanes, max_window=(1, 1, 1))
     native = NativeSimulator(config)
-    others = {name: Simulator(config, name) for name in ("icarus", "verilator")}
+    others = {name: CocotbSimulator(config, name) for name in ("icarus", "verilator")}
     seconds: dict[str, list[float]] = {name: [] for name in (*BEATS, "bare")}
     try:
         for number in range(ROUNDS + 1):  # the first one warms up
             for name, beats in BEATS.items():
                 x = tensor("float32", (lanes, beats), number)
                 (job,) = plan(Reduction.of("argmax", x.shape, x.dtype, 1), config).jobs
-                words = [job.registers.to_bits(config)]
-                packed = pack_beats(job.gather(x), config)
+                run = Run(
+                    [job.registers.to_bits(config)], list(job.pieces(x)), job.beats_in,
+                    [job.beats_out], x.dtype, watchdog=2 * beats,
+                )  # fmt: skip
                 start = time.perf_counter()
-                simulator = others.get(name, native)
-                simulator.run(words, packed, job.beats_out, watchdog=2 * beats)
+                others.get(name, native).run(run, lambda values, positions: None)
                 seconds[name].append(time.perf_counter() - start)
             start = time.perf_counter()
             native.idle(BEATS["native"])
@@ -137,16 +138,29 @@ def occupy(case: str, backend: str) -> dict[str, Any]:
         problem = Pooling.of(x.shape, x.dtype, 2, strides=2, return_indices=True)
     with Accelerator("int8", lanes=16, backend=backend, max_window=(1, 2, 2)) as accelerator:
         accelerator.prepare()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = fresh_peak()
         start = time.perf_counter()
-        accelerator.run(problem, x)
+        result = accelerator.run(problem, x)
         seconds = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    after = peak()
     name = "golden" if backend == "model" else backend
     return {
-        "case": case, "on": name, "input_mb": x.nbytes / 1e6, "peak_mb": after / 1e3,
-        "beyond_input_mb": (after - before) / 1e3, "seconds": seconds,
+        "case": case, "on": name, "input_mb": x.nbytes / 1e6,
+        "output_mb": sum(part.nbytes for part in _arrays(result)) / 1e6,
+        "peak_mb": after / 1e6, "beyond_input_mb": (after - before) / 1e6, "seconds": seconds,
     }  # fmt: skip
+
+
+def fresh_peak() -> int:
+    """Forget the peak memory of this process so far; return what it occupies now, in bytes."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak()
+
+
+def peak() -> int:
+    """Return the peak memory of this process, in bytes."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\s*(\d+)", status)[1])  # pyright: ignore[reportOptionalSubscript]
 
 
 def table_of(title: str, rows: list[dict[str, Any]]) -> Table:

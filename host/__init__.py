@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 from extremum.host.errors import SimulationError, ToolError
 
 if TYPE_CHECKING:
-    from extremum.host.accelerator import Accelerator, Report
+    from extremum.host.accelerator import Accelerator
+    from extremum.host.progress import Progress
+    from extremum.host.report import Report
 
-__all__ = ["Accelerator", "Report", "SimulationError", "ToolError"]
+__all__ = ["Accelerator", "Progress", "Report", "SimulationError", "ToolError"]
+
+_HOMES = {"Accelerator": "accelerator", "Progress": "progress", "Report": "report"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Accelerator", "Report"):
-        return getattr(import_module("extremum.host.accelerator"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

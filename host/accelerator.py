@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,14 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
-from extremum.host.driver import pack_beats, unpack_results
-from extremum.host.errors import SimulationError
+from extremum.host.backend import Run, Simulator
+from extremum.host.jobs import Job
 from extremum.host.native import NativeSimulator
 from extremum.host.plan import Plan, plan
+from extremum.host.progress import Progress, Tell
+from extremum.host.report import Report
 from extremum.host.results import Results
-from extremum.host.simulators import Simulator
+from extremum.host.simulators import CocotbSimulator
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import (
     AxisDirection,
@@ -40,41 +42,6 @@ BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
 
 _WATCHDOG_CLOCKS = 10_000
-
-
-@dataclass(frozen=True)
-class Report:
-    """What the last operator took.
-
-    Parameters
-    ----------
-    jobs
-        Jobs that ran.
-    beats_in, beats_out
-        Beats that they took and gave.
-    cycles
-        Clocks, as counted in the simulation, from a job's first beat taken to its last beat
-        given (or taken, should that come later), summed over jobs. None without a simulation.
-    predicted_cycles
-        The same, without stalls, as the plan predicts it.
-    empty_windows
-        Pooling windows that hold no element.
-    notes
-        What exceeded the core, and what was done about it.
-    """
-
-    jobs: int
-    beats_in: int
-    beats_out: int
-    cycles: int | None
-    predicted_cycles: int
-    empty_windows: int
-    notes: tuple[str, ...] = ()
-
-    @property
-    def utilization(self) -> float | None:
-        """``max(beats_in, beats_out) / cycles``: 1 if a beat moved in every clock."""
-        return max(self.beats_in, self.beats_out) / self.cycles if self.cycles else None
 
 
 class Accelerator:
@@ -103,7 +70,8 @@ class Accelerator:
     seed
         Of the stalls.
     progress
-        Called now and then with the clocks simulated so far, and the clocks predicted.
+        Called now and then with a :class:`extremum.host.progress.Progress`. An exception that it
+        raises stops the operator.
     limits
         ``max_window``, ``max_dilation``, ``max_line``, ``max_plane``, ``coordinate_width``: see
         :class:`extremum.hdl.config.CoreConfig`. What exceeds them is tiled, or gathered by the
@@ -143,7 +111,7 @@ class Accelerator:
         input_stalls: int = 0,
         output_stalls: int = 0,
         seed: int = 0,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Tell | None = None,
         **limits: Any,
     ) -> None:
         if backend not in BACKENDS:
@@ -164,7 +132,7 @@ class Accelerator:
         self._stalls = {"input_stalls": input_stalls, "output_stalls": output_stalls}
         self._seed = seed
         self._progress = progress
-        self._simulator: Simulator | NativeSimulator | None = None
+        self._simulator: Simulator | None = None
 
     def __enter__(self) -> Accelerator:
         return self
@@ -327,6 +295,7 @@ class Accelerator:
                 f"x must be {problem.data_type.value} of sizes {problem.sizes}, "
                 f"not {tensor.dtype} of sizes {tensor.shape}"
             )
+        self._tell(Progress("planning"))
         todo = plan(problem, self.config)
         if self.backend == "model":
             with warnings.catch_warnings():
@@ -344,45 +313,68 @@ class Accelerator:
         self._finish(todo, cycles, results.empty_windows)
         return results.finish()
 
-    def _start(self) -> Simulator | NativeSimulator:
+    def _start(self) -> Simulator:
         """Start the simulation."""
+        tell: dict[str, Any] = {"compiling": lambda: self._tell(Progress("compiling"))}
         if self.backend == "native":
-            return NativeSimulator(self.config, self._waves, self._wave_window)
-        return Simulator(self.config, self.backend, self._waves)
+            return NativeSimulator(self.config, self._waves, self._wave_window, **tell)
+        return CocotbSimulator(self.config, self.backend, self._waves, **tell)
 
     def _simulate(self, todo: Plan, tensor: np.ndarray) -> tuple[Results, int]:
-        """Run the jobs one after another."""
+        """Run the jobs one after another; return the results, and the clocks that they took."""
         if self._simulator is None:
             self._simulator = self._start()
-        data_type = todo.problem.data_type
         results = Results.blank(todo.problem)
-        cycles = 0
-
-        def progress(clocks: int) -> None:
-            if self._progress is not None:
-                self._progress(cycles + clocks, todo.cycles)
-
+        done = Progress(
+            "simulating",
+            predicted_clocks=todo.cycles,
+            predicted_beats=todo.beats_in,
+            jobs=len(todo.jobs),
+        )
+        self._tell(done)
         for job in todo.jobs:
-            registers = job.registers
-            measured = self._simulator.run(
-                [registers.to_bits(self.config)],
-                pack_beats(job.gather(tensor), self.config),
-                job.beats_out,
-                watchdog=self._watchdog or registers.slots + _WATCHDOG_CLOCKS,
-                seed=self._seed,
-                progress=progress,
-                **self._stalls,
-            )
-            values, positions, last = unpack_results(measured.results, data_type, self.config)
-            if last[:-1].any() or not last[-1]:
-                raise SimulationError(
-                    f"the core marked results {np.flatnonzero(last).tolist()} as the job's last, "
-                    f"not {len(last) - 1}"
-                )
-            job.scatter(values, positions, results)
-            cycles += measured.cycles
-            progress(0)
-        return results, cycles
+            clocks = self._run_job(self._simulator, job, tensor, results, done)
+            beats = done.beats + job.beats_in
+            done = replace(done, clocks=done.clocks + clocks, beats=beats, job=done.job + 1)
+            self._tell(done)
+        return results, done.clocks
+
+    def _run_job(
+        self,
+        simulator: Simulator,
+        job: Job,
+        tensor: np.ndarray,
+        results: Results,
+        before: Progress,
+    ) -> int:
+        """Put a job's results where they belong; return the clocks that it took."""
+        registers = job.registers
+        run = Run(
+            jobs=[registers.to_bits(self.config)],
+            beats=job.pieces(tensor),
+            beats_in=job.beats_in,
+            beats_out=[job.beats_out],
+            dtype=tensor.dtype,
+            together=job.together,
+            watchdog=self._watchdog or registers.slots + _WATCHDOG_CLOCKS,
+            seed=self._seed,
+            **self._stalls,
+        )
+        given = 0
+
+        def take(values: np.ndarray, positions: np.ndarray) -> None:
+            nonlocal given
+            job.scatter(values, positions, results, given)
+            given += len(values)
+
+        def watch(clocks: int, beats: int) -> None:
+            self._tell(replace(before, clocks=before.clocks + clocks, beats=before.beats + beats))
+
+        return simulator.run(run, take, watch).cycles
+
+    def _tell(self, progress: Progress) -> None:
+        if self._progress is not None:
+            self._progress(progress)
 
     def _finish(self, todo: Plan, cycles: int | None, empty_windows: int) -> None:
         self.report = Report(

@@ -6,7 +6,8 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 VARIABLE = "EXTREMUM_CACHE"
 """Environment variable that moves the cache."""
 
+LIMIT = 2 << 30
+"""Bytes that the cache may hold: beyond, what was used longest ago is removed."""
+
+SPARED_SECONDS = 600
+"""What was used within this time is not removed: a simulation may just be starting from it."""
+
 LOCK = "lock"
+"""File of an entry that is locked while the entry is made. Its time is that of the last use."""
 
 
 def directory() -> Path:
@@ -33,19 +41,28 @@ def directory() -> Path:
 
 @contextmanager
 def entry(name: str, key: str) -> Iterator[Path]:
-    """Hold the folder of one cached thing for oneself, so that two processes build it once."""
+    """Hold the folder of one cached thing for oneself, so that two processes build it once.
+
+    If it was made just now, others may be removed to make room.
+    """
     folder = directory() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            lock = (folder / LOCK).open("w")
+            lock = (folder / LOCK).open("a")
         except FileNotFoundError:
-            continue  # cleared just now
+            continue  # removed just now
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if _is_current(folder, lock):
-                yield folder
-                return
+            if not _is_current(folder, lock):
+                continue
+            new = [path.name for path in folder.iterdir()] == [LOCK]
+            os.utime(folder / LOCK)
+            yield folder
+            os.utime(folder / LOCK)  # it may have taken long to make
+        if new:
+            prune()
+        return
 
 
 def _is_current(folder: Path, lock: IO[str]) -> bool:
@@ -83,15 +100,50 @@ def clear() -> tuple[list[Entry], list[Entry]]:
     kept: list[Entry] = []
     for folder in _folders():
         found = Entry(folder.name, _size(folder))
-        with suppress(FileNotFoundError), (folder / LOCK).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                kept.append(found)
-                continue
-            shutil.rmtree(folder, ignore_errors=True)
-            removed.append(found)
+        (removed if _remove(folder) else kept).append(found)
     return removed, kept
+
+
+def prune() -> list[Entry]:
+    """Remove what was used longest ago until the rest is within :data:`LIMIT`.
+
+    What is being built is spared, and what was used within :data:`SPARED_SECONDS`.
+
+    Returns
+    -------
+    list of Entry
+        What was removed.
+    """
+    used = {folder: when for folder in _folders() if (when := _last_use(folder)) is not None}
+    sizes = {folder: _size(folder) for folder in used}
+    excess = sum(sizes.values()) - LIMIT
+    removed: list[Entry] = []
+    for folder in sorted(used, key=used.__getitem__):
+        if excess <= 0 or used[folder] > time.time() - SPARED_SECONDS:
+            break
+        if _remove(folder):
+            excess -= sizes[folder]
+            removed.append(Entry(folder.name, sizes[folder]))
+    return removed
+
+
+def _last_use(folder: Path) -> float | None:
+    """Return when an entry was used last; None if it is gone."""
+    try:
+        return (folder / LOCK).stat().st_mtime
+    except FileNotFoundError:
+        return None
+
+
+def _remove(folder: Path) -> bool:
+    """Remove an entry unless it is being built; return whether it is gone."""
+    with suppress(FileNotFoundError), (folder / LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        shutil.rmtree(folder, ignore_errors=True)
+    return True
 
 
 def _folders() -> list[Path]:
@@ -101,14 +153,18 @@ def _folders() -> list[Path]:
 
 def _size(folder: Path) -> int:
     size = 0
-    for file in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            size += file.lstat().st_size
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += Path(place, name).lstat().st_size
     return size
 
 
-def verilog(config: CoreConfig) -> str:
-    """Return the core's Verilog, generated only if the generator or the parameters are new."""
+def verilog(config: CoreConfig, generating: Callable[[], None] | None = None) -> str:
+    """Return the core's Verilog, generated only if the generator or the parameters are new.
+
+    ``generating`` is called before it is generated.
+    """
     sources = (
         file.read_text()
         for room in ("extremum.hdl", "extremum.model")
@@ -119,6 +175,8 @@ def verilog(config: CoreConfig) -> str:
     with entry("verilog", "\0".join([repr(config), *versions, *sources])) as folder:
         text = folder / "core.v"
         if not text.exists():
+            if generating is not None:
+                generating()
             from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
 
             partial = folder / "partial.v"

@@ -13,9 +13,24 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES
+<<<<<<< HEAD
 from extremum.host import cache, cli_files, cli_fpga, cli_options, cli_output, cli_problem, doctor
 from extremum.host.cli_check import compute
 from extremum.host.errors import SimulationError, SynthesisError, ToolError
+=======
+from extremum.host import (
+    cache,
+    cli_files,
+    cli_options,
+    cli_output,
+    cli_problem,
+    cli_progress,
+    doctor,
+)
+from extremum.host.cli_check import compute
+from extremum.host.errors import SimulationError, ToolError
+from extremum.host.progress import Progress
+>>>>>>> main
 from extremum.host.tools import BACKEND_TOOLS, require
 
 __all__ = ["Exit", "commands", "main"]
@@ -110,7 +125,7 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
     from extremum.host.accelerator import Accelerator  # noqa: PLC0415 (needs the extra sim)
 
     started = time.monotonic()
-    with cli_output.progress() as progress, Accelerator(**settings, progress=progress) as device:
+    with cli_progress.progress() as progress, Accelerator(**settings, progress=progress) as device:
         result = compute(problem, x, device, compare=compare)
     seconds = time.monotonic() - started
     written = [] if result.difference else cli_files.save(result.outputs, options)
@@ -142,7 +157,10 @@ def plan(operator: str, as_json: bool, **options: Any) -> int:
     require(*BACKEND_TOOLS["model"])
     from extremum.host.plan import plan as make_plan  # noqa: PLC0415 (needs the extra sim)
 
-    planned = make_plan(problem, cli_problem.config_of(problem, options))
+    with cli_progress.progress() as tell:
+        if tell is not None:
+            tell(Progress("planning"))
+        planned = make_plan(problem, cli_problem.config_of(problem, options))
     shown = cli_output.Shown(operator, problem, settings)
     if as_json:
         click.echo(cli_output.plan_json(shown, planned))
@@ -179,7 +197,7 @@ def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int
     require(*BACKEND_TOOLS[backend], "scikit-image", "matplotlib")
     from extremum.host.demo import Demo  # noqa: PLC0415 (needs the extra demo)
 
-    with cli_output.progress() as progress:
+    with cli_progress.progress() as progress:
         shown = Demo.run(backend=backend, lanes=lanes, progress=progress)
     # A picture of wrong results would be taken for right ones.
     picture = output if shown.agreement else None

@@ -12,7 +12,8 @@ from extremum.host.errors import SimulationError
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 
 if TYPE_CHECKING:
-    from extremum.host.accelerator import Accelerator, Report
+    from extremum.host.accelerator import Accelerator
+    from extremum.host.report import Report
 
 __all__ = ["Check", "Difference", "compute", "first_difference"]
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from extremum.host.cache import Entry
@@ -31,7 +29,6 @@ __all__ = [
     "print_cache",
     "print_plan",
     "print_rich",
-    "progress",
     "run_json",
     "run_text",
 ]
@@ -256,24 +253,6 @@ def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     console.print(renderable, soft_wrap=isinstance(renderable, str))
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar of done and predicted cycles on stderr; nothing unless that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("preparing", total=None)
-
-        def update(done: int, predicted: int) -> None:
-            bar.update(task, description="simulating", completed=done, total=predicted)
-
-        yield update
 
 
 def _array(array: np.ndarray) -> str:

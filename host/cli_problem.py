@@ -39,6 +39,9 @@ PARAMETERS = {
 """Options that are arguments of the model, and the operators that have them."""
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
+REDUCING = (1, 1, 1)
+"""The largest window of a core that only reduces: it is small, and compiles fast."""
+
 HARDWARE = (
     "lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves", "wave_window",
 )  # fmt: skip
@@ -128,9 +131,16 @@ def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreC
     click.ClickException
         A limit is out of range.
     """
-    given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
     with bad_input():
-        return CoreConfig((problem.data_type,), **given)
+        return CoreConfig((problem.data_type,), **_core_options(problem, options))
+
+
+def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the lanes and limits of the core: of the smallest, if it need only reduce."""
+    given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
+    if isinstance(problem, Reduction) and not any(name in given for name in LIMITS):
+        given["max_window"] = REDUCING
+    return given
 
 
 def accelerator_settings(
@@ -148,5 +158,6 @@ def accelerator_settings(
     return {
         "data_types": (problem.data_type.value,),
         "backend": options["backend"],
+        **_core_options(problem, options),
         **given,
     }

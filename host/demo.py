@@ -5,8 +5,7 @@ Imports scikit-image and matplotlib, which the extra `demo` brings.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from extremum.host.accelerator import Accelerator
 from extremum.host.cli_check import Check, compute
 from extremum.host.cli_output import difference_dict, difference_text, print_rich
 from extremum.host.plan import plan
+from extremum.host.progress import Progress, Tell
 from extremum.model import DataType, Pooling, Reduction
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Demo:
         *,
         backend: str = "native",
         lanes: int = 4,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Tell | None = None,
     ) -> Demo:
         """Run every step on one accelerator.
 
@@ -117,18 +117,26 @@ class Demo:
         backend, lanes
             Of the accelerator.
         progress
-            Called with the cycles done and predicted, over all steps.
+            Called now and then with how far all steps together have come.
         """
         photograph = skimage.data.camera() if photograph is None else photograph
         problems = _problems(photograph.shape)
         config = CoreConfig((DataType.UINT8,), lanes, **LIMITS)
-        total = sum(plan(problem, config).cycles for problem in problems.values())
+        plans = [plan(problem, config) for problem in problems.values()]
         steps: list[Step] = []
 
-        def add(done: int, _: int) -> None:
-            before = sum(step.check.report.cycles or 0 for step in steps)
-            if progress is not None:
-                progress(before + done, total)
+        def add(now: Progress) -> None:
+            done = [step.check.report for step in steps]
+            if progress is not None and now.phase != "planning":
+                progress(
+                    replace(
+                        now,
+                        clocks=now.clocks + sum(report.cycles or 0 for report in done),
+                        predicted_clocks=sum(each.cycles for each in plans),
+                        beats=now.beats + sum(report.beats_in for report in done),
+                        predicted_beats=sum(each.beats_in for each in plans),
+                    )
+                )
 
         with Accelerator(
             config.data_types, lanes=lanes, backend=backend, progress=add, **LIMITS

@@ -1,4 +1,7 @@
-"""From a job to the bits on the core's ports, and from the results' bits back to arrays."""
+"""From elements to the bits on the core's ports, and from the results' bits back to arrays.
+
+What the native backend does in C++ (``streams.hpp``), in NumPy: the reference for it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.results import output_layout
-from extremum.model import DataType
+from extremum.host.results import EMPTY
 
 
 def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:
@@ -30,7 +33,7 @@ def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:
 
 
 def unpack_results(
-    results: np.ndarray, data_type: DataType, config: CoreConfig
+    results: np.ndarray, dtype: np.dtype, config: CoreConfig
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return what the payloads of the output stream carry.
 
@@ -38,39 +41,37 @@ def unpack_results(
     ----------
     results
         (beats, bytes of a beat), uint8, little-endian.
-    data_type
-        Of the job.
+    dtype
+        Of the values: the job's type.
     config
         Of the core.
 
     Returns
     -------
     values : ndarray
-        (beats, lanes), of the job's type.
+        (beats, lanes), of that type.
     positions : ndarray
         (beats, lanes), uint32.
     last : ndarray
         (beats,), bool: the marks of a job's last beat.
     """
-    width, lanes = config.element_width // 8, config.lanes
-    layout = output_layout(config)
-    values = np.zeros((len(results), lanes), data_type.dtype)
+    layout, lanes, width = output_layout(config), config.lanes, config.element_width // 8
+    values = np.zeros((len(results), lanes), dtype)
     positions = np.zeros((len(results), lanes), np.uint32)
     if config.has_values:
         wide = np.ascontiguousarray(results[:, : lanes * width]).view(f"<u{width}")
-        values = wide.astype(f"u{data_type.dtype.itemsize}").view(data_type.dtype)
+        values = wide.astype(f"u{dtype.itemsize}").view(dtype)
     if config.index_width:
-        first = layout["index"].offset
         for lane in range(lanes):
-            positions[:, lane] = _bits(results, first + lane * config.index_width, config.index_width)
-    last = _bits(results, layout["last"].offset, 1)
-    return values, positions, last.astype(bool)
+            first = layout["index"].offset + lane * config.index_width
+            positions[:, lane] = _bits(results, first, config.index_width)
+        positions[positions == (1 << config.index_width) - 1] = EMPTY
+    return values, positions, _bits(results, layout["last"].offset, 1).astype(bool)
 
 
 def _bits(words: np.ndarray, first: int, width: int) -> np.ndarray:
     """Return bits of little-endian words (count, bytes), as numbers of up to 32 bits."""
-    low, stop = first // 8, -(-(first + width) // 8)
     number = np.zeros(len(words), np.uint64)
-    for byte in reversed(range(low, stop)):
+    for byte in reversed(range(first // 8, -(-(first + width) // 8))):
         number = number << np.uint64(8) | words[:, byte].astype(np.uint64)
     return number >> np.uint64(first % 8) & np.uint64((1 << width) - 1)

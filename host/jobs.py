@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,8 +25,15 @@ from extremum.host.registers import (
     way_within,
 )
 from extremum.host.results import Results
+from extremum.host.rows import Rows, from_lanes
 from extremum.host.tiles import Tile
-from extremum.model import AxisDirection, DataType, Pooling, Reduction
+from extremum.model import (
+    AxisDirection,
+    Pooling,
+    Reduction,
+    SpatialDimension,
+)
+
 
 class Job(ABC):
     """One run of the core."""
@@ -51,8 +59,13 @@ class Job(ABC):
 
     @property
     @abstractmethod
+    def rows(self) -> Rows:
+        """The elements of each slice, and how they lie in beats."""
+
+    @property
     def beats_in(self) -> int:
         """Input beats."""
+        return self.rows.beats
 
     @property
     @abstractmethod
@@ -64,105 +77,32 @@ class Job(ABC):
         """Predicted clocks, without stalls, from the first beat taken to the last one moved."""
         return self.schedule.cycles(core.latency(self.config))
 
+    @property
     @abstractmethod
+    def together(self) -> int:
+        """Output beats that are put into the results together: of a group of lanes."""
+
+    @abstractmethod
+    def slices(self, x: np.ndarray) -> np.ndarray:
+        """Return the elements of each slice, (slices, elements), a view if possible."""
+
     def gather(self, x: np.ndarray) -> np.ndarray:
         """Return the input beats, of shape (beats_in, lanes), taken from the tensor."""
+        return self.rows.into_beats(self.slices(x))
+
+    def pieces(self, x: np.ndarray) -> Iterator[np.ndarray]:
+        """Return the input beats piece by piece, so that few of them are in memory at a time."""
+        return self.rows.pieces(self.slices(x))
 
     @abstractmethod
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
-        """Put the output beats, two arrays of shape (beats_out, lanes), into the results."""
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
+        """Put output beats, two arrays of shape (beats, lanes), into the results.
 
-
-def _into_lanes(slices: np.ndarray, lanes: int) -> np.ndarray:
-    """Turn (slices, elements) into beats: (groups * elements, lanes); dead lanes are 0."""
-    count, elements = slices.shape
-    groups = -(-count // lanes)
-    padded = np.zeros((groups * lanes, elements), slices.dtype)
-    padded[:count] = slices
-    return padded.reshape(groups, lanes, elements).swapaxes(1, 2).reshape(-1, lanes)
-
-
-def _from_lanes(beats: np.ndarray, slices: int, elements: int) -> np.ndarray:
-    """Turn beats back into (slices, elements)."""
-    lanes = beats.shape[1]
-    grouped = beats.reshape(-1, elements, lanes).swapaxes(1, 2)
-    return grouped.reshape(-1, elements)[:slices]
-
-
-def _tail(slices: int, lanes: int) -> int:
-    """Return the live lanes of the last group."""
-    return (slices - 1) % lanes + 1
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of equal length that are reduced to a result each, and how they lie in beats.
-
-    As slices every lane carries a row of its own. In a fold a beat carries consecutive elements
-    of one row, and the results leave packed.
-
-    Parameters
-    ----------
-    count, length
-        Of the rows, and of each.
-    lanes
-        Of the core.
-    fold
-        Whether they are folded.
-    """
-
-    count: int
-    length: int
-    lanes: int
-    fold: bool
-
-    @classmethod
-    def best(cls, count: int, length: int, config: CoreConfig) -> Rows:
-        """Return the way that takes fewer beats."""
-        slices = cls(count, length, config.lanes, fold=False)
-        fold = cls(count, length, config.lanes, fold=True)
-        return fold if config.can_fold and fold.beats_in < slices.beats_in else slices
-
-    @property
-    def beats(self) -> int:
-        """Beats of one row, or of one group of rows."""
-        return -(-self.length // self.lanes) if self.fold else self.length
-
-    @property
-    def groups(self) -> int:
-        """Rows that follow each other, or groups of them."""
-        return self.count if self.fold else self.beats_out
-
-    @property
-    def beats_in(self) -> int:
-        """Input beats."""
-        return self.groups * self.beats
-
-    @property
-    def beats_out(self) -> int:
-        """Output beats."""
-        return -(-self.count // self.lanes)
-
-    def registers(self, config: CoreConfig, data_type: DataType, **others: Any) -> JobRegisters:
-        """Return the registers of a job that reduces the rows."""
-        return JobRegisters(
-            data_type=config.data_type_code(data_type),
-            fold=self.fold,
-            slots=self.beats_in,
-            beats=self.beats_in,
-            length=self.beats,
-            groups=self.groups,
-            tail=_tail(self.length if self.fold else self.count, self.lanes),
-            **others,
-        )
-
-    def into_beats(self, rows: np.ndarray) -> np.ndarray:
-        """Return the input beats, (beats_in, lanes), of rows (count, length)."""
-        if not self.fold:
-            return _into_lanes(rows, self.lanes)
-        beats = np.zeros((self.count, self.beats * self.lanes), rows.dtype)
-        beats[:, : self.length] = rows
-        return beats.reshape(-1, self.lanes)
+        ``start`` is the number of the first; it and the number of beats are multiples of
+        :attr:`together`.
+        """
 
 
 @dataclass(frozen=True)
@@ -182,13 +122,12 @@ class ReductionJob(Job):
 
     @cached_property
     def rows(self) -> Rows:
-        """How the elements lie in beats."""
         return Rows.best(self.stop - self.first, self.problem.count, self.config)
 
     @property
     def registers(self) -> JobRegisters:
         problem = self.problem
-        return self.rows.registers(
+        return self.rows.reduction(
             self.config,
             problem.data_type,
             minimum=problem.function.is_minimum,
@@ -202,22 +141,25 @@ class ReductionJob(Job):
         return f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements{way}"
 
     @property
-    def beats_in(self) -> int:
-        return self.rows.beats_in
+    def beats_out(self) -> int:
+        return self.rows.results
 
     @property
-    def beats_out(self) -> int:
-        return self.rows.beats_out
+    def together(self) -> int:
+        return 1
 
-    def gather(self, x: np.ndarray) -> np.ndarray:
+    def slices(self, x: np.ndarray) -> np.ndarray:
         axes = self.problem.axes
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         rows = x.transpose(*kept, *axes).reshape(-1, self.problem.count)
-        return self.rows.into_beats(rows[self.first : self.stop])
+        return rows[self.first : self.stop]
 
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
-        count = self.stop - self.first
-        where = slice(self.first, self.stop)
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
+        first = self.first + start * self.config.lanes
+        count = min(values.size, self.stop - first)
+        where = slice(first, first + count)
         results.values.reshape(-1)[where] = values.reshape(-1)[:count]
         results.positions.reshape(-1)[where] = positions.reshape(-1)[:count]
 
@@ -243,9 +185,14 @@ class SlidingJob(Job):
     def _dimensions(self) -> list[DimensionRegisters]:
         return dimension_registers([tile.dimension for tile in self.tiles], self._weights)
 
+    @cached_property
+    def rows(self) -> Rows:
+        elements = math.prod(tile.dimension.size for tile in self.tiles)
+        return Rows(self.stop - self.first, elements, self.config.lanes)
+
     @property
     def schedule(self) -> Schedule:
-        return schedule(self._dimensions, self._groups)
+        return schedule(self._dimensions, self.rows.groups)
 
     @property
     def registers(self) -> JobRegisters:
@@ -262,8 +209,8 @@ class SlidingJob(Job):
             ignore_nan=self.problem.nan == "ignore",
             slots=self.schedule.slots,
             beats=self.beats_in,
-            groups=self._groups,
-            tail=_tail(self.stop - self.first, self.config.lanes),
+            groups=self.rows.groups,
+            tail=self.rows.tail,
             origin=modulo(sum(heads) + self.first * slice_weight),
             group_step=modulo(self.config.lanes * slice_weight - within),
             lane_step=modulo(slice_weight),
@@ -283,33 +230,41 @@ class SlidingJob(Job):
         return math.prod(tile.dimension.outputs for tile in self.tiles)
 
     @property
-    def _groups(self) -> int:
-        return -(-(self.stop - self.first) // self.config.lanes)
-
-    @property
-    def beats_in(self) -> int:
-        return self._groups * math.prod(tile.dimension.size for tile in self.tiles)
-
-    @property
     def beats_out(self) -> int:
-        return self._groups * self._outputs
+        return self.rows.groups * self._outputs
 
-    def gather(self, x: np.ndarray) -> np.ndarray:
+    @property
+    def together(self) -> int:
+        return self._outputs
+
+    def slices(self, x: np.ndarray) -> np.ndarray:
         volume = x.reshape(-1, *(1,) * (5 - x.ndim), *x.shape[2:])
         inputs = tuple(slice(tile.offset, tile.offset + tile.dimension.size) for tile in self.tiles)
         cut = volume[(slice(self.first, self.stop), *inputs)]
-        return _into_lanes(cut.reshape(len(cut), -1), self.config.lanes)
+        return cut.reshape(len(cut), -1)
 
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
-        count = self.stop - self.first
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
+        first = self.first + start // self._outputs * self.config.lanes
+        count = min(values.size // self._outputs, self.stop - first)
         outputs = tuple(
             slice(tile.first, tile.first + tile.dimension.outputs) for tile in self.tiles
         )
         shape = (count, *(tile.dimension.outputs for tile in self.tiles))
         for beats, array in ((values, results.values), (positions, results.positions)):
             volume = array.reshape(-1, *(1,) * (5 - array.ndim), *array.shape[2:])
-            part = _from_lanes(beats, count, self._outputs).reshape(shape)
-            volume[(slice(self.first, self.stop), *outputs)] = part
+            part = from_lanes(beats, count, self._outputs).reshape(shape)
+            volume[(slice(first, first + count), *outputs)] = part
+
+
+@lru_cache(maxsize=8)
+def _taps_inside(dimension: SpatialDimension) -> np.ndarray:
+    """Return how many elements each window meets along a dimension; the jobs of a plan share it."""
+    counts = np.zeros(dimension.outputs, np.int64)
+    for given, _ in dimension.taps():
+        counts[given] += 1
+    return counts
 
 
 @dataclass(frozen=True)
@@ -338,10 +293,7 @@ class GatheredJob(Job):
         """How many elements each window has."""
         present = np.ones(self.stop - self.first, np.int64)
         for dimension, window in zip(self.problem.spatial, self._windows, strict=True):
-            counts = np.zeros(dimension.outputs, np.int64)
-            for given, _ in dimension.taps():
-                counts[given] += 1
-            present *= counts[window]
+            present *= _taps_inside(dimension)[window]
         return present
 
     @property
@@ -350,7 +302,6 @@ class GatheredJob(Job):
 
     @cached_property
     def rows(self) -> Rows:
-        """How the elements lie in beats."""
         count = int(np.count_nonzero(self._present)) * self._slices
         return Rows.best(count, self._length, self.config)
 
@@ -391,7 +342,7 @@ class GatheredJob(Job):
 
     @property
     def registers(self) -> JobRegisters:
-        return self.rows.registers(
+        return self.rows.reduction(
             self.config, self.problem.data_type, ignore_nan=self.problem.nan == "ignore"
         )
 
@@ -405,19 +356,21 @@ class GatheredJob(Job):
         return self._length == 0
 
     @property
-    def beats_in(self) -> int:
-        return self.rows.beats_in
+    def beats_out(self) -> int:
+        return self.rows.results
 
     @property
-    def beats_out(self) -> int:
-        return self.rows.beats_out
+    def together(self) -> int:
+        return self.beats_out
 
-    def gather(self, x: np.ndarray) -> np.ndarray:
+    def slices(self, x: np.ndarray) -> np.ndarray:
         elements, _ = self._table()
         planes = x.reshape(self._slices, -1)
-        return self.rows.into_beats(planes[:, elements].reshape(-1, self._length))
+        return planes[:, elements].reshape(-1, self._length)
 
-    def scatter(self, values: np.ndarray, positions: np.ndarray, results: Results) -> None:
+    def scatter(
+        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
+    ) -> None:
         _, table = self._table()
         shape = (self._slices, len(table))
         where = (slice(None), self.first + np.flatnonzero(self._present))

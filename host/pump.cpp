@@ -1,11 +1,10 @@
-// Feeds and drains a compiled core from buffers, one run at a time. Compiled by host/native.py.
+// Feeds and drains a compiled core from buffers, one run at a time. Compiled by host/native_build.py.
 //
 // Clock for clock it does what extremum.tb.core.CoreBench.run does. No output of the core depends
-// combinationally on an input, so after the falling edge all outputs are known: there they are
-// looked at and all inputs are set, and the transfers of the coming edge are known at once.
-//
-// Given on the command line: JOB_BITS, I_BITS, O_BITS, the widths of the payloads.
+// combinationally on an input, so what is offered in a clock is settled before the clock begins,
+// and once it has begun all outputs are known, and with them the transfers at its end.
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdint>
@@ -15,13 +14,12 @@
 #include <string>
 
 #include "Vcore.h"
+#include "streams.hpp"
 #include "verilated.h"
 #ifdef EXTREMUM_WAVES
 #include "verilated_vcd_c.h"
 #endif
 
-// Verilator spells out a double underscore.
-#define PORT(stream, member) core_.stream##___05F##member
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 // What the model itself complains about becomes an exception, not the end of the process.
@@ -33,98 +31,26 @@ void vl_finish(const char*, int, const char*) { throw std::runtime_error("the co
 
 namespace {
 
-constexpr size_t bytes_of(size_t bits) { return (bits + 7) / 8; }
-constexpr size_t JOB_BYTES = bytes_of(JOB_BITS);
-constexpr size_t I_BYTES = bytes_of(I_BITS);
-constexpr size_t O_BYTES = bytes_of(O_BITS);
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // between two looks at the time
-
-// The generator of extremum.tb.stalls.Stalls: xorshift32.
-class Stalls {
-  public:
-    Stalls(uint32_t rate, uint32_t seed) : rate_(rate), state_((2 * seed + 1) * 0x9E3779B9u) {}
-
-    uint32_t word() {
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 17;
-        state_ ^= state_ << 5;
-        return state_;
-    }
-
-    bool operator()() { return rate_ > 0 && ((word() >> 16) * 100 >> 16) < rate_; }
-
-  private:
-    uint32_t rate_, state_;
-};
-
-// Offers payloads on a stream, rests now and then, and shows garbage while it rests.
-template <size_t BITS>
-class Source {
-    static constexpr size_t BYTES = bytes_of(BITS);
-
-  public:
-    Source(const uint8_t* items, uint64_t count, Stalls stalls)
-        : left(count), next_(items), stalls_(stalls) {}
-
-    // Offers the next payload if it is time; returns whether the coming edge takes it.
-    template <class Valid, class Payload>
-    bool drive(Valid& valid, Payload& payload, bool ready) {
-        if (!offered_) {
-            if (left == 0 || stalls_()) {
-                rest(valid, payload);
-                return false;
-            }
-            std::memcpy(&payload, next_, BYTES);
-            valid = 1;
-            offered_ = true;
-            garbage_ = false;
-        }
-        if (!ready) return false;
-        offered_ = false;
-        next_ += BYTES;
-        --left;
-        return true;
-    }
-
-    template <class Valid, class Payload>
-    void rest(Valid& valid, Payload& payload) {
-        if (garbage_) return;
-        garbage_ = true;
-        valid = 0;
-        const uint32_t word = stalls_.word() | 1;
-        uint8_t* bytes = reinterpret_cast<uint8_t*>(&payload);
-        for (size_t i = 0; i < BYTES; ++i) bytes[i] = uint8_t(word >> 8 * (i % 4));
-        if (BITS % 8) bytes[BYTES - 1] &= uint8_t((1 << BITS % 8) - 1);
-    }
-
-    uint64_t left;
-
-  private:
-    const uint8_t* next_;
-    Stalls stalls_;
-    bool offered_ = false, garbage_ = false;
-};
 
 // The layout of both is known to host/native.py.
 struct Request {
     const uint8_t* jobs;
+    const uint64_t* ends;  // of each job: results up to its last
     uint64_t job_count;
-    const uint8_t* beats;
     uint64_t beat_count;
-    uint8_t* results;
-    uint64_t result_count;
     uint64_t* statuses;
     uint64_t watchdog;
     uint32_t input_stalls, output_stalls, seed;
 };
 
 struct Outcome {
-    uint64_t clock = 0, first = NEVER, last = 0, given = 0, statuses = 0;
+    uint64_t clock = 0, first = NEVER, last = 0, taken = 0, given = 0, statuses = 0;
     char message[256] = "";
 };
 
-enum State { RUNNING, DONE, FAILED };
+enum State { RUNNING, DONE, FAILED, HUNGRY, FULL };
 
 class Pump {
   public:
@@ -132,7 +58,7 @@ class Pump {
         : core_(&context_), first_wave_(first), last_wave_(last) {
         context_.randReset(2);
         context_.randSeed(1);
-        core_.clk = PORT(job, valid) = PORT(i, valid) = PORT(o, ready) = 0;
+        core_.clk = core_.job_valid = core_.i_valid = core_.o_ready = 0;
 #ifdef EXTREMUM_WAVES
         context_.traceEverOn(true);
         if (*waves) {
@@ -143,41 +69,54 @@ class Pump {
 #else
         (void)waves;
 #endif
-        core_.rst = 1;
-        for (int clock = 0; clock < 2; ++clock) tick();
-        core_.rst = 0;
-        clock_ = 0;
+        core_.eval();
     }
 
     ~Pump() {
 #ifdef EXTREMUM_WAVES
         if (trace_.isOpen()) trace_.close();
 #endif
-        core_.final();
     }
 
     void begin(const Request& request) {
         request_ = request;
         outcome = Outcome{};
+        results_ = request.job_count ? request.ends[request.job_count - 1] : 0;
+        job_ = 0;
         start_ = clock_;
         idle_ = 0;
         job_taken_ = waits_ = false;
-        jobs_ = {request.jobs, request.job_count, {0, request.seed + 2}};
-        beats_ = {request.beats, request.beat_count, {request.input_stalls, request.seed}};
+        jobs_ = {request.job_count, {0, request.seed + 2}};
+        jobs_.refill(request.jobs, request.job_count, bytes_of(JOB_BITS));
+        beats_ = {request.beat_count, {request.input_stalls, request.seed}};
         sink_ = {request.output_stalls, request.seed + 1};
+        room_ = Room{};
     }
 
-    // Goes on until the run is done, has failed, or has taken so many seconds.
+    // Goes on with these beats; the last ones must have been taken.
+    void feed(const uint8_t* elements, uint64_t beats, uint32_t bytes) {
+        pack_ = packer(bytes);
+        beats_.refill(elements, std::min(beats, beats_.left), LANES * bytes);
+    }
+
+    // Puts the next results here.
+    void drain(uint8_t* values, uint8_t* indices, uint64_t beats, uint32_t bytes) {
+        room_ = {values, indices, beats, bytes, unpacker(bytes)};
+    }
+
+    // Goes on until the run is done, has failed, needs a buffer, or has taken so many seconds.
     State advance(double seconds) {
         using Time = std::chrono::steady_clock;
         const auto end = Time::now() + std::chrono::duration<double>(seconds);
         try {
             do {
                 for (uint64_t i = 0; i < CLOCKS_PER_LOOK; ++i) {
-                    if (outcome.given == request_.result_count && !beats_.left && !jobs_.left) {
+                    if (outcome.given == results_ && !beats_.left && !jobs_.left) {
                         finish();
                         return DONE;
                     }
+                    if (beats_.dry()) return HUNGRY;
+                    if (!room_.beats && outcome.given < results_) return FULL;
                     step();
                 }
             } while (Time::now() < end);
@@ -208,7 +147,7 @@ class Pump {
 
     void dump(int half) {
 #ifdef EXTREMUM_WAVES
-        if (!core_.rst && trace_.isOpen() && clock_ >= first_wave_ && clock_ <= last_wave_) {
+        if (trace_.isOpen() && clock_ >= first_wave_ && clock_ <= last_wave_) {
             trace_.dump(2 * clock_ + half);
         }
 #else
@@ -217,33 +156,21 @@ class Pump {
     }
 
     void step() {
+        jobs_.offer(core_.job_valid, core_.job_payload, [](uint8_t* to, const uint8_t* from) {
+            std::memcpy(to, from, bytes_of(JOB_BITS));
+        });
+        beats_.offer(core_.i_valid, core_.i_payload, pack_);
+        const bool ready = !sink_();
+        core_.o_ready = ready;
         tick();
         if (job_taken_) request_.statuses[outcome.statuses++] = core_.status;
-        job_taken_ = jobs_.drive(PORT(job, valid), PORT(job, payload), PORT(job, ready));
-        bool moved = false;
-        if (beats_.drive(PORT(i, valid), PORT(i, payload), PORT(i, ready))) {
-            moved = true;
-            if (outcome.first == NEVER) outcome.first = outcome.clock;
+        job_taken_ = jobs_.moves(core_.job_ready);
+        const bool took = beats_.moves(core_.i_ready), gave = look(ready);
+        if (took) {
+            ++outcome.taken;
+            outcome.first = std::min(outcome.first, outcome.clock);
         }
-        const bool ready = !sink_();
-        PORT(o, ready) = ready;
-        if (PORT(o, valid)) {
-            if (waits_ && std::memcmp(waiting_, &PORT(o, payload), O_BYTES) != 0)
-                throw std::runtime_error("the output payload changed");
-            waits_ = !ready;
-            if (ready) {
-                moved = true;
-                if (outcome.given == request_.result_count)
-                    throw std::runtime_error("a result too many");
-                std::memcpy(request_.results + outcome.given * O_BYTES, &PORT(o, payload), O_BYTES);
-                ++outcome.given;
-            } else {
-                std::memcpy(waiting_, &PORT(o, payload), O_BYTES);
-            }
-        } else if (waits_) {
-            throw std::runtime_error("output valid fell before it was taken");
-        }
-        if (moved) {
+        if (took || gave) {
             outcome.last = outcome.clock;
             idle_ = 0;
         } else if (++idle_ > request_.watchdog) {
@@ -252,13 +179,42 @@ class Pump {
         ++outcome.clock;
     }
 
+    // Holds the output against the rules of a stream; returns whether a result leaves.
+    bool look(bool ready) {
+        const uint8_t* payload = reinterpret_cast<const uint8_t*>(&core_.o_payload);
+        if (!core_.o_valid) {
+            if (waits_) throw std::runtime_error("output valid fell before it was taken");
+            return false;
+        }
+        if (waits_ && std::memcmp(waiting_, payload, RESULT_BYTES) != 0)
+            throw std::runtime_error("the output payload changed");
+        waits_ = !ready;
+        if (ready) {
+            take(payload);
+        } else {
+            std::memcpy(waiting_, payload, RESULT_BYTES);
+        }
+        return ready;
+    }
+
+    void take(const uint8_t* payload) {
+        if (outcome.given == results_) throw std::runtime_error("a result too many");
+        ++outcome.given;
+        const bool ends = outcome.given == request_.ends[job_], last = payload[RESULT_BYTES - 1] & 1;
+        if (last != ends)
+            throw std::runtime_error("result " + std::to_string(outcome.given - 1) + " is " +
+                                     (last ? "" : "not ") + "marked as its job's last");
+        job_ += ends;
+        room_.put(payload);
+    }
+
     // The transfers of this clock happen at the edge to come; after it nothing is offered.
     void finish() {
+        beats_.rest(core_.i_valid, core_.i_payload);
+        jobs_.rest(core_.job_valid, core_.job_payload);
+        core_.o_ready = 0;
         tick();
         if (job_taken_) request_.statuses[outcome.statuses++] = core_.status;
-        beats_.rest(PORT(i, valid), PORT(i, payload));
-        jobs_.rest(PORT(job, valid), PORT(job, payload));
-        PORT(o, ready) = 0;
     }
 
     void fail(const char* what) {
@@ -271,7 +227,7 @@ class Pump {
                       "clock %" PRIu64 "%s: %s; %" PRIu64 " beats and %" PRIu64
                       " jobs wait, %" PRIu64 " of %" PRIu64 " results came",
                       outcome.clock, whole, what, beats_.left, jobs_.left, outcome.given,
-                      request_.result_count);
+                      results_);
     }
 
     VerilatedContext context_;
@@ -280,12 +236,14 @@ class Pump {
     VerilatedVcdC trace_;
 #endif
     uint64_t first_wave_, last_wave_;
-    uint64_t clock_ = 0, start_ = 0, idle_ = 0;
+    uint64_t clock_ = 0, start_ = 0, idle_ = 0, results_ = 0, job_ = 0;
     bool job_taken_ = false, waits_ = false;
-    uint8_t waiting_[O_BYTES] = {};
+    uint8_t waiting_[RESULT_BYTES] = {};
     Request request_{};
-    Source<JOB_BITS> jobs_{nullptr, 0, {0, 0}};
-    Source<I_BITS> beats_{nullptr, 0, {0, 0}};
+    Source<JOB_BITS> jobs_;
+    Source<LANES * LANE_BITS> beats_;
+    Copy pack_ = nullptr;
+    Room room_;
     Stalls sink_{0, 0};
 };
 
@@ -301,6 +259,15 @@ EXPORT void* pump_open(const char* waves, uint64_t first, uint64_t last) {
 
 EXPORT void pump_begin(void* pump, const Request* request) {
     static_cast<Pump*>(pump)->begin(*request);
+}
+
+EXPORT void pump_feed(void* pump, const uint8_t* elements, uint64_t beats, uint32_t bytes) {
+    static_cast<Pump*>(pump)->feed(elements, beats, bytes);
+}
+
+EXPORT void pump_drain(void* pump, uint8_t* values, uint8_t* indices, uint64_t beats,
+                       uint32_t bytes) {
+    static_cast<Pump*>(pump)->drain(values, indices, beats, bytes);
 }
 
 EXPORT int pump_advance(void* pump, double seconds) {

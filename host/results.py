@@ -11,6 +11,9 @@ from extremum.model import Pooling, Reduction
 EMPTY = np.uint32(0xFFFFFFFF)
 """Position of an empty window, as the core gives it."""
 
+PIECE = 1 << 20
+"""Positions that are looked at together."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -44,17 +47,20 @@ class Results:
     @property
     def empty_windows(self) -> int:
         """How many windows held no element."""
-        return int(np.count_nonzero(self.positions == EMPTY))
+        flat = self.positions.reshape(-1)
+        pieces = (flat[start : start + PIECE] for start in range(0, flat.size, PIECE))
+        return sum(int(np.count_nonzero(piece == EMPTY)) for piece in pieces)
 
     def finish(self) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return what the golden model returns."""
         problem = self.problem
         if isinstance(problem, Reduction):
             if problem.function.gives_index:
-                return self.positions.astype(problem.index_type)
+                return self.positions.astype(problem.index_type, copy=False)
             return self.values
         if not problem.return_indices:
             return self.values
-        indices = self.positions.astype(problem.index_type)
-        indices[self.positions == EMPTY] = np.array(-1).astype(problem.index_type)
+        indices = self.positions.astype(problem.index_type, copy=False)
+        if indices is not self.positions:  # whose mark is not all ones then
+            indices[self.positions == EMPTY] = np.array(-1).astype(problem.index_type)
         return self.values, indices

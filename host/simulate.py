@@ -1,14 +1,19 @@
 """Runs a compiled simulation in a process of its own: ``python -m extremum.host.simulate``.
 
-Standard input holds one JSON object with the arguments of :func:`simulate`.
+The first line of standard input is a JSON object with the arguments of :func:`simulate`. If it
+also says ``"tied": true``, the process leads a group, and the group ends with standard input: when
+the process at its other end closes it, or ends in whatever way.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 
 from cocotb_tools.runner import Icarus, Runner, Verilator
 
@@ -75,5 +80,23 @@ def simulate(
     )
 
 
+def _end_with(lifeline: int) -> None:
+    """Wait for the end of a pipe, then end this process's group."""
+    while os.read(lifeline, 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+def _main() -> None:
+    request = json.loads(sys.stdin.buffer.readline())
+    if request.pop("tied", False):
+        # The simulator gets none of the pipe, which it would keep open, or read.
+        lifeline = os.dup(0)
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    simulate(**request)
+
+
 if __name__ == "__main__":
-    simulate(**json.load(sys.stdin))
+    _main()

@@ -12,16 +12,18 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import output_layout
+from extremum.hdl.core import input_layout, output_layout
 from extremum.host import cache, tools
+from extremum.host.backend import Measured, Run, Take, Watch
+from extremum.host.driver import pack_beats, unpack_results
 from extremum.host.errors import SimulationError
 
 _START_SECONDS = 60
@@ -45,26 +47,14 @@ _VERILATOR_MAKEFLAGS = " ".join(
 )
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What a run of the core gave.
-
-    Parameters
-    ----------
-    results
-        Output beats, (beats, bytes of a beat), uint8, little-endian.
-    cycles
-        Clocks from the first beat taken to the last beat moved.
-    statuses
-        The core's status after each job was taken off its port.
-    """
-
-    results: np.ndarray
-    cycles: int
-    statuses: tuple[int, ...]
-
-
-def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> Path:
+def compile_core(
+    config: CoreConfig,
+    simulator: str,
+    *,
+    waves: bool = False,
+    verilog: str | None = None,
+    compiling: Callable[[], None] | None = None,
+) -> Path:
     """Compile the core for a simulator, unless that has been done before.
 
     Parameters
@@ -75,6 +65,10 @@ def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> 
         ``"verilator"`` or ``"icarus"``.
     waves
         Whether it shall be able to write waveforms.
+    verilog
+        Of a module with the name and the ports of the core; the core itself, if None.
+    compiling
+        Called before the core is compiled.
 
     Returns
     -------
@@ -91,12 +85,14 @@ def compile_core(config: CoreConfig, simulator: str, *, waves: bool = False) -> 
     tools.require(*tools.BACKEND_TOOLS[simulator])
     from extremum.host.simulate import TOP, runner  # noqa: PLC0415 - only now cocotb is known
 
-    text = cache.verilog(config)
+    text = cache.verilog(config, compiling) if verilog is None else verilog
     used = {name: tools.TOOLS[name].find() for name in tools.BACKEND_TOOLS[simulator]}
     key = "\0".join([text, repr(used), sys.prefix, str(waves)])
     with cache.entry(simulator, key) as folder:
         build, done = folder / "build", folder / "done"
         if not done.exists():
+            if compiling is not None:
+                compiling()
             shutil.rmtree(build, ignore_errors=True)
             build.mkdir()
             source = build / "core.v"
@@ -153,8 +149,10 @@ class _environment:
                 os.environ[name] = value
 
 
-class Simulator:
-    """A core that runs in a simulator, in a process of its own.
+class CocotbSimulator:
+    """A core that runs under cocotb in a simulator, in a process of its own.
+
+    The process and all that it started end with this one, however this one ends.
 
     Parameters
     ----------
@@ -164,6 +162,8 @@ class Simulator:
         ``"verilator"`` or ``"icarus"``.
     waves
         VCD file to write, if any. It is complete when the simulator is closed.
+    verilog, compiling
+        See :func:`compile_core`.
 
     Raises
     ------
@@ -173,10 +173,20 @@ class Simulator:
         The simulator does not compile the core, or does not start.
     """
 
-    def __init__(self, config: CoreConfig, name: str, waves: Path | None = None) -> None:
+    def __init__(
+        self,
+        config: CoreConfig,
+        name: str,
+        waves: Path | None = None,
+        *,
+        verilog: str | None = None,
+        compiling: Callable[[], None] | None = None,
+    ) -> None:
         self.name = name
-        self._result_bytes = -(-output_layout(config).size // 8)
-        build = compile_core(config, name, waves=waves is not None)
+        self._config = config
+        build = compile_core(
+            config, name, waves=waves is not None, verilog=verilog, compiling=compiling
+        )
         self._folder = _short_folder()
         self._log = self._folder / "simulation.log"
         try:
@@ -196,6 +206,7 @@ class Simulator:
             "module": _BENCH,
             "waves": None if waves is None else str(waves.resolve()),
             "environment": {"EXTREMUM_ADDRESS": address},
+            "tied": True,
         }
         with socket.socket(socket.AF_UNIX) as listener, self._log.open("wb") as log:
             listener.bind(address)
@@ -211,8 +222,8 @@ class Simulator:
                 cwd=self._folder,
             )
             assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps(request).encode())
-            self._process.stdin.close()
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
             for _ in range(5 * _START_SECONDS):
                 with suppress(TimeoutError):
                     link, _ = listener.accept()
@@ -223,76 +234,68 @@ class Simulator:
                     break
         raise SimulationError(f"{self.name} did not start: {self._last_words()}")
 
-    def run(
-        self,
-        jobs: list[int],
-        beats: np.ndarray,
-        results: int,
-        *,
-        watchdog: int,
-        input_stalls: int = 0,
-        output_stalls: int = 0,
-        seed: int = 0,
-        progress: Callable[[int], None] | None = None,
-    ) -> Measured:
-        """Run jobs and wait for their results.
-
-        Parameters
-        ----------
-        jobs
-            Payloads of the job port.
-        beats
-            Input beats, (beats, bytes of a beat), uint8, little-endian.
-        results
-            How many output beats the jobs give.
-        watchdog
-            Clocks without any transfer after which the simulation is given up.
-        input_stalls, output_stalls, seed
-            See :class:`extremum.tb.core.Run`.
-        progress
-            Called now and then with the clocks simulated.
-
-        Raises
-        ------
-        SimulationError
-            The simulator ended, the core hung or broke a stream rule.
-        """
-        request = {
-            "jobs": jobs,
-            "beats": beats.tobytes(),
-            "beat_bytes": beats.shape[1],
-            "results": results,
-            "watchdog": watchdog,
-            "input_stalls": input_stalls,
-            "output_stalls": output_stalls,
-            "seed": seed,
-        }
+    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+        """Do as :meth:`extremum.host.backend.Simulator.run`."""
         if self._connection is None:
             raise SimulationError(f"{self.name} has been closed")
         try:
-            self._connection.send(request)
-            while True:
-                if not self._connection.poll(_SILENCE_SECONDS):
-                    self._kill()
-                    raise SimulationError(
-                        f"{self.name} gave no sign of life for {_SILENCE_SECONDS} seconds"
-                    )
-                kind, *answer = self._connection.recv()
-                if kind == "done":
-                    block, cycles, statuses = answer
-                    rows = np.frombuffer(block, np.uint8).reshape(-1, self._result_bytes)
-                    return Measured(rows, cycles, tuple(statuses))
-                if kind == "error":
-                    raise SimulationError(f"{self.name}: {answer[0]}")
-                if progress is not None:
-                    progress(answer[0])
+            block, cycles, statuses = self._request(self._connection, run, watch)
+            values, positions = self._results(block, run)
         except (EOFError, OSError) as error:
-            raise SimulationError(
-                f"{self.name} ended before its results came: {self._last_words()}"
-            ) from error
-        except KeyboardInterrupt:
+            words = self._last_words()
             self._kill()
+            self.close()
+            raise SimulationError(f"{self.name} ended before its results came: {words}") from error
+        except BaseException:
+            self._kill()
+            self.close()
             raise
+        take(values, positions)
+        return Measured(cycles, tuple(statuses))
+
+    def _request(self, connection: Connection, run: Run, watch: Watch | None) -> Any:
+        """Send a run and wait for its results."""
+        packed = [pack_beats(piece, self._config) for piece in run.beats]
+        if (beats := sum(map(len, packed))) != run.beats_in:
+            raise ValueError(f"the pieces hold {beats} beats, not {run.beats_in} as promised")
+        connection.send(
+            {
+                "jobs": list(run.jobs),
+                "beats": b"".join(piece.tobytes() for piece in packed),
+                "beat_bytes": input_layout(self._config).size // 8,
+                "results": sum(run.beats_out),
+                "watchdog": run.watchdog,
+                "input_stalls": run.input_stalls,
+                "output_stalls": run.output_stalls,
+                "seed": run.seed,
+            }
+        )
+        while True:
+            if not connection.poll(_SILENCE_SECONDS):
+                raise SimulationError(
+                    f"{self.name} gave no sign of life for {_SILENCE_SECONDS} seconds"
+                )
+            kind, *answer = connection.recv()
+            if kind == "done":
+                return answer
+            if kind == "error":
+                raise SimulationError(f"{self.name}: {answer[0]}")
+            if watch is not None:
+                watch(*answer)
+
+    def _results(self, block: bytes, run: Run) -> tuple[np.ndarray, np.ndarray]:
+        """Return values and positions, if the right results are marked as the last of a job."""
+        size = -(-output_layout(self._config).size // 8)
+        rows = np.frombuffer(block, np.uint8).reshape(-1, size)
+        values, positions, last = unpack_results(rows, run.dtype, self._config)
+        expected = np.zeros(len(rows), bool)
+        expected[np.cumsum(run.beats_out) - 1] = True
+        if (wrong := np.flatnonzero(last != expected)).size:
+            marked = "" if last[wrong[0]] else "not "
+            raise SimulationError(
+                f"{self.name}: result {wrong[0]} is {marked}marked as its job's last"
+            )
+        return values, positions
 
     def close(self) -> None:
         """End the simulation. Waveforms are complete after this."""
@@ -309,9 +312,11 @@ class Simulator:
 
     def _kill(self) -> None:
         if self._process is not None:
+            assert self._process.stdin is not None
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            self._process.stdin.close()
             self._process = None
 
     def _last_words(self) -> str:

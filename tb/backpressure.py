@@ -8,16 +8,14 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from extremum.hdl.core import FIFO_MARGIN, pipeline_latency
+from extremum.hdl.core import QUEUE_MARGIN, pipeline_latency
+from extremum.hdl.results import ResultQueue
 from extremum.host.plan import plan
 from extremum.model import Reduction
 from extremum.tb.bench import carry_out, core, started
 from extremum.tb.queue import board
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import tensor
-
-BEATS_WAITING = 2
-"""Beats that the input FIFO holds."""
 
 
 def one_result_per_beat(beats: int, jobs: int = 1) -> Scoreboard:
@@ -50,12 +48,12 @@ async def stall_ends_at_the_last_beat(dut: Any) -> None:
 async def full_fifo_loses_nothing(dut: Any) -> None:
     """A sink that rests for long stops the source at the FIFO's depth; then the rate is back."""
     bench = await started(dut)
-    room = pipeline_latency(core()) + FIFO_MARGIN
+    room = ResultQueue(1, pipeline_latency(core()) + QUEUE_MARGIN + 1).depth
     queue = one_result_per_beat(3 * room)
     rest = 4 * room
     stopped = await bench.run(queue.run(output_stalls=[(rest, 100), (1, 0)]), stop_after=rest)
     assert not stopped.results
-    assert stopped.taken == room + BEATS_WAITING
+    assert stopped.taken == room
     await bench.reset()
     outcome = await carry_out(bench, queue, output_stalls=[(rest, 100), (1, 0)])
     # One result in every clock from the first after the stall on.

@@ -129,9 +129,14 @@ class CoreBench:
         self.dut.o__ready.value = 0
 
     async def run(
-        self, run: Run, progress: Callable[[int], None] | None = None, stop_after: int | None = None
+        self,
+        run: Run,
+        progress: Callable[[int, int], None] | None = None,
+        stop_after: int | None = None,
     ) -> Outcome:
         """Drive the core until all results are here, all beats taken and all jobs done.
+
+        ``progress`` is called now and then with the clocks driven, and the beats taken.
 
         Raises
         ------
@@ -196,7 +201,7 @@ class CoreBench:
             if clock == stop_after:
                 break
             if progress is not None and clock % PROGRESS_CLOCKS == 0:
-                progress(clock)
+                progress(clock, len(run.beats) - i_port.left)
         # The transfers of this clock happen at the edge to come; after it nothing is offered.
         await edge
         if job_taken:

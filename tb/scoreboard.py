@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.results import output_layout
 from extremum.host.jobs import GatheredJob, Job, ReductionJob, SlidingJob
 from extremum.host.results import Results
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
@@ -115,7 +116,10 @@ def _beats(job: Job, x: np.ndarray, garbage: random.Random) -> list[int]:
     block = noise.reshape(shape).copy()
     live = np.ones(shape[:2], bool)
     registers = job.registers
-    live[-len(beats) // registers.groups :, registers.tail :] = False
+    if registers.fold:
+        live[registers.length - 1 :: registers.length, registers.tail :] = False
+    else:
+        live[-len(beats) // registers.groups :, registers.tail :] = False
     block[live, :size] = beats[live].view(np.uint8).reshape(-1, size)
     return [int.from_bytes(beat.tobytes(), "little") for beat in block]
 
@@ -129,9 +133,8 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
     positions = np.zeros(job.beats_out * lanes, np.uint32)
     if isinstance(job, GatheredJob):
         # Its rows are a reduction of their own; what they mean is for the accelerator's tests.
-        live = (job.beats_out - 1) * lanes + job.registers.tail
-        rows = job.gather(x).reshape(job.beats_out, -1, lanes).swapaxes(1, 2)
-        rows = rows.reshape(job.beats_out * lanes, -1)[:live]
+        live = job.rows.count
+        rows = _rows(job, x)
         problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
         won, where = golden(problem, rows)
         values[:live], positions[:live] = won[:, 0], where[:, 0]
@@ -145,16 +148,21 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
         values[owner[met]], positions[owner[met]] = won[met], where[met]
     else:
         raise TypeError(f"a {job.kind} job has no expected results here")
-    bits = values.view(f"u{dtype.itemsize}").reshape(-1, lanes)
+    bits = values.view(f"u{dtype.itemsize}").reshape(-1, lanes).tolist()
+    indices = (positions & np.uint64((1 << config.index_width) - 1)).reshape(-1, lanes).tolist()
+    layout = output_layout(config)
     payloads = []
     for beat in range(job.beats_out):
-        payload, offset = 0, 0
-        for words, width in (
-            (bits[beat], config.element_width),
-            (positions.reshape(-1, lanes)[beat], POSITION_WIDTH),
-        ):
-            for word in words.tolist():
-                payload |= word << offset
-                offset += width
-        payloads.append(payload | (beat == job.beats_out - 1) << offset)
+        fields = {"value": bits[beat], "index": indices[beat], "last": beat == job.beats_out - 1}
+        present = {name: fields[str(name)] for name, _ in layout}
+        payloads.append(layout.const(present).as_bits())
     return payloads
+
+
+def _rows(job: GatheredJob, x: np.ndarray) -> np.ndarray:
+    """Return the rows that a job's beats carry."""
+    rows, beats = job.rows, job.gather(x)
+    if rows.fold:
+        return beats.reshape(rows.count, -1)[:, : rows.length]
+    grouped = beats.reshape(rows.groups, rows.length, rows.lanes).swapaxes(1, 2)
+    return grouped.reshape(-1, rows.length)[: rows.count]

@@ -46,7 +46,7 @@ async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Conn
     ]
     try:
         outcome = await bench.run(
-            Run(beats=beats, **request), lambda clocks: connection.send(("progress", clocks))
+            Run(beats=beats, **request), lambda *told: connection.send(("progress", *told))
         )
     except (StreamRuleError, Watchdog) as error:
         await bench.reset()

@@ -1,5 +1,6 @@
-"""What every suite shares: a Hypothesis profile that gives the same examples each time."""
+"""What every suite shares: reproducible examples, and accelerators that stay for a file's tests."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Examples are drawn from a fixed seed, so that a failure in one run is one in every run. There is
@@ -12,3 +13,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("extremum")
+
+
+@pytest.fixture(scope="module")
+def hardware():
+    """Accelerators that stay for as long as the tests of a file run."""
+    from accelerators import Hardware  # noqa: PLC0415 - the golden model's tests need no hardware
+
+    with Hardware() as hardware:
+        yield hardware

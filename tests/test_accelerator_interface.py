@@ -2,9 +2,11 @@
 
 import inspect
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+from accelerators import check
 
 from extremum import model
 from extremum.hdl import CoreConfig
@@ -100,3 +102,60 @@ def test_cycles_are_predicted_where_the_last_beat_waits(arguments, cycles):
     todo = plan(problem, config)
     assert all(isinstance(job, SlidingJob) for job in todo.jobs)
     assert abs(todo.cycles - cycles) <= 4 * len(todo.jobs)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"backend": "modelsim"},
+            ValueError,
+            r"^backend must be one of native, verilator, icarus, model, n",
+        ),
+        ({"lanes": 0}, ValueError, r"^lanes must be from 1 to 64, not 0$"),
+        ({"lanes": 65}, ValueError, r"^lanes must be from 1 to 64, not 65$"),
+        ({"lanes": 2.0}, TypeError, r"^lanes must be an integer, not 2\.0$"),
+        ({"data_types": ()}, ValueError, r"^data_types must name one or more types, each once"),
+        ({"data_types": ("int8", "i1")}, ValueError, r"^data_types must name one or more"),
+        ({"data_types": "float64"}, TypeError, "float64"),
+        ({"max_window": (3, 3)}, TypeError, r"^max_window must be \(depth, height, width\), not"),
+        ({"max_window": (3, 3, 0)}, ValueError, r"^max_window must be from 1 to 255, not \(3, 3"),
+        ({"max_dilation": [1, 1, 1]}, TypeError, r"^max_dilation must be \(depth, height, width"),
+        ({"max_line": 0}, ValueError, r"^max_line must be from 1 to 65536, not 0$"),
+        ({"max_plane": 2**25}, ValueError, r"^max_plane must be from 1 to 16777216, not"),
+        ({"coordinate_width": 3}, ValueError, r"^coordinate_width must be from 4 to 24, not 3$"),
+        ({"input_stalls": 100}, ValueError, r"^input_stalls must be a percentage from 0 to 99, n"),
+        ({"output_stalls": -1}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
+        ({"output_stalls": 0.5}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
+        ({"watchdog": 0}, ValueError, r"^watchdog must be at least 1 clock, not 0$"),
+        ({"wave_window": (1, 2), "backend": "icarus"}, ValueError, r"^wave_window needs the back"),
+        ({"wave_window": (1, 2), "backend": "native"}, ValueError, r"^wave_window needs waves"),
+        (
+            {"wave_window": (2, 1), "backend": "native", "waves": "x.vcd"},
+            ValueError,
+            r"^wave_window must be \(first, last\) clocks, not \(2, 1\)$",
+        ),
+        ({"backend": "model", "waves": "x.vcd"}, ValueError, r"^waves need a simulator"),
+        ({"max_windows": (1, 1, 1)}, TypeError, "max_windows"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(options, error, message):
+    with pytest.raises(error, match=message):
+        Accelerator(**{"data_types": ("int8",), "backend": "verilator"} | options)
+
+
+def test_the_model_as_a_backend():
+    """No simulation, so no cycles; the rest of the report is there."""
+    with Accelerator(("int8",), backend="model", lanes=2) as accelerator:
+        assert accelerator.report is None
+        x = np.arange(64, dtype=np.int8).reshape(1, 1, 8, 8)
+        check(accelerator, "max_pooling", x, 2, start_padding=2, end_padding=1, return_indices=True)
+        report: Any = accelerator.report
+        assert report.cycles is None
+        assert report.utilization is None
+        assert report.predicted_cycles > 64
+        assert (report.jobs, report.beats_in, report.beats_out) == (1, 64, 100)
+        check(accelerator, "argmin", x, -1)
+        with pytest.raises(ValueError, match="the core was built for INT8"):
+            accelerator.argmin(np.zeros(3, np.int16))

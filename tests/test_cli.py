@@ -16,9 +16,10 @@ from command_line import GOLDEN, run, spoil
 
 from extremum import model
 from extremum.hdl.config import CoreConfig
-from extremum.host import accelerator, cli_output
+from extremum.host import accelerator, cli_output, cli_progress
 from extremum.host.cli_check import first_difference
 from extremum.host.plan import plan
+from extremum.host.progress import Progress
 
 
 @pytest.fixture(autouse=True)
@@ -323,8 +324,8 @@ def test_plan_of_nothing_but_padding():
 
 
 def test_progress_is_for_terminals(monkeypatch):
-    with cli_output.progress() as update:
-        assert update is None
+    with cli_progress.progress() as tell:
+        assert tell is None
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -333,7 +334,35 @@ def test_progress_is_for_terminals(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with cli_output.progress() as update:
-        assert update is not None
-        update(5, 10)
-    assert "preparing" in terminal.getvalue() or "simulating" in terminal.getvalue()
+    monkeypatch.setenv("COLUMNS", "160")
+    with cli_progress.progress() as tell:
+        assert tell is not None
+        for phase in ("planning", "compiling"):
+            tell(Progress(phase))
+        for clocks in range(0, 4_000, 500):
+            tell(Progress("simulating", clocks, 9_000, 1_234, 7_000, 1, 3))
+    shown = terminal.getvalue()
+    for words in ("simulating", "1,234 of 7,000 beats", "1 of 3 jobs", "M cycles/s"):
+        assert words in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "window"),
+    [
+        ("argmax --sizes 9 --type int8", (1, 1, 1)),
+        ("reduce-min --sizes 9 --type int8 --lanes 2", (1, 1, 1)),
+        ("argmax --sizes 9 --type int8 --max-window 1,2,3", (1, 2, 3)),
+        ("argmax --sizes 9 --type int8 --max-line 16", (3, 7, 7)),
+        ("max-pool --sizes 1,1,9,9 --type int8 --window 2", (3, 7, 7)),
+    ],
+)
+def test_the_core_of_a_reduction_is_the_smallest(monkeypatch, line, window):
+    configs = []
+
+    def planned(problem, config):
+        configs.append(config)
+        return plan(problem, config)
+
+    monkeypatch.setattr("extremum.host.plan.plan", planned)
+    assert run("plan " + line)[0] == 0
+    assert configs[0].max_window == window

@@ -46,7 +46,7 @@ def test_results_are_read_from_where_the_core_puts_them(name, lanes):
             for v, i, e in zip(x, index, last, strict=True)
         ]
         block = np.frombuffer(b"".join(rows), np.uint8).reshape(6, width)
-        values, positions, marks = unpack_results(block, data_type, config)
+        values, positions, marks = unpack_results(block, x.dtype, config)
         assert values.dtype == x.dtype
         assert values.tobytes() == x.tobytes()
         assert positions.dtype == np.uint32

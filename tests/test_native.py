@@ -1,21 +1,20 @@
 """The native backend: the same clocks as under cocotb, and what it says when things go wrong."""
 
-import json
 import random
 import re
 import signal
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from command_line import run
+from accelerators import check, make
 
-from extremum.host import Accelerator, SimulationError, cache
-from extremum.host.driver import pack_beats
-from extremum.host.native import NativeSimulator, compile_native, load
-from extremum.host.simulators import Measured, Simulator
+from extremum.host import Accelerator, SimulationError
+from extremum.host.backend import Run
+from extremum.host.native import NativeSimulator, load
+from extremum.host.native_build import compile_native
+from extremum.host.progress import Progress
+from extremum.host.simulators import CocotbSimulator
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
 from extremum.tb.stalls import Stalls
@@ -39,26 +38,61 @@ def runs(source, config):
         yield batch, options
 
 
+def carry_out(simulator, config, batch, options):
+    """Run jobs back to back; return their results as the core gives them, cycles and statuses."""
+    given: list[bytes] = []
+
+    def take(values, positions):
+        given.extend(
+            value.tobytes() + position.tobytes()
+            for value, position in zip(values, positions, strict=True)
+        )
+
+    run = Run(
+        [job.registers.to_bits(config) for job, _ in batch],
+        (piece for job, x in batch for piece in job.pieces(x)),
+        sum(job.beats_in for job, _ in batch),
+        [job.beats_out for job, _ in batch],
+        np.dtype(f"u{config.element_width // 8}"),
+        watchdog=WATCHDOG,
+        **options,
+    )
+    return given, simulator.run(run, take)
+
+
 @pytest.mark.parametrize("core", CORES)
-def test_the_same_as_under_cocotb(core):
-    """Results, cycles and statuses of a few hundred jobs, on a core that keeps its state."""
+def test_the_same_as_under_cocotb(core, monkeypatch):
+    """Results, cycles and statuses of a few hundred jobs, on a core that keeps its state.
+
+    The pieces of beats and of results are so small that most jobs have many. NumPy packs the beats
+    of the one, and the pump those of the other.
+    """
+    monkeypatch.setattr("extremum.host.jobs.PIECE_ELEMENTS", 16)
+    monkeypatch.setattr("extremum.host.native.ROOM_ELEMENTS", 16)
     config = CORES[core]
-    native, cocotb = NativeSimulator(config), Simulator(config, "verilator")
+    native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
     try:
         for batch, options in runs(random.Random(core), config):
-            payloads = [job.registers.to_bits(config) for job, _ in batch]
-            beats = np.concatenate([pack_beats(job.gather(x), config) for job, x in batch])
-            results = sum(job.beats_out for job, _ in batch)
-            ran: list[Measured] = [
-                simulator.run(payloads, beats, results, watchdog=WATCHDOG, **options)
-                for simulator in (native, cocotb)
-            ]
-            assert np.array_equal(ran[0].results, ran[1].results), (batch, options)
-            assert ran[0].cycles == ran[1].cycles, (batch, options)
-            assert ran[0].statuses == ran[1].statuses, (batch, options)
+            one, two = (carry_out(s, config, batch, options) for s in (native, cocotb))
+            assert one == two, (batch, options)
     finally:
         native.close()
         cocotb.close()
+
+
+@pytest.mark.parametrize("core", ["every_type", "reduction"])
+def test_large_operators_go_in_pieces(core, monkeypatch):
+    """As large ones do: beats by the piece, results by the group of slices."""
+    monkeypatch.setattr("extremum.host.jobs.PIECE_ELEMENTS", 20)
+    monkeypatch.setattr("extremum.host.native.ROOM_ELEMENTS", 20)
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 5, (5, 3, 7, 20)).astype(np.float32)
+    with make(core, "native") as accelerator:
+        check(accelerator, "argmax", x, (1, 3))
+        check(accelerator, "reduce_min", x, (0, 2))
+        check(accelerator, "argmin", x)
+        check(accelerator, "max_pooling", x, 2, strides=2, return_indices=True)
+        check(accelerator, "max_pooling", x, 3, start_padding=1, return_indices=True)
 
 
 @pytest.mark.parametrize("rate", [0, 1, 30, 50, 99])
@@ -98,15 +132,15 @@ def test_the_clock_of_a_later_run_is_told_twice():
         assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
 
 
-def test_a_result_that_never_comes():
+def test_beats_that_do_not_fit():
     config = CORES["reduction"]
-    (job, x), *_ = jobs(random.Random(1), config, 1)
-    beats = pack_beats(job.gather(x), config)
-    native = NativeSimulator(config)
-    message = "nothing moved for 101 clocks; 0 beats and 0 jobs wait"
-    with pytest.raises(SimulationError, match=message):
-        native.run([job.registers.to_bits(config)], beats, job.beats_out + 1, watchdog=100)
-    native.close()
+    for pieces, message in (
+        ([np.zeros((2, 3), np.int8)], "beats must be 2 lanes of at most 8 bytes, not int8 of siz"),
+        ([np.zeros((1, 2), np.int8)], "the pieces hold fewer beats than promised"),
+    ):
+        native = NativeSimulator(config)
+        with pytest.raises(ValueError, match=message):
+            native.run(Run([0], pieces, 2, [1], np.dtype("i1"), watchdog=9), lambda *_: None)
 
 
 def test_waves_of_a_window(tmp_path):
@@ -129,88 +163,16 @@ def test_waves_that_cannot_be_written(tmp_path):
 def test_an_interrupt_is_clean():
     """It stops a long run at once, and the next operator is right."""
 
-    def interrupt(done: int, total: int) -> None:
-        calls.append(done)
-        signal.raise_signal(signal.SIGINT)
+    def interrupt(progress: Progress) -> None:
+        if progress.clocks:
+            calls.append(progress.clocks)
+            signal.raise_signal(signal.SIGINT)
 
     calls: list[int] = []
     with Accelerator(**SMALL, progress=interrupt, watchdog=1 << 40) as accelerator:
         with pytest.raises(KeyboardInterrupt):
             accelerator.argmax(np.zeros(20_000_000, np.int8))
         assert len(calls) == 1
+        assert calls[0] < 10_000_000
         accelerator._progress = None
         assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
-
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from extremum.host import cache
-with cache.entry("native", "a key") as folder:
-    made = folder / "made"
-    if not made.exists():
-        time.sleep(0.5)
-        made.write_text("x" * 1000)
-        print("built")
-"""
-
-
-def test_two_processes_build_once(monkeypatch, tmp_path):
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    both = [
-        subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    assert sorted(process.communicate(timeout=60)[0] for process in both) == ["", "built\n"]
-    (entry,) = cache.entries()
-    assert entry.name.startswith("native-")
-    assert entry.size >= 1000
-
-
-COMPILE = """
-from extremum.host.native import compile_native
-from extremum.tb.cores import CORES
-print(compile_native(CORES["reduction"]))
-"""
-
-
-def test_two_processes_compile_at_once(monkeypatch, tmp_path):
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    both = [
-        subprocess.Popen([sys.executable, "-c", COMPILE], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    one, two = (process.communicate(timeout=300)[0] for process in both)
-    assert one == two
-    assert one.startswith(str(tmp_path))
-    assert sorted(entry.name.split("-")[0] for entry in cache.entries()) == ["native", "verilog"]
-
-
-def test_clearing_the_cache_spares_what_is_being_built(monkeypatch, tmp_path):
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    (tmp_path / "other").mkdir()
-    for key in "ab":
-        with cache.entry("thing", key) as folder:
-            (folder / "file").write_text("x")
-    with cache.entry("thing", "c") as held:
-        removed, kept = cache.clear()
-        assert [entry.name for entry in kept] == [held.name]
-    assert len(removed) == 2
-    assert [entry.name for entry in cache.entries()] == [held.name]
-    assert (tmp_path / "other").exists()
-    with cache.entry("thing", "a") as folder:
-        assert not (folder / "file").exists()
-
-
-def test_the_command_shows_and_clears(monkeypatch, tmp_path):
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
-    with cache.entry("thing", "a") as folder:
-        (folder / "file").write_text("x" * 1000)
-    status, out, err = run("cache")
-    assert (status, err, out[0]) == (0, [], str(tmp_path))
-    assert out[2].split() == [folder.name, "0.0"]
-    told = json.loads(run("cache --json")[1][0])
-    assert told["entries"] == [{"name": folder.name, "size": 1000}]
-    told = json.loads(run("cache --clear --json")[1][0])
-    assert (told["entries"], told["bytes"], len(told["removed"])) == ([], 0, 1)
-    assert not folder.exists()

@@ -1,0 +1,94 @@
+"""What every simulated backend does: one run of the core, from beats to results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Run:
+    """What goes through the core in one go.
+
+    Parameters
+    ----------
+    jobs
+        Payloads of the job port.
+    beats
+        Input beats of all jobs, in pieces: arrays (beats, lanes) of the jobs' types.
+    beats_in
+        How many input beats the pieces hold together.
+    beats_out
+        Output beats of each job.
+    dtype
+        Type of the results, no wider than the core's elements.
+    together
+        Results are given in multiples of so many beats.
+    watchdog
+        Clocks without any transfer after which the run is given up.
+    input_stalls, output_stalls
+        Percentage of the clocks in which the source, the sink rests.
+    seed
+        Of the stalls, and of what stands on the ports while valid is low.
+    """
+
+    jobs: Sequence[int]
+    beats: Iterable[np.ndarray]
+    beats_in: int
+    beats_out: Sequence[int]
+    dtype: np.dtype
+    watchdog: int
+    together: int = 1
+    input_stalls: int = 0
+    output_stalls: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was seen of a run, besides its results.
+
+    Parameters
+    ----------
+    cycles
+        Clocks from the first beat taken to the last beat moved.
+    statuses
+        The core's status after each job was taken off its port.
+    """
+
+    cycles: int
+    statuses: tuple[int, ...]
+
+
+Take = Callable[[np.ndarray, np.ndarray], None]
+"""Is given results as they come: values (beats, lanes), and positions, uint32, of the same shape.
+
+The arrays are used again for the next ones.
+"""
+
+Watch = Callable[[int, int], None]
+"""Is called now and then with the clocks simulated, and the input beats taken."""
+
+
+class Simulator(Protocol):
+    """A core that runs in a simulation. It keeps its state from one run to the next."""
+
+    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+        """Carry out a run and give its results, in order.
+
+        Raises
+        ------
+        SimulationError
+            The simulation ended, the core hung, broke a stream rule, or marked the wrong result
+            as its job's last. The simulation is closed.
+        ValueError
+            The pieces do not hold as many beats as promised.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the simulation. Waveforms are complete after this."""
+        ...

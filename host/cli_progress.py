@@ -1,0 +1,79 @@
+"""The bar that shows how far an operator has come, on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from extremum.host.progress import Progress, Tell
+
+__all__ = ["progress"]
+
+PHASES = {
+    "planning": "planning the jobs",
+    "compiling": "compiling the core, once: it is kept",
+    "simulating": "simulating",
+}
+"""What the bar says of a phase."""
+
+
+@contextmanager
+def progress() -> Iterator[Tell | None]:
+    """Show a bar on stderr; nothing unless that is a terminal.
+
+    While a core is simulated it shows the beats done, cycles per second, and the times gone and
+    left; before that, what is being prepared, and for how long.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(None), TextColumn("{task.fields[figures]}"),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Bars(*columns, console=Console(stderr=True), transient=True, expand=True) as bars:
+        yield _Bar(bars)
+
+
+class _Bar:
+    """One bar, which starts anew with each phase."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+        self._phase = ""
+
+    def __call__(self, now: Progress) -> None:
+        """Show it."""
+        if self._task is None or now.phase != self._phase:
+            if self._task is not None:
+                self._bars.remove_task(self._task)
+            self._task = self._bars.add_task(PHASES[now.phase], total=None, figures="")
+            self._phase = now.phase
+        if now.phase == "simulating":
+            self._bars.update(
+                self._task,
+                completed=now.clocks,
+                total=now.predicted_clocks,
+                figures=_figures(now, self._bars.tasks[-1].speed),
+            )
+
+
+def _figures(now: Progress, speed: float | None) -> str:
+    """Return beats, jobs if there are many, and the speed in cycles per second."""
+    figures = [f"{_short(now.beats)} of {_short(now.predicted_beats)} beats"]
+    if now.jobs > 1:
+        figures.append(f"{now.job:,} of {now.jobs:,} jobs")
+    if speed is not None:
+        figures.append(f"{speed / 1e6:.2f} M cycles/s")
+    return ", ".join(figures)
+
+
+def _short(number: int) -> str:
+    """Write a number, a large one in millions."""
+    return f"{number / 1e6:.1f} M" if number >= 1_000_000 else f"{number:,}"

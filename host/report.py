@@ -1,0 +1,40 @@
+"""What an operator took on an accelerator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the last operator took.
+
+    Parameters
+    ----------
+    jobs
+        Jobs that ran.
+    beats_in, beats_out
+        Beats that they took and gave.
+    cycles
+        Clocks, as counted in the simulation, from a job's first beat taken to its last beat
+        given (or taken, should that come later), summed over jobs. None without a simulation.
+    predicted_cycles
+        The same, without stalls, as the plan predicts it.
+    empty_windows
+        Pooling windows that hold no element.
+    notes
+        What exceeded the core, and what was done about it.
+    """
+
+    jobs: int
+    beats_in: int
+    beats_out: int
+    cycles: int | None
+    predicted_cycles: int
+    empty_windows: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def utilization(self) -> float | None:
+        """``max(beats_in, beats_out) / cycles``: 1 if a beat moved in every clock."""
+        return max(self.beats_in, self.beats_out) / self.cycles if self.cycles else None

@@ -1,0 +1,151 @@
+// What stands on both sides of the core's streams: stalls, sources of payloads, room for results.
+//
+// Given on the command line: JOB_BITS, the width of the job port; LANES and LANE_BITS, the beats.
+
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace {
+
+constexpr size_t bytes_of(size_t bits) { return (bits + 7) / 8; }
+constexpr size_t VALUE_BYTES = LANES * LANE_BITS / 8;
+constexpr size_t INDEX_BYTES = LANES * 4;
+constexpr size_t RESULT_BYTES = VALUE_BYTES + INDEX_BYTES + 1;
+
+// The generator of extremum.tb.stalls.Stalls: xorshift32.
+class Stalls {
+  public:
+    Stalls(uint32_t rate, uint32_t seed) : rate_(rate), state_((2 * seed + 1) * 0x9E3779B9u) {}
+
+    uint32_t word() {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 17;
+        state_ ^= state_ << 5;
+        return state_;
+    }
+
+    bool operator()() { return rate_ > 0 && ((word() >> 16) * 100 >> 16) < rate_; }
+
+  private:
+    uint32_t rate_, state_;
+};
+
+// Copies the elements of a beat, each into the low bits of one as wide as To, or out of them.
+using Copy = void (*)(uint8_t* to, const uint8_t* from);
+
+template <class To, class From>
+void copy(uint8_t* to, const uint8_t* from) {
+    for (size_t lane = 0; lane < LANES; ++lane) {
+        From element;
+        std::memcpy(&element, from + lane * sizeof element, sizeof element);
+        const To resized = static_cast<To>(element);
+        std::memcpy(to + lane * sizeof resized, &resized, sizeof resized);
+    }
+}
+
+using Lane = std::conditional_t<
+    LANE_BITS <= 16, std::conditional_t<LANE_BITS == 8, uint8_t, uint16_t>,
+    std::conditional_t<LANE_BITS == 32, uint32_t, uint64_t>>;
+
+template <class Element>
+constexpr Copy PACK = copy<Lane, Element>;
+template <class Element>
+constexpr Copy UNPACK = copy<Element, Lane>;
+
+Copy packer(uint32_t bytes) {
+    return bytes == 1   ? PACK<uint8_t>
+           : bytes == 2 ? PACK<uint16_t>
+           : bytes == 4 ? PACK<uint32_t>
+                        : PACK<uint64_t>;
+}
+
+Copy unpacker(uint32_t bytes) {
+    return bytes == 1   ? UNPACK<uint8_t>
+           : bytes == 2 ? UNPACK<uint16_t>
+           : bytes == 4 ? UNPACK<uint32_t>
+                        : UNPACK<uint64_t>;
+}
+
+// One side of a stream that offers payloads, rests now and then, and shows garbage meanwhile.
+template <size_t BITS>
+class Source {
+  public:
+    Source() = default;
+    Source(uint64_t count, Stalls stalls) : left(count), stalls_(stalls) {}
+
+    // Goes on with these items, each of so many bytes.
+    void refill(const uint8_t* items, uint64_t count, size_t bytes) {
+        next_ = items;
+        here_ = count;
+        bytes_ = bytes;
+    }
+
+    // Whether nothing can be offered before it is refilled.
+    bool dry() const { return here_ == 0 && left > 0; }
+
+    // Settles what stands on the port in the coming clock.
+    template <class Valid, class Payload, class Write>
+    void offer(Valid& valid, Payload& payload, Write write) {
+        if (offered_) return;
+        if (left == 0 || stalls_()) {
+            rest(valid, payload);
+            return;
+        }
+        write(reinterpret_cast<uint8_t*>(&payload), next_);
+        valid = 1;
+        offered_ = true;
+        garbage_ = false;
+    }
+
+    // Tells whether the core takes what is offered at the end of this clock.
+    bool moves(bool ready) {
+        if (!offered_ || !ready) return false;
+        offered_ = false;
+        next_ += bytes_;
+        --here_;
+        --left;
+        return true;
+    }
+
+    template <class Valid, class Payload>
+    void rest(Valid& valid, Payload& payload) {
+        if (garbage_) return;
+        garbage_ = true;
+        valid = 0;
+        const uint32_t word = stalls_.word() | 1;
+        uint8_t* bytes = reinterpret_cast<uint8_t*>(&payload);
+        for (size_t i = 0; i < bytes_of(BITS); ++i) bytes[i] = uint8_t(word >> 8 * (i % 4));
+        if (BITS % 8) bytes[BITS / 8] &= uint8_t((1 << BITS % 8) - 1);
+    }
+
+    uint64_t left = 0;
+
+  private:
+    const uint8_t* next_ = nullptr;
+    uint64_t here_ = 0;
+    size_t bytes_ = 0;
+    Stalls stalls_{0, 0};
+    bool offered_ = false, garbage_ = false;
+};
+
+// Where results go: so many beats of values and of positions.
+struct Room {
+    uint8_t* values = nullptr;
+    uint8_t* indices = nullptr;
+    uint64_t beats = 0;
+    uint32_t bytes = 0;
+    Copy unpack = nullptr;
+
+    void put(const uint8_t* result) {
+        unpack(values, result);
+        std::memcpy(indices, result + VALUE_BYTES, INDEX_BYTES);
+        values += LANES * bytes;
+        indices += INDEX_BYTES;
+        --beats;
+    }
+};
+
+}  // namespace

@@ -1,0 +1,70 @@
+"""Accelerators on the cores of the benches, held against the golden model."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from reference import assert_equal_bits
+
+from extremum import model
+from extremum.host.accelerator import Accelerator
+from extremum.tb.cores import CORES
+
+REDUCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max")
+
+
+class Hardware(ExitStack):
+    """Accelerators that stay until the end of the context, by core, backend and stalls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._running: dict[tuple[Any, ...], Accelerator] = {}
+
+    def __call__(self, core: str, backend: str, **stalls: int) -> Accelerator:
+        key = (core, backend, *sorted(stalls.items()))
+        if key not in self._running:
+            self._running[key] = self.enter_context(make(core, backend, **stalls))
+        return self._running[key]
+
+
+def make(core: str, backend: str, **options: Any) -> Accelerator:
+    config = CORES[core]
+    return Accelerator(
+        config.data_types,
+        lanes=config.lanes,
+        backend=backend,
+        max_window=config.max_window,
+        max_dilation=config.max_dilation,
+        max_line=config.max_line,
+        max_plane=config.max_plane,
+        coordinate_width=config.coordinate_width,
+        **options,
+    )
+
+
+def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    """The same call gives the same bits, the same warning, and a report that adds up."""
+    with warnings.catch_warnings(record=True) as expected_warnings:
+        warnings.simplefilter("always")
+        expected = getattr(model, function)(x, *args, **kwargs)
+    with warnings.catch_warnings(record=True) as actual_warnings:
+        warnings.simplefilter("always")
+        actual = getattr(accelerator, function)(x, *args, **kwargs)
+    if isinstance(expected, tuple):
+        assert isinstance(actual, tuple)
+        for a, e in zip(actual, expected, strict=True):
+            assert_equal_bits(a, e)
+    else:
+        assert_equal_bits(actual, expected)
+    told = [(w.category, str(w.message)) for w in expected_warnings]
+    assert [(w.category, str(w.message)) for w in actual_warnings] == told
+    report = accelerator.report
+    assert report is not None
+    counts = [int(message.split()[0]) for _, message in told]
+    assert report.empty_windows == sum(counts)
+    if report.cycles is not None and not any(accelerator._stalls.values()):
+        assert abs(report.cycles - report.predicted_cycles) <= 4
+    return actual

@@ -1,0 +1,87 @@
+"""Operators that exceed a core, or of which nothing is left to stream."""
+
+import numpy as np
+import pytest
+from accelerators import check
+from simulation import BACKENDS
+
+from extremum.tb.cores import CORES
+
+pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
+
+
+@pytest.mark.parametrize(
+    ("core", "shape", "arguments", "note"),
+    [
+        ("every_type", (1, 2, 30, 40), {"window": 3}, "tiles"),
+        ("every_type", (1, 1, 1, 200), {"window": (1, 3), "strides": (1, 2)}, "coordinate_width"),
+        ("every_type", (1, 1, 5, 9, 9), {"window": 2, "strides": (2, 1, 1)}, "max_plane"),
+        (
+            "every_type",
+            (1, 1, 4, 4),
+            {"window": 1, "start_padding": 70, "end_padding": 70, "strides": 3},
+            "1 tile:",
+        ),
+        ("every_type", (2, 2, 9, 9), {"window": (4, 2), "start_padding": (2, 0)}, "max_window"),
+        ("every_type", (1, 2, 9, 12), {"window": 2, "dilations": (1, 5)}, "max_dilation"),
+        ("every_type", (1, 1, 30, 4), {"window": 2, "dilations": (20, 1)}, "lines of at most 1"),
+        ("every_type", (1, 1, 70, 2), {"window": (1, 1), "strides": (65, 1)}, "coordinate_width"),
+        ("image", (2, 3, 4, 5, 6), {"window": (1, 2, 2), "strides": (2, 1, 1)}, "depth"),
+        ("image", (1, 2, 9, 90), {"window": (2, 4), "start_padding": (1, 2)}, "max_line"),
+        ("volume", (1, 2, 5, 6, 7), {"window": (3, 2, 3), "dilations": (2, 3, 1)}, "tiles"),
+        ("reduction", (1, 1, 6, 6), {"window": 2}, "gathered"),
+        ("reduction", (1, 1, 6, 6), {"window": 1}, None),
+    ],
+    ids=str,
+)
+def test_beyond_the_core(hardware, simulator, core, shape, arguments, note):
+    accelerator = hardware(core, simulator)
+    config = CORES[core]
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 4, shape).astype(config.data_types[0].dtype)
+    check(accelerator, "max_pooling", x, **arguments, return_indices=True)
+    notes = accelerator.report.notes
+    assert note in notes[0] if note else not notes
+
+
+def test_jobs_beyond_the_slot_counter(hardware, simulator, monkeypatch):
+    """A counter of 32 bits is not filled here: the plan is made to believe in a smaller one."""
+    monkeypatch.setattr("extremum.host.plan.MAX_SLOTS", 100)
+    accelerator = hardware("every_type", simulator)
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 5, (20, 31)).astype(np.uint16)
+    check(accelerator, "argmin", x, 1)
+    assert accelerator.report.jobs == 3
+    x = rng.integers(0, 5, (9, 3, 5, 6)).astype(np.uint16)
+    check(accelerator, "max_pooling", x, 2, start_padding=1, return_indices=True)
+    assert accelerator.report.jobs > 2
+
+
+def test_gathered_in_several_jobs(hardware, simulator, monkeypatch):
+    monkeypatch.setattr("extremum.host.plan.GATHERED_ELEMENTS", 200)
+    accelerator = hardware("image", simulator)
+    x = np.random.default_rng(6).integers(0, 5, (2, 3, 9, 9)).astype(np.int8)
+    check(accelerator, "max_pooling", x, 5, start_padding=2, end_padding=9, return_indices=True)
+    assert accelerator.report.jobs > 3
+
+
+def test_windows_of_padding_alone(hardware, simulator):
+    """Values, indices, the warning, and jobs that have nothing to do."""
+    for core in ("every_type", "image", "volume", "reduction"):
+        accelerator = hardware(core, simulator)
+        dtype = CORES[core].data_types[0].dtype
+        x = np.ones((1, 2, 2, 2), dtype)
+        for options in (
+            {"window": 2, "start_padding": 3},
+            {"window": 1, "start_padding": 9, "end_padding": 8, "strides": 2},
+            {"window": 2, "dilations": 3, "start_padding": 1, "end_padding": 1},
+        ):
+            check(accelerator, "max_pooling", x, **options, return_indices=True)
+            check(accelerator, "max_pooling", x, **options)
+    # Not one window meets an element: there is no job to run in a core that gathers.
+    x = np.ones((1, 1, 1, 1), np.int64)
+    accelerator = hardware("reduction", simulator)
+    check(accelerator, "max_pooling", x, 2, strides=2, dilations=2, start_padding=1, end_padding=1)
+    assert accelerator.report.jobs == 0
+    assert accelerator.report.cycles == 0
+    assert accelerator.report.utilization is None

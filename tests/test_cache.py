@@ -1,0 +1,130 @@
+"""The cache of compiled simulations: built once, shown, cleared, and kept within its limit."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from command_line import run
+
+from extremum.host import cache
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from extremum.host import cache
+with cache.entry("native", "a key") as folder:
+    made = folder / "made"
+    if not made.exists():
+        time.sleep(0.5)
+        made.write_text("x" * 1000)
+        print("built")
+"""
+
+
+def test_two_processes_build_once(monkeypatch, tmp_path):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    both = [
+        subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert sorted(process.communicate(timeout=60)[0] for process in both) == ["", "built\n"]
+    (entry,) = cache.entries()
+    assert entry.name.startswith("native-")
+    assert entry.size >= 1000
+
+
+COMPILE = """
+from extremum.host.native_build import compile_native
+from extremum.tb.cores import CORES
+print(compile_native(CORES["reduction"]))
+"""
+
+
+def test_two_processes_compile_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    both = [
+        subprocess.Popen([sys.executable, "-c", COMPILE], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    one, two = (process.communicate(timeout=300)[0] for process in both)
+    assert one == two
+    assert one.startswith(str(tmp_path))
+    kinds = sorted(entry.name.split("-")[0] for entry in cache.entries())
+    assert kinds == ["native", "runtime", "verilog"]
+
+
+def test_clearing_the_cache_spares_what_is_being_built(monkeypatch, tmp_path):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    (tmp_path / "other").mkdir()
+    for key in "ab":
+        with cache.entry("thing", key) as folder:
+            (folder / "file").write_text("x")
+    with cache.entry("thing", "c") as held:
+        removed, kept = cache.clear()
+        assert [entry.name for entry in kept] == [held.name]
+    assert len(removed) == 2
+    assert [entry.name for entry in cache.entries()] == [held.name]
+    assert (tmp_path / "other").exists()
+    with cache.entry("thing", "a") as folder:
+        assert not (folder / "file").exists()
+
+
+def put(key, size, age):
+    """Put so many bytes into the cache, used last so many seconds ago; return the folder."""
+    with cache.entry("thing", key) as folder:
+        (folder / "file").write_bytes(bytes(size))
+    when = time.time() - age
+    os.utime(folder / cache.LOCK, (when, when))
+    return folder
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """A cache that holds 1000 bytes."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(cache, "LIMIT", 1000)
+
+
+@pytest.mark.usefixtures("small")
+def test_what_was_used_longest_ago_makes_room():
+    one, two, three = (put(key, 300, age) for key, age in (("1", 9000), ("2", 8000), ("3", 7000)))
+    with cache.entry("thing", "1") as folder:  # used again, so now the youngest
+        assert (folder / "file").exists()
+    four = put("4", 300, 0)
+    assert [path.exists() for path in (one, two, three, four)] == [True, False, True, True]
+    # Nothing new, nothing to make room for.
+    with cache.entry("thing", "4") as folder:
+        assert (folder / "file").exists()
+    assert cache.prune() == []
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_in_use_is_spared():
+    put("old", 400, 9000)
+    with cache.entry("thing", "held") as held:
+        (held / "file").write_bytes(bytes(4000))
+        os.utime(held / cache.LOCK, (0, 0))
+        recent = put("recent", 4000, 5)
+        assert {entry.name for entry in cache.entries()} == {held.name, recent.name}
+        assert cache.prune() == []
+    assert [entry.name for entry in cache.prune()] == []  # used just now
+    os.utime(held / cache.LOCK, (0, 0))
+    assert [entry.name for entry in cache.prune()] == [held.name]
+    assert recent.exists()
+
+
+def test_the_command_shows_and_clears(monkeypatch, tmp_path):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    with cache.entry("thing", "a") as folder:
+        (folder / "file").write_text("x" * 1000)
+    status, out, err = run("cache")
+    assert (status, err, out[0]) == (0, [], str(tmp_path))
+    assert out[2].split() == [folder.name, "0.0"]
+    told = json.loads(run("cache --json")[1][0])
+    assert told["entries"] == [{"name": folder.name, "size": 1000}]
+    told = json.loads(run("cache --clear --json")[1][0])
+    assert (told["entries"], told["bytes"], len(told["removed"])) == ([], 0, 1)
+    assert not folder.exists()

@@ -37,14 +37,12 @@ class Ecp5:
 
     @staticmethod
     def _block_width(memory: RegisteredMemory) -> int | None:
-        """Return the width of a block that needs the fewest of them; None if none is deep enough."""
+        """Return the width of block that needs the fewest blocks; None if none is deep enough."""
         deep = [width for width, low in SHAPES.items() if memory.depth <= 1 << ADDRESS_BITS - low]
         return min(deep, key=lambda width: -(-memory.width // width), default=None)
 
 
-def _block(
-    m: Module, memory: RegisteredMemory, width: int, data: Value, shown: Value
-) -> Instance:
+def _block(m: Module, memory: RegisteredMemory, width: int, data: Value, shown: Value) -> Instance:
     """Make a block memory: port A writes, port B reads through its output register."""
     low = SHAPES[width]
     # With 18 bits, the lowest bits of an address enable the bytes that are written.

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import delay, held
+from extremum.hdl.flow import held
 from extremum.hdl.job import job_layout, register
 
 
@@ -121,87 +121,3 @@ class Packer(wiring.Component):
                     field = Value.cast(source[name])
                     m.d.sync += self.o[name][lane].eq(Mux(live, field, 0))
         return m
-
-
-class ResultQueue(wiring.Component):
-    """A FIFO whose output is a register.
-
-    Latency: :attr:`latency` clocks. Throughput: one beat per clock. It is never given more than
-    it holds: the entrance sees to that. Of two beats the one that waits stays where it came from.
-
-    Parameters
-    ----------
-    width
-        Bits of a beat.
-    depth
-        Beats, at least 2; made a power of two.
-
-    Members
-    -------
-    write : In(1)
-        There is a beat on ``i``.
-    i : In(width)
-        The beat. It stays until the next one.
-    valid : Out(1)
-        There is a beat on ``o``.
-    o : Out(width)
-    ready : In(1)
-        It is taken.
-    """
-
-    write: Signal
-    i: Signal
-    valid: Signal
-    o: Signal
-    ready: Signal
-
-    def __init__(self, width: int, depth: int):
-        self.depth = 1 << ceil_log2(max(depth, 2))
-        self.latency = 1 if self.depth == 2 else 2
-        super().__init__(
-            {
-                "write": In(1),
-                "i": In(width),
-                "valid": Out(1),
-                "o": Out(width),
-                "ready": In(1),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        free = ~self.valid | self.ready
-        waiting, oldest = self._wait(m, free) if self.depth == 2 else self._store(m, free)
-        with m.If(free):
-            m.d.sync += [self.valid.eq(waiting), self.o.eq(oldest)]
-        return m
-
-    def _wait(self, m: Module, free: Value) -> tuple[Value, Value]:
-        """Return whether a beat waits for the output register, and which: the one on ``i``."""
-        kept = Signal()
-        waiting = self.write | kept
-        m.d.sync += kept.eq(waiting & ~free)
-        return waiting, self.i
-
-    def _store(self, m: Module, free: Value) -> tuple[Value, Value]:
-        """Return whether a beat waits for the output register, and which: the memory's oldest."""
-        m.submodules.memory = memory = Memory(
-            shape=len(self.i), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
-        )
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        newest, oldest = Signal(range(self.depth)), Signal(range(self.depth))
-        following = (oldest + 1)[: len(oldest)]
-        waiting = Signal()
-        pop = waiting & free
-        m.d.comb += [
-            write.addr.eq(newest),
-            write.data.eq(self.i),
-            write.en.eq(self.write),
-            read.addr.eq(oldest),
-        ]
-        m.d.sync += [
-            newest.eq(newest + self.write),
-            oldest.eq(oldest + pop),
-            waiting.eq(self.write | (waiting & ~(pop & (following == newest)))),
-        ]
-        return waiting, read.data

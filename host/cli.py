@@ -13,14 +13,10 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES
-<<<<<<< HEAD
-from extremum.host import cache, cli_files, cli_fpga, cli_options, cli_output, cli_problem, doctor
-from extremum.host.cli_check import compute
-from extremum.host.errors import SimulationError, SynthesisError, ToolError
-=======
 from extremum.host import (
     cache,
     cli_files,
+    cli_fpga,
     cli_options,
     cli_output,
     cli_problem,
@@ -28,9 +24,8 @@ from extremum.host import (
     doctor,
 )
 from extremum.host.cli_check import compute
-from extremum.host.errors import SimulationError, ToolError
+from extremum.host.errors import SimulationError, SynthesisError, ToolError
 from extremum.host.progress import Progress
->>>>>>> main
 from extremum.host.tools import BACKEND_TOOLS, require
 
 __all__ = ["Exit", "commands", "main"]

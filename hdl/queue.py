@@ -1,0 +1,140 @@
+"""The FIFO in which results wait to leave."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from extremum.hdl.flow import delay
+from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
+
+MAX_DISTRIBUTED_BITS = 4096
+"""Up to this size a queue is made of look-up tables, above it of a block memory."""
+
+FRONT_DEPTH = 16
+"""Beats between a block memory and the output: more than it takes to read one."""
+
+
+class ResultQueue(wiring.Component):
+    """A FIFO whose output is a register.
+
+    Two beats need no memory: the one that waits stays where it came from. More of them wait in a
+    small memory, and many in a block memory whose beats are read ahead into a small one.
+
+    Latency: :attr:`latency` clocks. Throughput: one beat per clock. It is never given more than
+    it holds: the entrance sees to that.
+
+    Parameters
+    ----------
+    width
+        Bits of a beat.
+    depth
+        Beats, at least 2; made a power of two.
+
+    Members
+    -------
+    write : In(1)
+        There is a beat on ``i``.
+    i : In(width)
+        The beat. It stays until the next one.
+    valid : Out(1)
+        There is a beat on ``o``.
+    o : Out(width)
+    ready : In(1)
+        It is taken.
+    """
+
+    write: Signal
+    i: Signal
+    valid: Signal
+    o: Signal
+    ready: Signal
+
+    def __init__(self, width: int, depth: int):
+        self.depth = 1 << ceil_log2(max(depth, 2))
+        self.in_blocks = self.depth > FRONT_DEPTH and width * self.depth > MAX_DISTRIBUTED_BITS
+        self.latency = 1 if self.depth == 2 else 2
+        if self.in_blocks:
+            self.latency += 1 + MEMORY_LATENCY
+        super().__init__(
+            {
+                "write": In(1),
+                "i": In(width),
+                "valid": Out(1),
+                "o": Out(width),
+                "ready": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self.in_blocks:
+            self._read_ahead(m)
+            return m
+        free = ~self.valid | self.ready
+        waiting, oldest = self._wait(m, free) if self.depth == 2 else self._store(m, free)
+        with m.If(free):
+            m.d.sync += [self.valid.eq(waiting), self.o.eq(oldest)]
+        return m
+
+    def _wait(self, m: Module, free: Value) -> tuple[Value, Value]:
+        """Return whether a beat waits for the output register, and which: the one on ``i``."""
+        kept = Signal()
+        waiting = self.write | kept
+        m.d.sync += kept.eq(waiting & ~free)
+        return waiting, self.i
+
+    def _store(self, m: Module, free: Value) -> tuple[Value, Value]:
+        """Return whether a beat waits for the output register, and which: the memory's oldest."""
+        m.submodules.memory = memory = Memory(
+            shape=len(self.i), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        newest, oldest, waiting = self._count(m, free)
+        m.d.comb += [
+            write.addr.eq(newest),
+            write.data.eq(self.i),
+            write.en.eq(self.write),
+            read.addr.eq(oldest),
+        ]
+        return waiting, read.data
+
+    def _read_ahead(self, m: Module) -> None:
+        """Keep beats in a block memory, and read them into a small queue as far as it has room."""
+        width = len(self.i)
+        m.submodules.memory = memory = RegisteredMemory(width, self.depth)
+        m.submodules.front = front = ResultQueue(width, FRONT_DEPTH)
+        there = Signal(range(FRONT_DEPTH + 1))
+        newest, oldest, waiting = self._count(m, there != FRONT_DEPTH)
+        read = waiting & (there != FRONT_DEPTH)
+        m.d.sync += there.eq(there + read - (self.valid & self.ready))
+        m.d.comb += [
+            memory.write_address.eq(newest),
+            memory.write_data.eq(self.i),
+            memory.write_enable.eq(self.write),
+            memory.read_address.eq(oldest),
+            front.write.eq(delay(m, read, MEMORY_LATENCY)),
+            front.i.eq(memory.read_data),
+            self.valid.eq(front.valid),
+            self.o.eq(front.o),
+            front.ready.eq(self.ready),
+        ]
+
+    def _count(self, m: Module, free: Value) -> tuple[Signal, Signal, Signal]:
+        """Return where the next beat is written, the oldest is read, and whether there is one.
+
+        The oldest is taken whenever there is one and the way is free.
+        """
+        newest, oldest = Signal(range(self.depth)), Signal(range(self.depth))
+        following = (oldest + 1)[: len(oldest)]
+        waiting = Signal()
+        pop = waiting & free
+        m.d.sync += [
+            newest.eq(newest + self.write),
+            oldest.eq(oldest + pop),
+            waiting.eq(self.write | (waiting & ~(pop & (following == newest)))),
+        ]
+        return newest, oldest, waiting

@@ -1,0 +1,191 @@
+"""Counters: every number of steps, at any pace, begun again at any time."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from extremum.hdl import counter
+from extremum.hdl.counter import Countdown, Cycle
+from extremum.hdl.flow import held
+
+LIMITS = (255, 256, 257, 511, 512, 513)
+
+
+class Counter(wiring.Component):
+    """A :class:`Cycle` between ports, as the core uses it: of constant length, or of any."""
+
+    load: Signal
+    step: Signal
+    new: Signal
+    last: Signal
+
+    def __init__(self, width: int, steps: int | None = None):
+        self.steps = steps
+        super().__init__({"load": In(1), "step": In(1), "new": In(width), "last": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        # Without this a counter of one step would have no clock.
+        m.d.sync += Signal().eq(self.step)
+        new = self.new if self.steps is None else Const(self.steps - 1, len(self.new))
+        cycle = Cycle(m, held(m, new, self.load, "goal"), "cycle")
+        cycle.run(self.load, self.step, new)
+        m.d.comb += self.last.eq(cycle.last)
+        return m
+
+
+def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int = 0) -> int:
+    """Hold a counter against one that counts up; clocks are (load, step, new number of steps).
+
+    Returns how many last steps there were.
+    """
+    lasts = 0
+
+    async def bench(context):
+        nonlocal lasts
+        total, place, shown = steps, 0, None
+        for load, step, new in clocks:
+            if (load, step, new) != shown:
+                shown = load, step, new
+                context.set(component.load, load)
+                context.set(component.step, step)
+                context.set(component.new, new - 1)
+            if total:
+                last = place == total - 1
+                assert context.get(component.last) == last, (total, place)
+                lasts += last and step
+                place = 0 if load else (place + step) * (not (last and step))
+            total = component.steps or (new if load else total)
+            await context.tick()
+
+    simulator = Simulator(component)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return lasts
+
+
+def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int, int, int]]:
+    """Load each number, go round once and some steps further, with gaps."""
+    step = 0
+    for length in lengths:
+        # The load may meet the last step before it, or come on its own.
+        if rng.random() < load_alone:
+            step = 0
+        yield 1, step, length
+        left = length + rng.choice(extra)
+        while left:
+            step = int(rng.random() >= gaps)
+            left -= step
+            if left or not step:
+                yield 0, step, length
+    yield 0, 0, 1
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_every_number_of_steps(part):
+    """8 bits in one clock and those above ahead of it: from 1 to 600 steps, shuffled."""
+    rng = random.Random(part)
+    lengths = list(range(1 + part, 601, 3))
+    rng.shuffle(lengths)
+    clocks = rounds(lengths, rng, 0, extra=(1, 2, 3))
+    assert check(Counter(12), clocks) >= len(lengths)
+
+
+@pytest.mark.parametrize("gaps", [0.05, 0.5])
+def test_gaps_at_the_limits(gaps):
+    rng = random.Random(f"{gaps}")
+    lengths = [*LIMITS, 1, 2, 3, 254, 258, *rng.sample(LIMITS, 6), 1, 1, 2]
+    assert check(Counter(10), rounds(lengths, rng, gaps, extra=(1, 5, 260)))
+
+
+@pytest.mark.parametrize("bits", [3, 4])
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_many_parts_above(bits, gaps, monkeypatch):
+    """With few bits in a clock, three and more parts are compared ahead."""
+    monkeypatch.setattr(counter, "LOW_WIDTH", bits)
+    rng = random.Random(f"{bits} {gaps}")
+    limits = [1 << n for n in range(11)]
+    lengths = [max(1, limit + near) for limit in limits for near in (-1, 0, 1)]
+    lengths += [rng.randint(1, 1200) for _ in range(15)]
+    rng.shuffle(lengths)
+    clocks = rounds(lengths, rng, gaps, extra=(1, 2, 3, 40))
+    assert check(Counter(12), clocks) >= len(lengths)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_begun_again_at_any_time(bits, monkeypatch):
+    monkeypatch.setattr(counter, "LOW_WIDTH", bits)
+    rng = random.Random(bits)
+
+    def clocks():
+        for _ in range(250):
+            near = 1 << rng.randint(0, 9)
+            length = max(1, near + rng.randint(-1, 1))
+            yield 1, rng.randint(0, 1), length
+            pace = rng.choice((1, 1, 0.5))
+            # Often it is loaded again just about where something wraps.
+            for _ in range(max(0, rng.choice((length, 1 << bits, near)) + rng.randint(-3, 4))):
+                yield 0, int(rng.random() < pace), length
+
+    assert check(Counter(11), clocks())
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, *LIMITS, 600])
+def test_a_constant_number_of_steps(steps):
+    """It runs from reset on, without a load; and with one in the middle."""
+    rng = random.Random(steps)
+    gaps = 0.1
+
+    def clocks():
+        for _ in range(2 * steps + 20):
+            yield 0, int(rng.random() >= gaps), 1
+        for _ in range(4):
+            yield 1, rng.randint(0, 1), 1
+            for _ in range(rng.randint(0, steps + 5)):
+                yield 0, 1, 1
+
+    assert check(Counter(32, steps), clocks(), steps) >= 1
+
+
+class Down(wiring.Component):
+    """A :class:`Countdown` between ports."""
+
+    load: Signal
+    step: Signal
+    new: Signal
+    last: Signal
+    steps = None
+
+    def __init__(self):
+        super().__init__({"load": In(1), "step": In(1), "new": In(6), "last": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        down = Countdown(m, 6, "down")
+        m.d.comb += self.last.eq(down.last)
+        with m.If(self.load):
+            down.load((self.new + 1)[:6])
+        with m.Elif(self.step):
+            down.step()
+        return m
+
+
+def test_a_countdown_ends_with_its_last_step():
+    rng = random.Random(4)
+
+    def clocks():
+        for length in rng.sample(range(1, 64), 63):
+            yield 1, 0, length
+            left = length
+            while left:
+                step = rng.randint(0, 1)
+                left -= step
+                yield 0, step, length
+
+    assert check(Down(), clocks()) == 63  # pyright: ignore[reportArgumentType]

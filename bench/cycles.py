@@ -27,7 +27,7 @@ from simulation import problem_of
 from workloads import WORKLOADS, tensor
 
 from extremum.host import Accelerator
-from extremum.host.accelerator import Report
+from extremum.host.report import Report
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "cycles.json"

@@ -17,6 +17,8 @@ from matplotlib import pyplot as plt  # noqa: E402 (after the choice of what dra
 
 Records = list[dict[str, Any]]
 WIDTH = 9.0
+CLOCK_TREE = 257
+"""MHz to which the ECP5's data sheet bounds the primary clock tree at speed grade 6."""
 
 
 @contextmanager
@@ -57,8 +59,10 @@ def fmax(records: Records, targets: Records, path: Path) -> None:
         for name in names:
             seeds = [run["fmax_mhz"] for run in by_name[name]["seeds"]]
             axes.plot([name] * len(seeds), seeds, "k.", markersize=4)
-        for level, style in (("aim", "C2^"), ("floor", "C3v")):
-            axes.plot(names, [target[level] for target in shown], style, label=level)
+        for level, style in (("aim", "C2^"), ("floor", "C3v"), ("limit_mhz", "C4_")):
+            reach = {target["name"]: target[level] for target in shown if level in target}
+            label = "the part's own primitives" if level == "limit_mhz" else level
+            axes.plot(list(reach), list(reach.values()), style, markersize=10, label=label)
         axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
         axes.set_ylabel("MHz")
         axes.set_title("Fmax on the ECP5-85F: median (bar) and seeds (dots)")
@@ -79,14 +83,14 @@ def growth(records: Records, path: Path) -> None:
         for axes, (name, points) in zip(panels, series.items(), strict=True):
             sizes, comb, clock = zip(*sorted(points), strict=True)
             axes.plot(sizes, comb, "C0o-")
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, 1.1 * max(comb))
             axes.set_ylabel("COMB", color="C0")
             axes.set_xscale("log", base=2)
             axes.set_xticks(sizes, map(str, sizes))
             axes.set_xlabel(name)
             right = axes.twinx()
             right.plot(sizes, clock, "C1s--")
-            right.set_ylim(bottom=0)
+            right.set_ylim(0, 1.2 * max(clock))
             right.set_ylabel("MHz", color="C1")
 
 
@@ -99,14 +103,19 @@ def rates(records: Records, peers: Records, path: Path) -> None:
     )
     if not ours:
         return
-    with figure(path, 3.5) as axes:
+    with figure(path, 3.0) as axes:
         axes.plot(*zip(*ours, strict=True), "C0o-", label="extremum, programmable, windows to 3x3")
+        limit = [CLOCK_TREE * lanes for lanes, _ in ours]
+        axes.plot(
+            [lanes for lanes, _ in ours], limit, "k:", label="a beat per clock of the clock tree"
+        )
         for place, peer in enumerate(peer for peer in peers if "rate" in peer):
-            label = f"{peer['who']}: {peer['work']}"
+            label = f"{peer['who']}:\n{peer['work']}"
             axes.plot(peer["lanes"], peer["rate"], f"C{place + 1}X", label=label)
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter("{x:.0f}")
         axes.set_xticks([lanes for lanes, _ in ours], [str(lanes) for lanes, _ in ours])
         axes.set_xlabel("lanes")
         axes.set_ylabel("million int8 elements per second")
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))

@@ -17,9 +17,6 @@ import plots
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 REPORT = FOLDER / "RESULTS.md"
-CLOCK_TREE = 257
-"""MHz to which the ECP5's data sheet bounds the primary clock tree at speed grade 6."""
-
 Records = list[dict[str, Any]]
 
 
@@ -31,29 +28,49 @@ def load(name: str) -> Records:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers_from: int) -> str:
     """Return a table in Markdown, its columns from ``numbers_from`` on aligned to the right."""
+    rows = list(rows) or [["not measured", *[""] * (len(columns) - 1)]]
     rule = ["---" if n < numbers_from else "---:" for n in range(len(columns))]
     lines = [columns, rule, *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def cycles_section(records: Records) -> Iterator[str]:
-    """Tell the clocks of every workload."""
+def cycles_headline(records: Records) -> str:
+    """Tell in a few sentences how fast the workloads run."""
     met = sum(record["cycles"] <= record["allowed"] for record in records)
     beyond = max(record["cycles"] - record["bound"] for record in records)
     missed = max(abs(record["cycles"] - record["predicted"]) for record in records)
     sampled = [record for record in records if record["cocotb"] is not None]
     same = sum(record["cocotb"] == record["cycles"] for record in sampled)
+    return (
+        f"{met} of {len(records)} runs of the workloads at full size take at most 1.02 B + 64 "
+        f"clocks, where B is the least that any core could take; the largest distance from B is "
+        f"{beyond} clocks. The plan's prediction misses by at most {missed}. cocotb on Verilator "
+        f"counts the same clocks in {same} of the {len(sampled)} runs sampled."
+    )
+
+
+def blocks_headline(records: Records, targets: Records) -> str:
+    """Tell in a sentence which blocks are as fast and as small as they should be."""
+    wanted = {target["name"]: target for target in targets}
+    blocks = with_target(records, targets)
+    at_aim, at_floor = (
+        sum(reached(record, wanted[record["name"]], level) for record in blocks)
+        for level in ("aim", "floor")
+    )
+    return (
+        f"Of {len(blocks)} blocks with a target on the ECP5-85F, {at_aim} reach the aim and "
+        f"{at_floor} the floor."
+    )
+
+
+def cycles_section(records: Records) -> Iterator[str]:
+    """Tell the clocks of every workload."""
     yield "## Clocks"
     yield (
         "B is the earliest clock in which any core could finish: input beat i is taken in clock i, "
         "an output beat leaves in the clock of the last input that it needs or later, one in each "
         "clock, in order (`bench/bound.py`). Full size, backend `native`, without stalls, every "
         "result checked bit for bit."
-    )
-    yield (
-        f"**{met} of {len(records)}** runs take at most 1.02 B + 64 clocks; the largest distance "
-        f"from B is {beyond} clocks. The prediction of `extremum plan` misses by at most {missed}. "
-        f"cocotb on Verilator counts the same clocks in {same} of the {len(sampled)} runs sampled."
     )
     columns = (
         "workload", "lanes", "beats in", "beats out", "B", "clocks", "clocks - B", "utilization",
@@ -77,7 +94,7 @@ def cycles_section(records: Records) -> Iterator[str]:
 def blocks_section(records: Records, targets: Records) -> Iterator[str]:
     """Tell the blocks that have a target."""
     wanted = {target["name"]: target for target in targets}
-    blocks = [record for record in records if record["name"] in wanted]
+    blocks = with_target(records, targets)
     yield "## Blocks on the ECP5-85F"
     yield (
         "Speed grade 6, Yosys and nextpnr, full valid/ready handshake. The core is measured "
@@ -86,17 +103,15 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
         "and carry cells as nextpnr does. Elements are input elements: Fmax x lanes / measured "
         "clocks per beat."
     )
-    at_aim = sum(reached(record, wanted[record["name"]], "aim") for record in blocks)
-    at_floor = sum(reached(record, wanted[record["name"]], "floor") for record in blocks)
-    yield f"**{at_aim} of {len(blocks)}** reach the aim, {at_floor} the floor."
     columns = (
         "block", "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
         "aim", "floor", "reaches",
     )  # fmt: skip
     yield table(columns, (block_row(record, wanted[record["name"]]) for record in blocks), 1)
     yield (
-        f"\\* The data sheet bounds the primary clock tree at speed grade 6 to about {CLOCK_TREE} "
-        "MHz, which nextpnr does not check: above that a figure is of the fabric, not of a board."
+        "\\* The data sheet bounds the primary clock tree at speed grade 6 to about "
+        f"{plots.CLOCK_TREE} MHz, which nextpnr does not check: above that a figure is of the "
+        "fabric, not of a board."
     )
     yield "What the part's own primitives reach, in MHz, as measured apart from any core:"
     yield table(("block", "limit"), ((t["name"], t["limit"]) for t in targets if "limit" in t), 2)
@@ -104,6 +119,12 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
     columns = ("block", "from", "to", "logic", "routing")
     yield table(columns, map(path_row, blocks), 3)
     yield "![Fmax beside aim and floor](results/fmax.svg)"
+
+
+def with_target(records: Records, targets: Records) -> Records:
+    """Return the blocks that have a target."""
+    names = {target["name"] for target in targets}
+    return [record for record in records if record["name"] in names]
 
 
 def reached(record: dict[str, Any], target: dict[str, Any], level: str) -> bool:
@@ -128,7 +149,9 @@ def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]
 def figures(record: dict[str, Any]) -> tuple[Any, ...]:
     """Return what every table of FPGA figures begins with."""
     seeds = ", ".join(f"{run['fmax_mhz']:.0f}" for run in record["seeds"])
-    fabric = " \\*" if record["device"] == "ecp5-85k" and record["fmax_mhz"] > CLOCK_TREE else ""
+    fabric = (
+        " \\*" if record["device"] == "ecp5-85k" and record["fmax_mhz"] > plots.CLOCK_TREE else ""
+    )
     return (
         record["name"], record["comb"], record["lut4"], record["ff"], record["block_ram"],
         f"{record['fmax_mhz']:.0f}{fabric}", seeds, f"{record['elements_per_second'] / 1e6:.0f}",
@@ -167,7 +190,7 @@ def growth_section(records: Records) -> Iterator[str]:
     )
     for series, text in GROWTH.items():
         rows = [
-            (record["series"][1], *figures(record)[1:], CLOCK_TREE * record["lanes"])
+            (record["series"][1], *figures(record)[1:], plots.CLOCK_TREE * record["lanes"])
             for record in records
             if (record.get("series") or [None])[0] == series
         ]
@@ -203,24 +226,29 @@ def peers_section(peers: Records) -> Iterator[str]:
 
 def main() -> int:
     targets = tomllib.loads((FOLDER / "targets.toml").read_text())
+    blocks, peers = targets["block"], targets["peer"]
     cycles, fpga = load("cycles"), load("fpga")
-    parts = [
-        "# Results",
-        "Written by `make bench-cycles` and `make bench-fpga` from `bench/results/cycles.json` and "
-        "`fpga.json`.",
-    ]
+    headlines: list[str] = []
+    parts: list[str] = []
     if cycles:
+        headlines.append(cycles_headline(cycles))
         parts += cycles_section(cycles)
         plots.cycles(cycles, RESULTS / "cycles.svg")
     if fpga:
-        parts += blocks_section(fpga, targets["block"])
+        headlines.append(blocks_headline(fpga, blocks))
+        parts += blocks_section(fpga, blocks)
         parts += small_section(fpga)
         parts += growth_section(fpga)
-        parts += peers_section(targets["peer"])
-        plots.fmax(fpga, targets["block"], RESULTS / "fmax.svg")
+        parts += peers_section(peers)
+        plots.fmax(fpga, blocks, RESULTS / "fmax.svg")
         plots.growth(fpga, RESULTS / "growth.svg")
-        plots.rates(fpga, targets["peer"], RESULTS / "rates.svg")
-    REPORT.write_text("\n\n".join(parts) + "\n")
+        plots.rates(fpga, peers, RESULTS / "rates.svg")
+    source = (
+        "Written by `make bench-cycles` and `make bench-fpga` from `bench/results/cycles.json` and "
+        "`fpga.json`."
+    )
+    REPORT.write_text("\n\n".join(["# Results", source, *headlines, *parts]) + "\n")
+    print("\n".join(headlines))
     return 0
 
 

@@ -1,80 +1,105 @@
-"""What the core uses of an ECP5 that Yosys does not infer."""
+"""The ECP5's own block memory, whose output register a synthesis tool would leave out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, Value
+from amaranth.utils import ceil_log2
 
+from extremum.hdl.flow import choose
 from extremum.hdl.storage import RegisteredMemory
 
-ADDRESS_BITS = 14
-SHAPES = {18: 4, 9: 3, 4: 2, 2: 1, 1: 0}
-"""Widths of a block memory, and the low bits of its address that do not count then."""
+_PINS = 18
+_ADDRESS_BITS = 14
 
-LEAST_BITS = 1 << 10
-"""A smaller memory is better made of look-up tables."""
+_SHAPES = {1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1}
+"""Words of a block, and how wide they are."""
 
 
-@dataclass(frozen=True)
 class Ecp5:
-    """An ECP5, as components ask a platform for a part's own memories."""
+    """A platform, as far as the core needs one: hand it to Amaranth when the core is generated.
+
+    Examples
+    --------
+    >>> from amaranth.back import rtlil
+    >>> from extremum.hdl import Core, CoreConfig
+    >>> text = rtlil.convert(Core(CoreConfig()), name="extremum_core", platform=Ecp5())
+    """
 
     def get_registered_memory(self, memory: RegisteredMemory) -> Module:
-        """Return a memory of DP16KD with their output registers, which Yosys leaves unused.
-
-        Memories that are too small or too deep for that are inferred.
-        """
-        width = self._block_width(memory)
-        if width is None or memory.width * memory.depth < LEAST_BITS:
-            return memory.elaborate(None)
+        """Return a memory of DP16KD blocks side by side, and one above the other if it is deep."""
         m = Module()
+        words = max(min(_SHAPES), 1 << ceil_log2(memory.depth))
+        words = min(words, max(_SHAPES))
+        width = _SHAPES[words]
+        columns = []
         for low in range(0, memory.width, width):
-            data = memory.write_data[low : low + width]
-            shown = memory.read_data[low : low + width]
-            m.submodules[f"block{low // width}"] = _block(m, memory, width, data, shown)
+            bits = min(width, memory.width - low)
+            rows = [
+                self._block(m, memory, row, words, low, bits)
+                for row in range(-(-memory.depth // words))
+            ]
+            columns.append(self._select(m, memory, rows, words))
+        m.d.comb += memory.read_data.eq(Cat(*columns))
         return m
 
-    @staticmethod
-    def _block_width(memory: RegisteredMemory) -> int | None:
-        """Return the width of block that needs the fewest blocks; None if none is deep enough."""
-        deep = [width for width, low in SHAPES.items() if memory.depth <= 1 << ADDRESS_BITS - low]
-        return min(deep, key=lambda width: -(-memory.width // width), default=None)
+    def _block(
+        self, m: Module, memory: RegisteredMemory, row: int, words: int, low: int, bits: int
+    ) -> Value:
+        """Add one block, and return the bits that it reads."""
+        shift = _ADDRESS_BITS - ceil_log2(words)
+        out = Signal(_PINS, name=f"block{row}_{low}")
+        write = memory.write_enable
+        if memory.depth > words:
+            write = write & (memory.write_address >> ceil_log2(words) == row)
+        # The lowest address pins of a word of two bytes enable these.
+        padding = Const(3 if words == min(_SHAPES) else 0, shift)
+        pins: dict[str, Value] = {
+            **_pins("DIA", memory.write_data[low : low + bits], _PINS),
+            **_pins("ADA", Cat(padding, memory.write_address), _ADDRESS_BITS),
+            **_pins("ADB", Cat(padding, memory.read_address), _ADDRESS_BITS),
+            **_pins("DIB", Const(0, 1), _PINS),
+            **{f"CS{port}{pin}": Const(0, 1) for port in "AB" for pin in range(3)},
+            **{f"{pin}{port}": Const(1, 1) for port in "AB" for pin in ("CE", "OCE")},
+            **{f"RST{port}": Const(0, 1) for port in "AB"},
+            **{f"CLK{port}": ClockSignal() for port in "AB"},
+            "WEA": write,
+            "WEB": Const(0, 1),
+        }
+        width = _SHAPES[words]
+        m.submodules += Instance(
+            "DP16KD",
+            p_DATA_WIDTH_A=width,
+            p_DATA_WIDTH_B=width,
+            p_REGMODE_A="NOREG",
+            p_REGMODE_B="OUTREG",
+            p_RESETMODE="SYNC",
+            p_ASYNC_RESET_RELEASE="SYNC",
+            p_CSDECODE_A="0b000",
+            p_CSDECODE_B="0b000",
+            p_WRITEMODE_A="NORMAL",
+            p_WRITEMODE_B="NORMAL",
+            p_GSR="DISABLED",
+            **{f"i_{name}": value for name, value in pins.items()},
+            **{f"o_DOB{pin}": out[pin] for pin in range(bits)},
+        )
+        return out[:bits]
+
+    def _select(
+        self, m: Module, memory: RegisteredMemory, rows: list[Value], words: int
+    ) -> Value:
+        """Return what the block reads that the address of two clocks ago is in."""
+        if len(rows) == 1:
+            return rows[0]
+        index: Value = memory.read_address >> ceil_log2(words)
+        for _ in range(2):
+            late = Signal(len(index))
+            m.d.sync += late.eq(index)
+            index = late
+        return choose(index, rows)
 
 
-def _block(m: Module, memory: RegisteredMemory, width: int, data: Value, shown: Value) -> Instance:
-    """Make a block memory: port A writes, port B reads through its output register."""
-    low = SHAPES[width]
-    # With 18 bits, the lowest bits of an address enable the bytes that are written.
-    skipped = Const(0b11 if width == 18 else 0, low)
-    address = {
-        "A": Cat(skipped, memory.write_address, Const(0, ADDRESS_BITS))[:ADDRESS_BITS],
-        "B": Cat(Const(0, low), memory.read_address, Const(0, ADDRESS_BITS))[:ADDRESS_BITS],
+def _pins(name: str, value: Value, count: int) -> dict[str, Value]:
+    """Return the bits of a value by the names of pins; pins beyond them are 0."""
+    return {
+        f"{name}{pin}": value[pin] if pin < len(value) else Const(0, 1) for pin in range(count)
     }
-    out = Signal(width)
-    m.d.comb += shown.eq(out)  # pyright: ignore[reportAttributeAccessIssue] (a slice of a port)
-    pins: dict[str, Value] = {}
-    for port in "AB":
-        pins |= {f"i_AD{port}{bit}": address[port][bit] for bit in range(ADDRESS_BITS)}
-        pins |= {f"i_CLK{port}": ClockSignal(), f"i_CE{port}": Const(1), f"i_OCE{port}": Const(1)}
-        pins |= {f"i_RST{port}": Const(0), f"i_WE{port}": Const(0)}
-        pins |= {f"i_CS{port}{bit}": Const(0) for bit in range(3)}
-    pins |= {"i_WEA": memory.write_enable}
-    pins |= {f"i_DIA{bit}": data[bit] for bit in range(len(data))}
-    pins |= {f"o_DOB{bit}": out[bit] for bit in range(width)}
-    parameters = {
-        "p_DATA_WIDTH_A": width,
-        "p_DATA_WIDTH_B": width,
-        "p_REGMODE_A": "NOREG",
-        "p_REGMODE_B": "OUTREG",
-        "p_RESETMODE": "SYNC",
-        "p_ASYNC_RESET_RELEASE": "SYNC",
-        "p_CSDECODE_A": "0b000",
-        "p_CSDECODE_B": "0b000",
-        "p_CLKAMUX": "CLKA",
-        "p_CLKBMUX": "CLKB",
-        "p_WRITEMODE_A": "NORMAL",
-        "p_WRITEMODE_B": "NORMAL",
-        "p_GSR": "DISABLED",
-    }
-    return Instance("DP16KD", **parameters, **pins)

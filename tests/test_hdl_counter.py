@@ -180,12 +180,15 @@ def test_a_countdown_ends_with_its_last_step():
     rng = random.Random(4)
 
     def clocks():
-        for length in rng.sample(range(1, 64), 63):
-            yield 1, 0, length
+        lengths = rng.sample(range(1, 64), 63)
+        yield 1, 0, lengths[0]
+        for length, following in zip(lengths, [*lengths[1:], 1], strict=True):
             left = length
-            while left:
+            while left > 1:
                 step = rng.randint(0, 1)
                 left -= step
                 yield 0, step, length
+            yield 0, 0, length
+            yield 1, 1, following
 
     assert check(Down(), clocks()) == 63  # pyright: ignore[reportArgumentType]

@@ -40,22 +40,15 @@ def encode(config, jobs, garbage=0):
             patterns = [(p | h << own) & ((1 << width) - 1) for p, h in pairs]
         for start in range(0, len(patterns), lanes):
             beat = sum(p << width * lane for lane, p in enumerate(patterns[start : start + lanes]))
-            clocks.append({"token": 0, "valid": 1, "lanes": beat})
-    clocks.append({"token": 0, "valid": 0})
-    seen = watch(
-        encoder,
-        clocks,
-        {"valid": encoder.o.valid, "lanes": bits(encoder.o.lanes), "token": encoder.o.token},
-        settle=Encoder.LATENCY,
-    )
+            clocks.append({"token": 0, "elements": beat})
+    seen = watch(encoder, clocks, {"codes": bits(encoder.codes)}, settle=Encoder.LATENCY)
     layout = candidate_layout(config, {})
-    words = []
-    for number, clock in enumerate(seen):
-        given = number >= Encoder.LATENCY and clocks[number - Encoder.LATENCY].get("valid", 0)
-        assert clock["valid"] == given
-        if given:
-            mask = (1 << layout.size) - 1
-            words += [clock["lanes"] >> layout.size * lane & mask for lane in range(lanes)]
+    mask = (1 << layout.size) - 1
+    words = [
+        clock["codes"] >> layout.size * lane & mask
+        for clock in seen[1 + Encoder.LATENCY :]
+        for lane in range(lanes)
+    ]
     results = []
     for _, x in jobs:
         padded = len(x) + -len(x) % lanes
@@ -70,13 +63,11 @@ def decode(config, jobs):
     layout = result_layout(config, {})
     clocks = []
     for registers, candidates in jobs:
-        token = {"i.token": 1, "job": registers.to_bits(config)}
+        token = {"token": 1, "job": registers.to_bits(config)}
         clocks[-1:] = [clocks[-1] | token] if clocks else [token]
         for candidate in [*candidates, None]:
             fields = candidate or {}
-            clocks.append(
-                {"i.token": 0, "i.empty": candidate is None, "i.lanes": pack(layout, fields)}
-            )
+            clocks.append({"token": 0, "empty": candidate is None, "lanes": pack(layout, fields)})
     seen = watch(decoder, clocks, {"values": bits(decoder.values)}, settle=Decoder.LATENCY)
     words = [clock["values"] for clock in seen[1 + Decoder.LATENCY :]]
     results = []
@@ -170,3 +161,25 @@ def test_bits_of_a_core_of_one_type(name):
 def test_flags_are_left_out_of_a_core_of_integers():
     fields = [name for name, _ in candidate_layout(CoreConfig((DataType.INT8,)), {})]
     assert fields == ["code"]
+
+
+@pytest.mark.parametrize(("minimum", "ignore"), MODES)
+def test_no_flags_where_no_element_leaves_the_core(minimum, ignore):
+    """All NaNs have one code then, beyond those of the numbers; and the order is the same."""
+    config = CoreConfig(ALL, lanes=2, operators=("argmin", "argmax"))
+    assert [name for name, _ in candidate_layout(config, {})] == ["code"]
+    assert not {"code", "nan"} & {str(name) for name, _ in result_layout(config, {})}
+    jobs = [
+        (
+            JobRegisters(data_type=config.data_type_code(t), minimum=minimum, ignore_nan=ignore),
+            sampled(t.dtype.name),
+        )
+        for t in ALL
+    ]
+    for (_, x), own in zip(jobs, encode(config, jobs, garbage=4), strict=True):
+        check_order(x, own, minimum, ignore)
+        if x.dtype.kind == "f":
+            (of_nan,) = {word["code"] for word, nan in zip(own, np.isnan(x), strict=True) if nan}
+            ones = (1 << 8 * x.dtype.itemsize) - 1
+            assert of_nan == (0 if ignore else ones)
+            assert sum(word["code"] == of_nan for word in own) == np.isnan(x).sum()

@@ -5,17 +5,22 @@ import random
 import pytest
 from gateware import bits, watch
 
-from extremum.hdl.storage import MAX_REGISTER_SPACING, DelayLine
+from extremum.hdl.storage import (
+    MAX_REGISTER_SPACING,
+    MEMORY_LATENCY,
+    DelayLine,
+    RegisteredMemory,
+)
 
 
-def check(width, taps, max_spacing, jobs, gaps, seed):
+def check(line, jobs, gaps, seed):
     """Give words to a line, and compare what it shows of them; jobs are (spacing, words)."""
     rng = random.Random(seed)
-    line = DelayLine(width, taps, max_spacing)
+    width, taps = line.width, line.taps
     clocks: list[dict[str, int]] = [{"token": 0, "step": 0}]
     shown: list[list[int | None] | None] = [None]
     for number, (spacing, count) in enumerate(jobs):
-        token = {"token": 1, "spacing": spacing}
+        token = {"token": 1, "spacing": spacing - 1}
         # The token may meet the last word of the job before, or come on its own.
         if number and rng.random() < 0.5:
             clocks[-1] |= token
@@ -25,16 +30,23 @@ def check(width, taps, max_spacing, jobs, gaps, seed):
         words: list[int] = []
         while len(words) < count:
             word, step = rng.getrandbits(width), rng.random() >= gaps
-            clocks.append({"token": 0, "step": step, "i": word, "spacing": rng.getrandbits(32)})
+            clocks.append({"token": 0, "step": step, "i": word})
+            if len(words) > line.latency:
+                # The register is read in these clocks, and may change then.
+                clocks[-1]["spacing"] = rng.getrandbits(32)
             ages = [tap * spacing for tap in range(1, taps + 1)]
             shown.append(
                 [words[-age] if age <= len(words) else None for age in ages] if step else None
             )
             if step:
                 words.append(word)
-    seen = watch(line, clocks, {"o": bits(line.o)})
+        if rng.random() < 0.5 or len(words) < 2:
+            # A job whose token has not left the line yet keeps its registers.
+            clocks += [{"token": 0, "step": 0}] * line.latency
+            shown += [None] * line.latency
+    seen = watch(line, clocks, {"o": bits(line.o)}, settle=line.latency)
     compared = 0
-    for expected, clock in zip(shown, seen, strict=True):
+    for expected, clock in zip(shown, seen[line.latency :], strict=True):
         for tap, word in enumerate(expected or ()):
             if word is not None:
                 assert clock["o"] >> width * tap & ((1 << width) - 1) == word
@@ -46,9 +58,12 @@ def check(width, taps, max_spacing, jobs, gaps, seed):
 @pytest.mark.parametrize("taps", [1, 3])
 @pytest.mark.parametrize("gaps", [0, 0.5])
 def test_every_spacing(max_spacing, taps, gaps):
-    jobs = [(spacing, 5 * taps * spacing) for spacing in range(1, max_spacing + 1)]
+    """Rows written just now come from registers, whatever the gaps between the words."""
+    jobs = [(spacing, 5 * taps * spacing + 3) for spacing in range(1, max_spacing + 1)] * 2
     random.Random(1).shuffle(jobs)
-    assert check(11, taps, max_spacing, jobs, gaps, seed=7) >= 4 * taps
+    line = DelayLine(11, taps, max_spacing)
+    assert line.latency == (MEMORY_LATENCY if max_spacing > MAX_REGISTER_SPACING else 0)
+    assert check(line, jobs, gaps, seed=7) >= 4 * taps
 
 
 @pytest.mark.parametrize("max_spacing", [4, 16, 21])
@@ -56,4 +71,35 @@ def test_jobs_that_follow_at_once(max_spacing):
     """Jobs of few words, some of which end before the line has come round once."""
     rng = random.Random(3)
     jobs = [(rng.randint(1, max_spacing), rng.randint(1, 50)) for _ in range(60)]
-    assert check(8, 2, max_spacing, jobs, 0.2, seed=9) > 300
+    assert check(DelayLine(8, 2, max_spacing), jobs, 0.2, seed=9) > 300
+
+
+@pytest.mark.parametrize(("spacing", "max_spacing"), [(1, 1), (3, 4), (1, 9), (2, 9), (3, 9), (9, 9)])
+@pytest.mark.parametrize("gaps", [0, 0.5])
+def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
+    """What stands on the port means nothing then, and a token changes nothing but the start."""
+    line = DelayLine(8, 2, max_spacing, fixed_spacing=spacing - 1)
+    assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
+
+
+def test_a_memory_shows_a_word_in_the_clock_after_it_was_written():
+    memory = RegisteredMemory(8, 5)
+    rng = random.Random(2)
+    words = [0] * 5
+    clocks, expected = [], []
+    for _ in range(200):
+        clock = {
+            "read_address": rng.randrange(5),
+            "write_address": rng.randrange(5),
+            "write_data": rng.getrandbits(8),
+            "write_enable": rng.getrandbits(1),
+        }
+        clocks.append(clock)
+        # A word that is written in this clock is not read in it: it may be the old one or not.
+        met = clock["write_enable"] and clock["write_address"] == clock["read_address"]
+        expected.append(None if met else words[clock["read_address"]])
+        if clock["write_enable"]:
+            words[clock["write_address"]] = clock["write_data"]
+    seen = watch(memory, clocks, {"data": bits(memory.read_data)}, settle=MEMORY_LATENCY)
+    for word, clock in zip(expected, seen[MEMORY_LATENCY:], strict=True):
+        assert word is None or clock["data"] == word

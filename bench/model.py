@@ -16,6 +16,7 @@ import time
 import tomllib
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from extremum.model import Pooling, Reduction
+import extremum.model
 
 WORKLOADS = Path(__file__).with_name("workloads.toml")
 RESULTS = Path(__file__).with_name("results") / "model.json"
@@ -116,15 +117,11 @@ def reductions(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str
         axis = axes[0] if len(axes) == 1 else None
         plain = len(axes) in (1, x.ndim)
 
-        def ours(
-            direction: str, x: np.ndarray = x, function: str = function, axes: list[int] = axes
-        ) -> Callable[[], Any]:
-            problem = Reduction.of(
-                function, x.shape, x.dtype, axes, axis_direction=direction, index_type="int64"
-            )
-            return lambda: problem.evaluate(x)
-
-        calls = {"increasing": ours("increasing"), "decreasing": ours("decreasing")}
+        ours = partial(getattr(extremum.model, function), x, axes, index_type="int64")
+        calls: dict[str, Callable[[], Any]] = {
+            "increasing": ours,
+            "decreasing": partial(ours, axis_direction="decreasing"),
+        }
         if plain:
             find = getattr(np, function)
             calls["numpy"] = lambda find=find, x=x, axis=axis: find(x, axis=axis)
@@ -139,7 +136,11 @@ def reductions(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str
         taken = times(calls, seconds)
         if "runtime" in calls and not np.array_equal(calls["runtime"]()[0], calls["increasing"]()):
             raise AssertionError(f"{workload['name']}: ONNX Runtime finds something else")
-        rows.append(row(workload["name"], x, taken, "increasing"))
+        found = row(workload["name"], x, taken, "increasing")
+        del found["ratios"]["decreasing"]
+        if plain:
+            found["ratios"]["decreasing"] = taken["decreasing"] / taken["numpy"]
+        rows.append(found)
     return rows
 
 
@@ -157,13 +158,10 @@ def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, 
                 "dilations": workload["dilations"],
                 "pads": workload["start_padding"] + workload["end_padding"],
             }
-            with_indices = Pooling.of(
-                x.shape, name, **geometry, return_indices=True, index_type="int64"
-            )
-            values = Pooling.of(x.shape, name, **geometry)
+            ours = partial(extremum.model.max_pooling, x, **geometry)
             calls: dict[str, Callable[[], Any]] = {
-                "indices": lambda p=with_indices, x=x: p.evaluate(x),
-                "values": lambda p=values, x=x: p.evaluate(x),
+                "indices": partial(ours, return_indices=True, index_type="int64"),
+                "values": ours,
             }
             if onnx:
                 for column, outputs in (
@@ -172,8 +170,10 @@ def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, 
                 ):
                     if run := runtime(onnx_model("MaxPool", x, outputs, **attributes), x):
                         calls[column] = run
-            symmetric = workload["start_padding"] == workload["end_padding"]
-            if torch and symmetric and name == "float32":
+            start, end = workload["start_padding"], workload["end_padding"]
+            # PyTorch knows no other padding than this.
+            narrow = all(2 * n <= w for n, w in zip(start, workload["window"], strict=True))
+            if torch and start == end and narrow and name == "float32":
                 y = torch.from_numpy(x)
                 pool = getattr(torch.nn.functional, f"max_pool{x.ndim - 2}d")
                 calls["torch"] = lambda pool=pool, y=y, w=workload: pool(
@@ -190,6 +190,9 @@ def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, 
                 if not all(np.array_equal(theirs, ours) for theirs, ours in pairs):
                     raise AssertionError(f"{workload['name']}: ONNX Runtime finds something else")
             found = row(workload["name"], x, taken, "indices")
+            del found["ratios"]["values"]
+            if found["ratios"].pop("runtime_values", None):
+                found["ratios"]["values"] = taken["values"] / taken["runtime_values"]
             if onnx:
                 found["reference_ratio"] = against_reference(x, geometry, attributes)
             rows.append(found)
@@ -205,12 +208,12 @@ def against_reference(x: np.ndarray, geometry: dict[str, Any], attributes: dict[
     crop = np.ascontiguousarray(x[:, : max(1, REFERENCE_ELEMENTS // plane)])
     # It knows floats alone.
     crop = crop.astype(np.float32)
-    problem = Pooling.of(crop.shape, crop.dtype, **geometry, return_indices=True)
+    ours = partial(extremum.model.max_pooling, crop, **geometry, return_indices=True)
     run = reference(onnx_model("MaxPool", crop, [np.float32, np.int64], **attributes), crop)
     start = time.perf_counter()
     run()
     slow = 1000 * (time.perf_counter() - start)
-    return slow / times({"ours": lambda: problem.evaluate(crop)}, 0.02)["ours"]
+    return slow / times({"ours": ours}, 0.02)["ours"]
 
 
 def row(name: str, x: np.ndarray, taken: dict[str, float], ours: str) -> dict[str, Any]:
@@ -227,18 +230,17 @@ def large(which: str) -> dict[str, float]:
     """Return the peak memory of a large problem beyond input and outputs, and its time."""
     if which == "argmax":
         x = np.random.default_rng(0).integers(-128, 128, 100_000_000, np.int8).astype(np.float32)
-        problem: Any = Reduction.of("argmax", x.shape, x.dtype)
+        call: Callable[[], Any] = partial(extremum.model.argmax, x)
     else:
         x = np.random.default_rng(0).integers(-128, 128, (1, 64, 1024, 1024), np.int8)
         x = x.astype(np.float32)
-        problem = Pooling.of(
-            x.shape, x.dtype, 3, strides=2, start_padding=1, end_padding=1, return_indices=True
-        )
+        geometry = {"strides": 2, "start_padding": 1, "end_padding": 1}
+        call = partial(extremum.model.max_pooling, x, 3, **geometry, return_indices=True)
     start = time.perf_counter()
-    problem.evaluate(x)
+    call()
     seconds = time.perf_counter() - start
     tracemalloc.start()
-    result = problem.evaluate(x)
+    result = call()
     peak = tracemalloc.get_traced_memory()[1]
     outputs = sum(part.nbytes for part in (result if isinstance(result, tuple) else (result,)))
     mebi = 1 << 20
@@ -293,8 +295,7 @@ def main() -> int:
         ["workload", "type", "ms", "numpy", "runtime", "torch", "decreasing"],
         [
             [r["workload"], r["type"], f"{r['milliseconds']['increasing']:.3f}"]
-            + [number(r["ratios"], key) for key in ("numpy", "runtime", "torch")]
-            + [number(decreasing(r), "ratio")]
+            + [number(r["ratios"], key) for key in ("numpy", "runtime", "torch", "decreasing")]
             for r in args
         ],
     )
@@ -304,8 +305,8 @@ def main() -> int:
         ["workload", "type", "ms", "runtime", "torch", "values", "reference"],
         [
             [r["workload"], r["type"], f"{r['milliseconds']['indices']:.3f}"]
-            + [number(r["ratios"], key) for key in ("runtime", "torch")]
-            + [number(values_only(r), "ratio"), f"{r.get('reference_ratio', 0):.0f}"]
+            + [number(r["ratios"], key) for key in ("runtime", "torch", "values")]
+            + [f"{r.get('reference_ratio', 0):.0f}"]
             for r in pools
         ],
     )
@@ -318,17 +319,6 @@ def main() -> int:
     report = {"versions": versions, "reductions": args, "poolings": pools, "memory": memory}
     arguments.output.write_text(json.dumps(report, indent=2) + "\n")
     return 0
-
-
-def decreasing(found: dict[str, Any]) -> dict[str, float]:
-    taken = found["milliseconds"]
-    return {"ratio": taken["decreasing"] / taken["numpy"]} if "numpy" in taken else {}
-
-
-def values_only(found: dict[str, Any]) -> dict[str, float]:
-    taken = found["milliseconds"]
-    theirs = taken.get("runtime_values")
-    return {"ratio": taken["values"] / theirs} if theirs else {}
 
 
 if __name__ == "__main__":

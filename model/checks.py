@@ -22,6 +22,7 @@ __all__ = [
     "integers",
     "is_scalar",
     "normalise_axes",
+    "spread",
     "tensor_sizes",
 ]
 
@@ -35,7 +36,7 @@ MAX_ELEMENTS = 2**32 - 1
 
 def is_scalar(value: object) -> bool:
     """Tell a single number from a sequence of them; an array of rank 0 is a number."""
-    return isinstance(value, int | float) or (
+    return isinstance(value, (int, float)) or (
         hasattr(value, "__index__") and not getattr(value, "shape", ())
     )
 
@@ -63,13 +64,29 @@ def integers(name: str, values: object, least: int | None = 0) -> tuple[int, ...
     ValueError
         If one is too small; the message shows them all.
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    # Every call of an operator comes here several times, mostly with what is right.
+    if not isinstance(values, (tuple, list)) and (
+        isinstance(values, str | bytes) or not isinstance(values, Iterable)
+    ):
         raise TypeError(f"{name} must be a sequence of integers, not {values!r}")
-    # NumPy's integers would print as np.int64(3).
-    listed = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
-    if all(type(v) is int for v in listed) and (least is None or min(listed, default=0) >= least):
+    listed = tuple(values)
+    if set(map(type, listed)) == {int} and (least is None or min(listed) >= least):
         return listed
+    # NumPy's integers would print as np.int64(3).
+    listed = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
     return tuple(_integer(name, v, least, listed) for v in listed)
+
+
+def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
+    """Give each of `count` dimensions its whole number: one stands for all.
+
+    Raises
+    ------
+    TypeError
+        If `values` is neither an integer nor a sequence of integers.
+    """
+    alone = not isinstance(values, (tuple, list)) and is_scalar(values)
+    return integers(name, (values,) * count if alone else values, None)
 
 
 def _integer(name: str, value: object, least: int | None, shown: object) -> int:
@@ -139,10 +156,10 @@ def normalise_axes(axes: object, rank: int) -> tuple[int, ...]:
     listed = integers("axes", (axes,) if is_scalar(axes) else axes, None)
     if not listed:
         raise ValueError("axes must name at least one axis, not ()")
-    if any(not -rank <= axis < rank for axis in listed):
+    if min(listed) < -rank or max(listed) >= rank:
         raise ValueError(f"axes must be in [{-rank}, {rank - 1}] for rank {rank}, not {listed}")
-    positive = tuple(axis % rank for axis in listed)
-    if len(set(positive)) < len(positive):
+    positive = {axis % rank for axis in listed}
+    if len(positive) < len(listed):
         raise ValueError(f"axes must not repeat, not {listed}")
     return tuple(sorted(positive))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from .checks import Integers, as_tensor
+from .checks import Integers, as_tensor, normalise_axes, spread
 from .pooling import Pooling
 from .reduction import Reduction
 from .types import AxisDirection, ReduceFunction
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 __all__ = ["argmax", "argmin", "max_pooling", "reduce_max", "reduce_min"]
+
+# A program asks for the same few problems again and again, and checking one takes longer than
+# solving it where tensors are small. `typed`, because True and 1.0 equal 1, and are refused.
+_reduction: Callable[..., Reduction] = lru_cache(maxsize=64, typed=True)(Reduction.of)
+_pooling: Callable[..., Pooling] = lru_cache(maxsize=64, typed=True)(Pooling.of)
 
 
 def argmin(
@@ -58,11 +65,11 @@ def argmin(
     array([4], dtype=uint32)
     """
     tensor = as_tensor(x)
-    return Reduction.of(
+    return _reduction(
         ReduceFunction.ARGMIN,
         tensor.shape,
         tensor.dtype,
-        axes,
+        normalise_axes(axes, tensor.ndim),
         axis_direction=axis_direction,
         index_type=index_type,
         nan=nan,
@@ -90,11 +97,11 @@ def argmax(
     (array([1], dtype=uint32), array([2], dtype=uint32))
     """
     tensor = as_tensor(x)
-    return Reduction.of(
+    return _reduction(
         ReduceFunction.ARGMAX,
         tensor.shape,
         tensor.dtype,
-        axes,
+        normalise_axes(axes, tensor.ndim),
         axis_direction=axis_direction,
         index_type=index_type,
         nan=nan,
@@ -112,7 +119,8 @@ def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     array([0.], dtype=float32)
     """
     tensor = as_tensor(x)
-    problem = Reduction.of(ReduceFunction.MIN, tensor.shape, tensor.dtype, axes, nan=nan)
+    axes = normalise_axes(axes, tensor.ndim)
+    problem = _reduction(ReduceFunction.MIN, tensor.shape, tensor.dtype, axes, nan=nan)
     return problem.evaluate(tensor)
 
 
@@ -126,7 +134,8 @@ def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     (array([nan], dtype=float32), array([3.], dtype=float32))
     """
     tensor = as_tensor(x)
-    problem = Reduction.of(ReduceFunction.MAX, tensor.shape, tensor.dtype, axes, nan=nan)
+    axes = normalise_axes(axes, tensor.ndim)
+    problem = _reduction(ReduceFunction.MAX, tensor.shape, tensor.dtype, axes, nan=nan)
     return problem.evaluate(tensor)
 
 
@@ -237,14 +246,15 @@ def max_pooling(
              [2, 1]]]], dtype=uint32))
     """
     tensor = as_tensor(x)
-    problem = Pooling.of(
+    spatial = tensor.ndim - 2
+    problem = _pooling(
         tensor.shape,
         tensor.dtype,
-        window,
-        strides=strides,
-        start_padding=start_padding,
-        end_padding=end_padding,
-        dilations=dilations,
+        spread("window", window, spatial),
+        strides=spread("strides", strides, spatial),
+        start_padding=spread("start_padding", start_padding, spatial),
+        end_padding=spread("end_padding", end_padding, spatial),
+        dilations=spread("dilations", dilations, spatial),
         return_indices=return_indices,
         index_type=index_type,
         index_layout=index_layout,

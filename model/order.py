@@ -7,9 +7,11 @@ is the same: under ``"propagate"`` it beats every number, under ``"ignore"`` eve
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-__all__ = ["bits_follow_value", "comparable", "from_key", "order_key"]
+__all__ = ["bits_follow_value", "comparable", "from_key", "highest", "lowest", "order_key"]
 
 
 def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -> np.ndarray:
@@ -39,20 +41,18 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     if x.dtype.kind != "f":
         return x
     bits = x.view(f"i{x.dtype.itemsize}")
-    low, high = bits.min(), bits.max()
-    infinity = _infinity(x.dtype)
-    if low >= 0 and high <= infinity:
+    greatest, (has_sign, has_nan) = highest(bits.dtype), _signs_and_nan(x)
+    if not has_sign and not has_nan:
         return bits
-    limits = np.iinfo(bits.dtype)
     # Floats are sign and magnitude; negating the magnitude of the negative ones orders them all
     # and gives both zeros the key 0. NaN has the magnitudes above infinity's.
-    sign = bits >> np.array(8 * bits.itemsize - 1, bits.dtype)
-    key = sign & bits.dtype.type(limits.max)
+    sign = bits >> bits.dtype.type(8 * bits.itemsize - 1)
+    key = sign & greatest
     key ^= bits
     key -= sign
-    if high > infinity or _has_negative_nan(x):
+    if has_nan:
         wins_by_greatest = (nan == "propagate") != minimum
-        key[np.isnan(x)] = limits.max if wins_by_greatest else limits.min
+        key[np.isnan(x)] = greatest if wins_by_greatest else lowest(bits.dtype)
     return key
 
 
@@ -91,9 +91,7 @@ def comparable(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) 
     NumPy lets the first NaN win, as ``"propagate"`` does, so that `x` itself will do unless NaN has
     to lose. Half floats go by their key all the same: NumPy compares them one by one.
     """
-    if x.dtype.kind == "f" and (
-        x.dtype.itemsize == 2 or (nan == "ignore" and bool(np.isnan(x).any()))
-    ):
+    if x.dtype.kind == "f" and (x.dtype.itemsize == 2 or (nan == "ignore" and _has_nan(x))):
         return order_key(x, nan=nan, minimum=minimum)
     return x
 
@@ -107,13 +105,20 @@ def bits_follow_value(x: np.ndarray) -> bool:
     if x.dtype.kind != "f":
         return True
     bits = x.view(f"i{x.dtype.itemsize}")
-    low = bits.min()
-    # -0 has the bits of the least integer, and NaN without a sign those above plus infinity's.
-    return bool(
-        low != np.iinfo(bits.dtype).min
-        and bits.max() <= _infinity(x.dtype)
-        and (low >= 0 or not _has_negative_nan(x))
-    )
+    # -0 has the bits of the least integer.
+    return bool(bits.min() != lowest(bits.dtype)) and not _has_nan(x)
+
+
+@lru_cache
+def lowest(dtype: np.dtype) -> np.generic:
+    """Give the identity of max: minus infinity, or the lowest integer."""
+    return dtype.type(-np.inf if dtype.kind == "f" else np.iinfo(dtype).min)
+
+
+@lru_cache
+def highest(dtype: np.dtype) -> np.generic:
+    """Give the identity of min: infinity, or the highest integer."""
+    return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
 
 
 def at(x: np.ndarray, axis: int, index: slice | int) -> np.ndarray:
@@ -121,12 +126,21 @@ def at(x: np.ndarray, axis: int, index: slice | int) -> np.ndarray:
     return x[(slice(None),) * axis + (index,)]
 
 
-def _has_negative_nan(x: np.ndarray) -> bool:
-    """As unsigned numbers, NaN with a sign is above minus infinity, and that above all others."""
-    bits = x.view(f"u{x.dtype.itemsize}")
-    return bool(bits.max() > np.array([-np.inf], x.dtype).view(bits.dtype)[0])
+def _has_nan(x: np.ndarray) -> bool:
+    # NumPy compares half floats one by one, their bits many at a time.
+    return _signs_and_nan(x)[1] if x.dtype.itemsize == 2 else bool(np.isnan(x.max()))
 
 
-def _infinity(dtype: np.dtype) -> np.integer:
-    """Bits of plus infinity: the magnitudes above it are NaN."""
-    return np.array([np.inf], dtype).view(f"i{dtype.itemsize}")[0]
+def _signs_and_nan(x: np.ndarray) -> tuple[bool, bool]:
+    """Tell whether some elements have a sign, and whether some are NaN."""
+    signed, unsigned = x.view(f"i{x.dtype.itemsize}"), x.view(f"u{x.dtype.itemsize}")
+    # NaN without a sign is above infinity, and with one, as an unsigned number, above minus
+    # infinity, and that above all others.
+    high, top = signed.max(), unsigned.max()
+    return bool(high != top), bool(high > _infinity(x.dtype) or top > _infinity(x.dtype, -1, "u"))
+
+
+@lru_cache
+def _infinity(dtype: np.dtype, sign: int = 1, kind: str = "i") -> np.integer:
+    """Bits of an infinity, as an integer: NaN has the magnitudes above it."""
+    return np.array([sign * np.inf], dtype).view(f"{kind}{dtype.itemsize}")[0]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import Integers, as_tensor, element_count, integers, is_scalar, tensor_sizes
+from .checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
 from .order import bits_follow_value, comparable, from_key, order_key
+from .rows import first_winner
 from .sliding import are_planes, slide_maximum, slide_winners
 from .spatial import SpatialDimension
 from .tiles import Tile, tiles
@@ -26,8 +27,8 @@ __all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension"]
 INDEX_TYPES = ("uint32", "uint64", "int64")
 INDEX_LAYOUTS = ("tensor", "plane", "column_major")
 
-CHUNK_ELEMENTS = 1 << 17
-"""Elements pooled in one go; a single plane may be larger."""
+CHUNK_ELEMENTS = 1 << 19
+"""Elements pooled in one go; half as many where positions are found beside the values."""
 
 
 class EmptyWindowWarning(RuntimeWarning):
@@ -121,11 +122,11 @@ class Pooling:
         return cls(
             checked,
             DataType.from_dtype(data_type),
-            _spread("window", window, spatial),
-            _spread("strides", strides, spatial),
-            _spread("start_padding", start_padding, spatial),
-            _spread("end_padding", end_padding, spatial),
-            _spread("dilations", dilations, spatial),
+            spread("window", window, spatial),
+            spread("strides", strides, spatial),
+            spread("start_padding", start_padding, spatial),
+            spread("end_padding", end_padding, spatial),
+            spread("dilations", dilations, spatial),
             return_indices,
             index_dtype(index_type, INDEX_TYPES),
             index_layout,
@@ -240,7 +241,7 @@ class Pooling:
             Once, if some windows lie wholly in padding.
         """
         tensor = as_tensor(x)
-        if tensor.dtype != self.data_type.dtype:
+        if DataType.from_dtype(tensor.dtype) is not self.data_type:
             raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
         if tensor.shape != self.sizes:
             raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
@@ -263,10 +264,19 @@ class Pooling:
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=stacklevel)
         return (values, indices) if self.return_indices else values
 
+    @property
+    def _chunk(self) -> int:
+        return max(1, CHUNK_ELEMENTS // 2) if self.return_indices else CHUNK_ELEMENTS
+
+    @cached_property
+    def _plane_weights(self) -> list[int]:
+        """What a step along each spatial dimension adds to a position within a plane."""
+        return [math.prod(self.sizes[axis + 1 :]) for axis in range(2, len(self.sizes))]
+
     @cached_property
     def _tiles(self) -> list[tuple[tuple[slice, ...], list[Tile]]]:
         """Windows of a plane, and the elements that they meet."""
-        return list(tiles(self.spatial, CHUNK_ELEMENTS))
+        return list(tiles(self.spatial, self._chunk))
 
     @cached_property
     def _blocks(self) -> list[tuple[slice, slice]]:
@@ -277,8 +287,8 @@ class Pooling:
             counts.append(math.prod(part.stop - part.start for part in windows))
             counts += [math.prod(d.size for d in part.dimensions) for part in parts]
         tile = max(counts)
-        channel_step = min(channels, max(1, CHUNK_ELEMENTS // tile))
-        batch_step = max(1, CHUNK_ELEMENTS // (tile * channel_step))
+        channel_step = min(channels, max(1, self._chunk // tile))
+        batch_step = max(1, self._chunk // (tile * channel_step))
         return [
             (slice(n, n + batch_step), slice(c, c + channel_step))
             for n in range(0, batch, batch_step)
@@ -290,23 +300,27 @@ class Pooling:
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """Give the positions within a plane, None if nobody asks for them, and the values."""
         cuts = [planes[(..., *part.elements)] for part in parts]
-        if not self.return_indices and all(bits_follow_value(cut) for cut in cuts):
-            found = [self._largest(*pair) for pair in zip(cuts, parts, strict=True)]
-            return None, reduce(np.maximum, found)
-        if cuts[0].shape == planes.shape and are_planes(parts[0].dimensions):
+        if (
+            self.return_indices
+            and cuts[0].shape == planes.shape
+            and are_planes(parts[0].dimensions)
+        ):
             rows = cuts[0].reshape(math.prod(planes.shape[:2]), -1)
-            position = comparable(rows, nan=self.nan).argmax(axis=1)
+            position = first_winner(comparable(rows, nan=self.nan))
             shape = (*planes.shape[:2], *(1,) * len(self.spatial))
-            value = rows[np.arange(len(rows)), position].reshape(shape)
-            return position.reshape(shape) if self.return_indices else None, value
-        weights = [math.prod(self.sizes[axis + 1 :]) for axis in range(2, len(self.sizes))]
+            value = rows.take(np.arange(0, rows.size, rows.shape[1]) + position).reshape(shape)
+            return position.reshape(shape), value
+        exact = all(bits_follow_value(cut) for cut in cuts)
+        if exact and not self.return_indices:
+            pairs = zip(cuts, parts, strict=True)
+            found = [slide_maximum(comparable(cut), part.dimensions) for cut, part in pairs]
+            return None, from_key(reduce(np.maximum, found), planes.dtype)
+        weights = self._plane_weights
         best = position = None
-        exact = True
         for cut, part in zip(cuts, parts, strict=True):
-            key = order_key(cut, nan=self.nan)
-            exact = exact and (np.may_share_memory(key, cut) or bits_follow_value(cut))
-            key, candidate = slide_winners(key, part.dimensions, weights)
-            candidate += sum(e.start * w for e, w in zip(part.elements, weights, strict=True))
+            key = comparable(cut) if exact else order_key(cut, nan=self.nan)
+            origin = sum(e.start * w for e, w in zip(part.elements, weights, strict=True))
+            key, candidate = slide_winners(key, part.dimensions, weights, origin)
             if len(parts) > 1:
                 for axis, dimension in enumerate(part.dimensions, 2):
                     # Here an empty window must lose, also against the lowest of all elements.
@@ -324,23 +338,16 @@ class Pooling:
         value = from_key(best, planes.dtype) if exact else _fetch(planes, position)
         return position if self.return_indices else None, value
 
-    def _largest(self, x: np.ndarray, part: Tile) -> np.ndarray:
-        """Pool values alone, of elements whose bits follow from their order."""
-        lowest = self.data_type.lowest
-        if x.dtype != np.float16:
-            return slide_maximum(x, part.dimensions, lowest)
-        # Half floats go by their key: NumPy compares them one by one.
-        key = order_key(np.array([lowest]))[0]
-        return from_key(slide_maximum(order_key(x), part.dimensions, key), x.dtype)
-
     def _write_indices(
         self, indices: np.ndarray, positions: np.ndarray, batch: slice, channels: slice
     ) -> None:
         """Turn positions within a plane into positions of the layout."""
         weights = self.index_weights
-        n = np.arange(*batch.indices(self.sizes[0])) * weights[0]
-        c = np.arange(*channels.indices(self.sizes[1])) * weights[1]
-        base = (n[:, None] + c).reshape(len(n), len(c), *(1,) * len(self.spatial))
+        n, c = (
+            np.arange(part.start, min(part.stop, size)) * weight
+            for part, size, weight in zip((batch, channels), self.sizes, weights, strict=False)
+        )
+        base = np.add.outer(n, c).reshape(len(n), len(c), *(1,) * len(self.spatial))
         if self.index_layout != "column_major":
             np.add(base, positions, out=indices, casting="unsafe")
             return
@@ -360,13 +367,6 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
     if len(checked) not in (4, 5):
         raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")
     return checked
-
-
-def _spread(name: str, value: Integers, count: int) -> tuple[int, ...]:
-    """Give every spatial dimension its value; the constructor checks them."""
-    if is_scalar(value):
-        return (value,) * count  # pyright: ignore[reportReturnType]
-    return integers(name, value, None)
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

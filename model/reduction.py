@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
 from .order import at, bits_follow_value, comparable, from_key
+from .rows import first_winner, last_winner
 from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ CHUNK_COLUMNS = 16
 """Least width of a block whose reduced axis is not the last: a whole cache line is read anyway."""
 CHUNK_ROWS = 1 << 16
 """Rows given to NumPy in one go, which makes 8 bytes of each."""
-LEAST_IN_WORDS = 64
-"""Length from which a row is reversed word by word."""
-WORD = np.dtype("complex128")
-"""The widest type that NumPy copies in one move."""
 
 
 @dataclass(frozen=True)
@@ -184,19 +181,23 @@ class Reduction:
             If `x` has another type or other sizes.
         """
         tensor = as_tensor(x)
-        if tensor.dtype != self.data_type.dtype:
+        if DataType.from_dtype(tensor.dtype) is not self.data_type:
             raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
         if tensor.shape != self.sizes:
             raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
-        result = np.empty(self.output_sizes, self.output_dtype)
         # NumPy copies what is not contiguous.
-        if self._is_numpys and tensor.flags.c_contiguous:
-            find = np.argmin if self.function.is_minimum else np.argmax
-            rows, targets = tensor.reshape(-1, self.count), result.reshape(-1)
-            for start in range(0, len(rows), CHUNK_ROWS):
-                part = slice(start, start + CHUNK_ROWS)
-                targets[part] = find(rows[part], axis=1)
-            return result
+        if self._is_by_rows and tensor.flags.c_contiguous:
+            rows = tensor.reshape(-1, self.count)
+            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // self.count))
+            if len(rows) <= step:
+                positions = self._find(rows).astype(self.index_type, copy=False)
+                return positions.reshape(self.output_sizes)
+            positions = np.empty(len(rows), self.index_type)
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                positions[part] = self._find(rows[part])
+            return positions.reshape(self.output_sizes)
+        result = np.empty(self.output_sizes, self.output_dtype)
         kept = [axis for axis in range(tensor.ndim) if axis not in self.axes]
         outer = sum(axis < self.axes[-1] for axis in kept)
         moved = tensor.transpose(*kept[:outer], *self.axes, *kept[outer:])
@@ -204,15 +205,21 @@ class Reduction:
         return result
 
     @cached_property
-    def _is_numpys(self) -> bool:
-        """Whether NumPy finds the same in rows, and finds it fast."""
+    def _is_by_rows(self) -> bool:
+        """Whether the winners of rows are wanted, and NumPy orders the elements as they stand."""
         return (
             self.function.gives_index
             and self.axes == tuple(range(len(self.sizes) - len(self.axes), len(self.sizes)))
-            and self.axis_direction is AxisDirection.INCREASING
             and self.data_type is not DataType.FLOAT16
             and (self.nan == "propagate" or not self.data_type.is_float)
         )
+
+    @cached_property
+    def _find(self) -> Callable[[np.ndarray], np.ndarray]:
+        """What finds the winner of each row."""
+        decreasing = self.axis_direction is AxisDirection.DECREASING
+        find = last_winner if decreasing else first_winner
+        return partial(find, minimum=self.function.is_minimum)
 
     def _fill(self, result: np.ndarray, x: np.ndarray, outer: int) -> None:
         """Reduce the axes of `x` that follow the first `outer` ones, block by block."""
@@ -267,33 +274,6 @@ class Reduction:
         shape = x.shape[:2]
         x = x.reshape(-1, x.shape[2])
         keys = comparable(x, nan=self.nan, minimum=minimum)
-        if self.axis_direction is AxisDirection.DECREASING:
-            position = last_winner(keys, minimum=minimum)
-        else:
-            position = keys.argmin(axis=1) if minimum else keys.argmax(axis=1)
+        position = self._find(keys)
         value = x[np.arange(len(x)), position].reshape(shape) if values else None
         return position.reshape(shape), value
-
-
-def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
-    """Find the last of the greatest, or smallest, elements of each row.
-
-    Examples
-    --------
-    >>> last_winner(np.array([[1, 3, 3, 2]]))
-    array([2])
-    """
-    find = np.argmin if minimum else np.argmax
-    count = x.shape[1]
-    group = WORD.itemsize // x.itemsize
-    body = count - count % group
-    if count < LEAST_IN_WORDS or x.strides[1] != x.itemsize:
-        return count - 1 - find(x[:, ::-1], axis=1)
-    # NumPy finds the first, and copies what runs backwards, element by element. So words of several
-    # elements are reversed; the last winner is in the last word that holds one, or in the tail.
-    words = np.ascontiguousarray(x[:, :body].view(WORD)[:, ::-1]).view(x.dtype)
-    word = body // group - 1 - find(words, axis=1) // group
-    tail = np.broadcast_to(np.arange(count - 1, body - 1, -1), (len(x), count - body))
-    candidates = np.hstack([tail, word[:, None] * group + np.arange(group - 1, -1, -1)])
-    row = np.arange(len(x))
-    return candidates[row, find(x[row[:, None], candidates], axis=1)]

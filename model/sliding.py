@@ -1,26 +1,32 @@
-"""The winner of every sliding window, found dimension by dimension.
+"""The winner of every sliding window, dimension by dimension, by doubling.
 
-That is exact because the order of elements (key, then position) is total: the best of the bests of
-the rows is the best of the window.
+The best of 2k taps is the better of two bests of k taps that lie k taps apart, and the best of a
+window of any length is the better of two such bests that overlap: so a window of n taps takes
+log2(n) passes. Winners may overlap and may be found dimension by dimension because the order of
+elements (key, then position) is total.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from .order import at
-from .phases import slide_flat, suits
+from .order import lowest
+from .rows import first_winner
 from .spatial import SpatialDimension
 
 __all__ = ["are_planes", "slide_maximum", "slide_winners"]
 
+LONG_PLANE = 256
+"""Elements from which a plane is worth a reduction of its own; doubling takes all at once."""
 
-def slide_maximum(
-    x: np.ndarray, dimensions: Sequence[SpatialDimension], lowest: np.generic | int
-) -> np.ndarray:
+
+def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.ndarray:
     """Take the maximum of every window over the last axes.
 
     Parameters
@@ -28,53 +34,55 @@ def slide_maximum(
     x : ndarray
         Its last axes are the dimensions, in order. NumPy's maximum must be the order wanted.
     dimensions : sequence of SpatialDimension
-    lowest : scalar
-        The result of an empty window; no element is below it.
 
     Returns
     -------
     ndarray
-        Windows in place of elements along the last axes. `x` itself if each window is an element.
+        Windows in place of elements along the last axes; the lowest number for an empty window.
+        `x` itself if each window is an element.
 
     Examples
     --------
-    >>> slide_maximum(np.array([3, 1, 2]), [SpatialDimension(3, window=2, end_padding=1)], -9)
+    >>> slide_maximum(np.array([3, 1, 2]), [SpatialDimension(3, window=2, end_padding=1)])
     array([3, 2, 2])
     """
     lead = x.shape[: x.ndim - len(dimensions)]
     if are_planes(dimensions):
-        return x.reshape(*lead, -1).max(axis=-1).reshape(*lead, *(1,) * len(dimensions))
-    if suits(dimensions) and all(dimension.stride == 1 for dimension in dimensions):
-        return slide_flat(x, dimensions, lowest)[0]
-    # Outermost first: there the slices are contiguous, and fewer rows remain for the inner ones.
-    for axis, dimension in enumerate(dimensions[:-1], len(lead)):
-        x = _slide_values(x, axis, dimension, lowest)
-    if suits(dimensions[-1:]):
-        return slide_flat(x, dimensions[-1:], lowest)[0]
-    return _slide_values(x, x.ndim - 1, dimensions[-1], lowest)
+        ones, plane = (1,) * len(dimensions), math.prod(d.size for d in dimensions)
+        x = x.reshape(*lead, plane)
+        if plane >= LONG_PLANE:
+            return x.max(axis=-1).reshape(*lead, *ones)
+        return _slide([x], len(lead), _row(plane))[0].reshape(*lead, *ones)
+    # Outermost first: fewer rows remain for the inner dimensions, where strides are slow.
+    for axis, dimension in enumerate(dimensions, len(lead)):
+        [x] = _slide([x], axis, dimension)
+    return x
 
 
 def slide_winners(
     key: np.ndarray,
     dimensions: Sequence[SpatialDimension],
     weights: Sequence[int],
+    origin: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the first of the greatest keys of every window over the last axes.
 
     Parameters
     ----------
-    key : ndarray of integers
-        Its last axes are the dimensions, in order.
+    key : ndarray
+        Its last axes are the dimensions, in order. No NaN.
     dimensions : sequence of SpatialDimension
     weights : sequence of int
         What a step along each dimension adds to a position; row-major, with gaps or without.
+    origin : int
+        Position of the first element of a plane.
 
     Returns
     -------
     keys : ndarray
-        The greatest; the least integer for an empty window.
+        The greatest, +0 or -0 where they meet; the lowest number for an empty window.
     positions : ndarray of int64
-        Sums of coordinate times weight; anything for an empty window.
+        The origin, and sums of coordinate times weight; anything for an empty window.
 
     Examples
     --------
@@ -82,28 +90,21 @@ def slide_winners(
     (array([3, 3]), array([1, 1]))
     """
     if are_planes(dimensions):
-        lead, shape = key.shape[: key.ndim - len(dimensions)], key.shape[-len(dimensions) :]
-        rows = key.reshape(-1, math.prod(shape))
-        positions = rows.argmax(axis=1)
-        best = rows[np.arange(len(rows)), positions]
-        if list(weights) != [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]:
-            places = np.unravel_index(positions, shape)
-            columns = zip(places, weights, strict=True)
-            positions = np.asarray(sum(place * weight for place, weight in columns))
-        lead = (*lead, *(1,) * len(dimensions))
-        return best.reshape(lead), positions.reshape(lead)
-    lowest = np.iinfo(key.dtype).min
+        return _plane_winners(key, [d.size for d in dimensions], weights, origin)
     steps = [d.dilation * weight for d, weight in zip(dimensions, weights, strict=True)]
-    if suits(dimensions):
-        key, offsets = slide_flat(key, dimensions, lowest, steps)
-    else:
-        key, offsets = _slide_offsets(key, dimensions, lowest, steps)
-    positions = _sums([_starts(d) for d in dimensions], weights) + offsets
-    # Where all elements of a window are the least, none of them was greater than the padding.
-    if any(dimension.start_padding for dimension in dimensions) and key.min() == lowest:
-        first = _sums([dimension.first_elements() for dimension in dimensions], weights)
-        np.copyto(positions, first, where=key == lowest)
-    return key, positions
+    most = sum((d.window - 1) * step for d, step in zip(dimensions, steps, strict=True))
+    kind = np.min_scalar_type(most)
+    parts = [key]
+    # Innermost first: so the earlier row wins among equals, and in it the earlier column.
+    for axis in reversed(range(len(dimensions))):
+        parts = _slide(
+            parts, key.ndim - len(dimensions) + axis, dimensions[axis], steps[axis], kind
+        )
+    positions: np.ndarray | int = origin
+    for dimension, weight in zip(dimensions, weights, strict=True):
+        positions = np.add.outer(positions, dimension.first_elements() * weight)
+    offsets = parts[1] if len(parts) > 1 else np.zeros(key.shape, kind)
+    return parts[0], positions + offsets
 
 
 def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:
@@ -111,81 +112,146 @@ def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:
     return all(d.outputs == 1 and d.window == d.size == d.padded for d in dimensions)
 
 
-def _starts(dimension: SpatialDimension) -> np.ndarray:
-    """Give the coordinate of each window's first tap, which may lie in the padding."""
-    return np.arange(dimension.outputs) * dimension.stride - dimension.start_padding
+@lru_cache
+def _row(size: int) -> SpatialDimension:
+    """One window, and it is the row."""
+    return SpatialDimension(size, window=size)
 
 
-def _sums(places: Sequence[np.ndarray], weights: Sequence[int]) -> np.ndarray:
-    """Add up coordinates times weights, for all combinations of coordinates."""
-    total = np.zeros(1, np.int64)
-    for place, weight in zip(places, weights, strict=True):
-        total = total[..., None] + place * weight
-    return total[0]
-
-
-def _slide_offsets(
-    key: np.ndarray,
-    dimensions: Sequence[SpatialDimension],
-    lowest: np.generic | int,
-    steps: Sequence[int],
+def _plane_winners(
+    key: np.ndarray, sizes: Sequence[int], weights: Sequence[int], origin: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give greatest keys and offsets as `slide_flat` does, for windows of any length."""
-    most = sum((d.window - 1) * step for d, step in zip(dimensions, steps, strict=True))
-    offset = np.zeros(key.shape, np.min_scalar_type(most))
-    # Innermost first, taps in order, strictly greater: so the earlier row wins among equals, and
-    # in it the earlier column.
-    for axis, dimension in reversed(list(enumerate(dimensions, key.ndim - len(dimensions)))):
-        step = steps[axis - key.ndim + len(dimensions)]
-        taps = list(dimension.numbered_taps())
-        first, windows, elements = taps[0]
-        best = _start(at(key, axis, elements), axis, dimension, windows, lowest)
-        best_offset = _start(at(offset, axis, elements), axis, dimension, windows, 0)
-        best_offset += offset.dtype.type(first * step)
-        for tap, windows, elements in taps[1:]:
-            target, candidate = at(best, axis, windows), at(key, axis, elements)
-            wins = np.greater(candidate, target).view(np.uint8)
-            np.maximum(target, candidate, out=target)
-            target = at(best_offset, axis, windows)
-            # NumPy is slow at choosing by a mask, fast at arithmetic, which may wrap around.
-            change = at(offset, axis, elements) - target
-            change += offset.dtype.type(tap * step)
-            change *= wins
-            target += change
-        key, offset = best, best_offset
-    return key, offset
+    shape = (*key.shape[: key.ndim - len(sizes)], *(1,) * len(sizes))
+    plane = math.prod(sizes)
+    rows = key.reshape(-1, plane)
+    positions = first_winner(rows)
+    best = rows.take(np.arange(0, rows.size, plane) + positions)
+    if list(weights) != [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]:
+        places = np.unravel_index(positions, sizes)
+        columns = zip(places, weights, strict=True)
+        positions = np.asarray(sum(place * weight for place, weight in columns))
+    return best.reshape(shape), positions.reshape(shape) + origin
 
 
-def _slide_values(
-    x: np.ndarray, axis: int, dimension: SpatialDimension, lowest: np.generic | int
-) -> np.ndarray:
-    if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
-        return x
-    if dimension.outputs < dimension.window:
-        shape = (*x.shape[:axis], dimension.outputs, *x.shape[axis + 1 :])
-        best = np.full(shape, lowest, x.dtype)
-        for window, elements in dimension.windows():
-            np.max(at(x, axis, elements), axis=axis, out=at(best, axis, window))
-        return best
-    # A tap that lies inside for every window makes the start; else the start is the lowest value.
-    taps = sorted(dimension.numbered_taps(), key=lambda tap: tap[1].start - tap[1].stop)
-    best = _start(at(x, axis, taps[0][2]), axis, dimension, taps[0][1], lowest)
-    for _, windows, elements in taps[1:]:
-        target = at(best, axis, windows)
-        np.maximum(target, at(x, axis, elements), out=target)
-    return best
-
-
-def _start(
-    x: np.ndarray,
+def _slide(
+    parts: list[np.ndarray],
     axis: int,
     dimension: SpatialDimension,
-    windows: slice,
-    lowest: np.generic | int,
-) -> np.ndarray:
-    """Give `x` to some windows, and the lowest value to the others."""
-    best = np.empty((*x.shape[:axis], dimension.outputs, *x.shape[axis + 1 :]), x.dtype)
-    at(best, axis, slice(0, windows.start))[...] = lowest
-    at(best, axis, windows)[...] = x
-    at(best, axis, slice(windows.stop, None))[...] = lowest
-    return best
+    step: int = 0,
+    kind: np.dtype | None = None,
+) -> list[np.ndarray]:
+    """Slide along one axis.
+
+    Parameters
+    ----------
+    parts : list of one or two ndarray
+        Keys; and the offsets that belong to them, unless they are all 0.
+    axis : int
+    dimension : SpatialDimension
+    step : int
+        What a tap adds to an offset.
+    kind : dtype, optional
+        Type of the offsets; None if nobody asks for them.
+
+    Returns
+    -------
+    list of ndarray
+        The best key of every window, and its offset.
+    """
+    if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
+        return parts
+    shape, size, stride = parts[0].shape, dimension.size, dimension.stride
+    lead, pitch = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    types = [parts[0].dtype] if kind is None else [parts[0].dtype, kind]
+    parts = [part.reshape(lead, size, pitch) for part in parts]
+    levels = {0: parts} if 0 in dimension.levels else {}
+    for level in range(1, max(dimension.levels, default=0) + 1):
+        doubled = _empty((lead, size, pitch), types)
+        # All planes are one long row here; nobody uses what reaches from one into the next.
+        join = _Join(dimension.dilation << (level - 1), step << (level - 1))
+        join.write(_in_a_row(parts), _in_a_row(doubled))
+        parts = doubled
+        if level in dimension.levels:
+            levels[level] = parts
+    result = _empty((lead, dimension.outputs, pitch), types)
+    for run in dimension.runs:
+        source, taps = levels[run.level], run.taps - (1 << run.level)
+        join = _Join(taps * dimension.dilation, taps * step, run.element, run.window, stride)
+        if run.windows > 1 and dimension.outputs * stride == size:
+            # The windows of all planes are a stride apart too, and taken as those of one plane.
+            # Those that reach from one plane into the next are overwritten by later runs.
+            join.write(_in_a_row(source), _in_a_row(result))
+        else:
+            join.write(source, result, run.windows)
+    if len(dimension.empty_windows):
+        result[0][:, dimension.empty_windows] = lowest(result[0].dtype)
+    return [part.reshape(*shape[:axis], -1, *shape[axis + 1 :]) for part in result]
+
+
+def _empty(shape: tuple[int, ...], types: Sequence[np.dtype]) -> list[np.ndarray]:
+    return [np.empty(shape, dtype) for dtype in types]
+
+
+def _in_a_row(parts: list[np.ndarray]) -> list[np.ndarray]:
+    """View all planes as one."""
+    return [part.reshape(1, -1, part.shape[2]) for part in parts]
+
+
+class _Join(NamedTuple):
+    """The better of two elements, window by window, along the middle one of three axes.
+
+    Attributes
+    ----------
+    shift, added : int
+        From the earlier element to the later one; and what that adds to an offset.
+    element, window : int
+        Where the first pair begins, and where its winner goes.
+    stride : int
+        From pair to pair.
+    """
+
+    shift: int
+    added: int
+    element: int = 0
+    window: int = 0
+    stride: int = 1
+
+    def write(
+        self, source: list[np.ndarray], target: list[np.ndarray], most: int = sys.maxsize
+    ) -> None:
+        """Write the winners of as many pairs as there are and have room, but at `most` so many."""
+        room = target[0].shape[1] - self.window
+        last = source[0].shape[1] - 1 - self.element - self.shift
+        count = min(most, room, last // self.stride + 1)
+        reach = (count - 1) * self.stride + 1
+        later = self.element + self.shift
+        first = slice(None), slice(self.element, self.element + reach, self.stride)
+        second = slice(None), slice(later, later + reach, self.stride)
+        windows = slice(None), slice(self.window, self.window + count)
+        pairs = [(part[first], part[second]) for part in source]
+        best, *best_offset = (part[windows] for part in target)
+        if not self.shift:
+            best[...] = pairs[0][0]
+            for offset in best_offset:
+                offset[...] = pairs[1][0] if len(pairs) > 1 else 0
+            return
+        if not best_offset:
+            np.maximum(*pairs[0], out=best)
+            return
+        if self.stride > 1:
+            # NumPy computes faster without gaps.
+            pairs = [tuple(np.ascontiguousarray(part) for part in pair) for pair in pairs]
+        early, late = pairs[0]
+        wins = np.greater(late, early).view(np.uint8)
+        np.maximum(early, late, out=best)
+        # It is slow at choosing by a mask, and fast at arithmetic. The second wins with a later tap
+        # than any of the first, so that the greater offset is the winner's.
+        [target_offset] = best_offset
+        added = target_offset.dtype.type(self.added)
+        if len(pairs) == 1:
+            np.multiply(wins, added, out=target_offset)
+            return
+        early_offset, late_offset = pairs[1]
+        offset = late_offset + added
+        offset *= wins
+        np.maximum(early_offset, offset, out=target_offset)

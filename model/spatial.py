@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from .checks import integer
 
-__all__ = ["SpatialDimension"]
+__all__ = ["Run", "SpatialDimension"]
+
+
+class Run(NamedTuple):
+    """Windows in a row that meet the same number of elements.
+
+    Attributes
+    ----------
+    window, windows : int
+        Number of the first one, and how many they are.
+    element, taps : int
+        First element of the first window, and how many elements each of them meets.
+    level : int
+        How often taps are doubled until two such groups cover them.
+    """
+
+    window: int
+    windows: int
+    element: int
+    taps: int
+    level: int
 
 
 @dataclass(frozen=True)
@@ -81,10 +102,8 @@ class SpatialDimension:
     @cached_property
     def empty_windows(self) -> np.ndarray:
         """Numbers of the windows that meet no element."""
-        # Only a window that reaches into the padding can be one of them.
-        low = min(self.outputs, -(-self.start_padding // self.stride))
-        inside = (self.size + self.start_padding - self.extent) // self.stride + 1
-        border = np.r_[0:low, max(low, inside) : max(low, inside, self.outputs)]
+        whole = self._whole_windows
+        border = np.r_[: whole.start, whole.stop : self.outputs]
         first, last = self._taps_inside(border * self.stride - self.start_padding)
         return border[first > last]
 
@@ -107,11 +126,6 @@ class SpatialDimension:
 
     def taps(self) -> Iterator[tuple[slice, slice]]:
         """Give, tap by tap, the windows in which the tap meets an element, and those elements."""
-        for _, windows, elements in self.numbered_taps():
-            yield windows, elements
-
-    def numbered_taps(self) -> Iterator[tuple[int, slice, slice]]:
-        """Give the same with the number of the tap; taps that meet nothing are left out."""
         for tap in range(self.window):
             shift = tap * self.dilation - self.start_padding
             first = max(0, -(shift // self.stride))
@@ -119,26 +133,42 @@ class SpatialDimension:
             if count > 0:
                 start = first * self.stride + shift
                 stop = start + (count - 1) * self.stride + 1
-                yield tap, slice(first, first + count), slice(start, stop, self.stride)
+                yield slice(first, first + count), slice(start, stop, self.stride)
 
-    def windows(self) -> Iterator[tuple[int, slice]]:
-        """Give, window by window, the elements that it meets; empty windows are left out."""
-        for window in range(self.outputs):
+    @cached_property
+    def runs(self) -> list[Run]:
+        """All windows that meet an element, the whole ones first; the others go one by one."""
+        whole = self._whole_windows
+        border = (*range(whole.start), *range(whole.stop, self.outputs))
+        runs = []
+        for window, windows in ((whole.start, len(whole)), *((window, 1) for window in border)):
             start = window * self.stride - self.start_padding
-            first, last = self._taps_inside(start)
-            if first <= last:
-                elements = slice(
-                    start + int(first) * self.dilation,
-                    start + int(last) * self.dilation + 1,
-                    self.dilation,
-                )
-                yield window, elements
+            first, last = (int(tap) for tap in self._taps_inside(start))
+            if windows and first <= last:
+                taps = last - first + 1
+                level = max(0, (taps - 1).bit_length() - 1)
+                runs.append(Run(window, windows, start + first * self.dilation, taps, level))
+        return runs
+
+    @cached_property
+    def levels(self) -> set[int]:
+        """The levels of all runs."""
+        return {run.level for run in self.runs}
 
     def first_elements(self) -> np.ndarray:
         """Give the first element that each window meets; any element for an empty window."""
-        start = np.arange(self.outputs) * self.stride - self.start_padding
-        first, _ = self._taps_inside(start)
-        return np.clip(start + first * self.dilation, 0, self.size - 1)
+        first = np.zeros(self.outputs, np.int64)
+        for window, windows, element, *_ in self.runs:
+            stop = element + windows * self.stride
+            first[window : window + windows] = np.arange(element, stop, self.stride)
+        return first
+
+    @property
+    def _whole_windows(self) -> range:
+        """Windows that do not reach into the padding."""
+        low = min(self.outputs, -(-self.start_padding // self.stride))
+        high = (self.size + self.start_padding - self.extent) // self.stride + 1
+        return range(low, min(self.outputs, max(low, high)))
 
     def _taps_inside(self, start):
         """First and last tap inside the tensor, for a window that starts at `start`."""

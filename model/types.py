@@ -58,6 +58,9 @@ class DataType(Enum):
         """
         if isinstance(dtype, DataType):
             return dtype
+        # Every call of an operator asks, mostly for one of these.
+        if isinstance(dtype, np.dtype) and dtype in _MEMBERS:
+            return _MEMBERS[dtype]
         name = _type_name(dtype)
         if name not in cls._value2member_map_:
             names = ", ".join(member.value for member in cls)
@@ -202,6 +205,7 @@ class FeatureLevel(Enum):
         return self.value
 
 
+_MEMBERS = {member.dtype: member for member in DataType}
 _NAMES = {(member.dtype.kind, member.dtype.itemsize): member.value for member in DataType}
 
 

@@ -11,11 +11,9 @@ from reference import assert_equal_bits
 from strategies import DIRECTIONS, NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
-import extremum.model.phases as phases_module
 import extremum.model.pooling as pooling_module
 import extremum.model.reduction as reduction_module
 from extremum.model import Pooling, Reduction, SpatialDimension, argmax, max_pooling
-from extremum.model.reduction import last_winner
 from extremum.model.tiles import tile_sizes, tiles
 
 
@@ -30,18 +28,6 @@ def test_tiles_do_not_show(name, data):
         patch.setattr(pooling_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 12)))
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
-
-
-@settings(max_examples=100)
-@given(data=st.data())
-def test_both_ways_of_sliding_agree(data):
-    """Windows that would go by flat shifts go the other way too."""
-    sizes, geometry = data.draw(poolings())
-    x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phases_module, "MOST_PHASES", data.draw(st.sampled_from([0, 1000])))
-        patch.setattr(phases_module, "MOST_SURPLUS", 1000)
-        check_against_reference(x, geometry, "tensor", "propagate", "uint32")
 
 
 @settings(max_examples=200)
@@ -63,12 +49,12 @@ def test_tiles_cover_the_windows_within_the_limit(data):
 
 def test_real_tiles():
     """A plane of more than one tile at the size that is used, against a plane of one."""
-    x = np.random.default_rng(3).integers(-9, 9, (1, 2, 700, 500)).astype(np.float32)
+    x = np.random.default_rng(3).integers(-9, 9, (1, 2, 900, 700)).astype(np.float32)
     geometries: list[dict[str, Any]] = [
         {"window": 3, "strides": 2, "start_padding": 1},
-        {"window": (2, 500)},
-        {"window": (700, 3), "strides": (1, 7)},
-        {"window": (699, 499), "end_padding": 1},
+        {"window": (2, 700)},
+        {"window": (900, 3), "strides": (1, 7)},
+        {"window": (899, 699), "end_padding": 1},
     ]
     for arguments in geometries:
         whole = max_pooling(x, **arguments, return_indices=True)
@@ -76,7 +62,7 @@ def test_real_tiles():
             patch.setattr(pooling_module, "CHUNK_ELEMENTS", 1 << 30)
             assert len(tiles_of(x, arguments)) == 1
             expected = max_pooling(x, **arguments, return_indices=True)
-        assert len(tiles_of(x, arguments)) > 1 or arguments["window"] == (699, 499)
+        assert len(tiles_of(x, arguments)) > 1 or arguments["window"] == (899, 699)
         for actual, wanted in zip(whole, expected, strict=True):
             assert_equal_bits(actual, wanted)
 
@@ -93,25 +79,12 @@ def test_a_plane_has_several_tiles_of_taps():
     assert [part.elements for part in parts[:2]] == [(slice(0, 7),), (slice(7, 14),)]
 
 
-@pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=40)
-@given(data=st.data())
-def test_the_last_winner_of_long_rows(name, data):
-    """Rows that are reversed word by word, with a tail and without."""
-    rows, count = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 150))
-    x = data.draw(tensors((rows, count), name))
-    backwards = x[:, ::-1].argmax(axis=1)
-    assert np.array_equal(last_winner(x), count - 1 - backwards)
-    backwards = x[:, ::-1].argmin(axis=1)
-    assert np.array_equal(last_winner(x, minimum=True), count - 1 - backwards)
-
-
 @settings(max_examples=60)
 @given(data=st.data())
 def test_parts_of_a_reduction_do_not_show(data):
     """Reduced axes that are cut, next to each other or not."""
     x = data.draw(tensors((3, 4, 2, 5), data.draw(st.sampled_from(TYPES))))
-    axes = data.draw(st.sampled_from([(0,), (1, 3), (0, 2), (0, 1, 2, 3), (0, 3)]))
+    axes = data.draw(st.sampled_from([(0,), (3,), (1, 3), (2, 3), (0, 2), (0, 1, 2, 3), (0, 3)]))
     for function in ("argmin", "argmax", "min", "max"):
         nan = data.draw(st.sampled_from(NAN_MODES))
         options: dict[str, Any] = {"nan": nan}

@@ -1,0 +1,157 @@
+"""Sliding by doubling: long windows, planes in a row, and what a problem keeps between calls."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import assert_equal_bits
+from strategies import NAN_MODES, TYPES, poolings, tensors
+from test_model_pooling import check_against_reference
+
+import extremum.model.sliding as sliding_module
+from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
+from extremum.model.sliding import slide_maximum, slide_winners
+
+
+@st.composite
+def long_windows(draw):
+    """One dimension, with windows up to all of it, and often a stride that fits into its size."""
+    stride = draw(st.integers(1, 5))
+    size = stride * draw(st.integers(1, 12)) + draw(st.sampled_from([0, 0, 1]))
+    start, end = draw(st.integers(0, size)), draw(st.integers(0, size))
+    padded = size + start + end
+    window = draw(st.integers(1, padded))
+    dilation = draw(st.integers(1, (padded - 1) // (window - 1))) if window > 1 else 1
+    dimension = SpatialDimension(size, window, stride, dilation, start, end)
+    return dimension, draw(st.booleans())
+
+
+def geometry_of(dimension, first):
+    """The dimension in a plane, as its rows or as its columns."""
+    columns = {
+        "window": dimension.window,
+        "strides": dimension.stride,
+        "start_padding": dimension.start_padding,
+        "end_padding": dimension.end_padding,
+        "dilations": dimension.dilation,
+    }
+    other = {name: 0 if "padding" in name else 1 for name in columns}
+    return {n: (v, other[n]) if first else (other[n], v) for n, v in columns.items()}
+
+
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_long_windows(name, data):
+    dimension, first = data.draw(long_windows())
+    across = data.draw(st.integers(1, 3))
+    plane = (dimension.size, across) if first else (across, dimension.size)
+    x = data.draw(tensors((data.draw(st.integers(1, 2)), 2, *plane), name))
+    nan = data.draw(st.sampled_from(NAN_MODES))
+    check_against_reference(x, geometry_of(dimension, first), "tensor", nan, "uint32")
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_runs_are_the_windows(data):
+    """Each window once, with the elements that its taps meet."""
+    dimension, _ = data.draw(long_windows())
+    found = {}
+    for run in dimension.runs:
+        for number in range(run.windows):
+            start = run.element + number * dimension.stride
+            found[run.window + number] = [start + t * dimension.dilation for t in range(run.taps)]
+        # Two groups cover the taps, and no smaller ones would.
+        assert run.taps <= 2 << run.level
+        assert not run.level or run.taps > 1 << run.level
+    for window in range(dimension.outputs):
+        start = window * dimension.stride - dimension.start_padding
+        places = [start + tap * dimension.dilation for tap in range(dimension.window)]
+        met = [place for place in places if 0 <= place < dimension.size]
+        assert found.pop(window, []) == met
+        assert (window in dimension.empty_windows) == (not met)
+        assert not met or dimension.first_elements()[window] == met[0]
+    assert not found
+
+
+@pytest.mark.parametrize(("name", "lowest"), [("int8", -128), ("uint16", 0), ("float32", -np.inf)])
+def test_empty_windows_have_the_lowest_key(name, lowest):
+    """So that they lose where a window has other parts."""
+    dimension = SpatialDimension(2, window=1, start_padding=2, end_padding=1)
+    x = np.array([3, 4], name)
+    expected = [lowest, lowest, 3, 4, lowest]
+    assert slide_maximum(x, [dimension]).tolist() == expected
+    assert slide_winners(x, [dimension], [1])[0].tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["float32", "float16", "int8", "uint64"])
+@pytest.mark.parametrize("plane", [(7, 7), (5, 51), (16, 16), (1, 257), (3, 1, 3), (4, 8, 8)])
+@settings(max_examples=20)
+@given(data=st.data())
+def test_windows_as_large_as_their_planes(name, plane, data):
+    """On either side of the size from which a plane is reduced on its own."""
+    x = data.draw(tensors((2, 2, *plane), name))
+    arguments = {"window": plane, "nan": data.draw(st.sampled_from(NAN_MODES))}
+    values = max_pooling(x, **arguments)
+    rows = x.reshape(4, -1)
+    found, positions = max_pooling(x, **arguments, return_indices=True, index_layout="plane")
+    expected = argmax(rows, 1, nan=arguments["nan"])
+    assert np.array_equal(positions.reshape(4, 1), expected)
+    assert_equal_bits(
+        values, np.take_along_axis(rows, expected.astype(int), 1).reshape(found.shape)
+    )
+    assert_equal_bits(found, values)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_both_ways_to_reduce_a_plane_agree(data):
+    sizes, _ = data.draw(poolings())
+    x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
+    whole = max_pooling(x, sizes[2:])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sliding_module, "LONG_PLANE", 1)
+        assert_equal_bits(max_pooling(x, sizes[2:]), whole)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])
+def test_doubling_takes_few_passes(shape, monkeypatch):
+    """A window of 2000 taps takes as many passes as 2000 has binary digits."""
+    passes = []
+    write = sliding_module._Join.write
+
+    def counted(*arguments):
+        passes.append(arguments)
+        write(*arguments)
+
+    monkeypatch.setattr(sliding_module._Join, "write", counted)
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.int8)
+    window = tuple(min(2000, size) for size in shape[2:])
+    _, indices = max_pooling(x, window, return_indices=True)
+    assert len(passes) == 11
+    windows = np.lib.stride_tricks.sliding_window_view(x.ravel(), 2000)
+    assert np.array_equal(indices.ravel(), windows.argmax(axis=1) + np.arange(3001))
+
+
+def test_what_is_kept_between_calls_hides_no_error():
+    """True and 1.0 equal 1, and are refused all the same after a call with 1."""
+    x = np.zeros((1, 1, 2, 2), np.int8)
+    max_pooling(x, 1, strides=(1, 1))
+    argmax(x, 1, index_type="int64")
+    argmax(x, 1, axis_direction=AxisDirection.INCREASING)
+    for wrong in (True, 1.0, (1, 1.0), (True, 1)):
+        with pytest.raises(TypeError, match=r"^window must be integers"):
+            max_pooling(x, wrong, strides=(1, 1))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        with pytest.raises(TypeError, match=r"^axes must be integers"):
+            argmax(x, wrong, index_type="int64")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"^axis_direction must be increasing or decreasing"):
+        argmax(x, 1, axis_direction=False)  # pyright: ignore[reportArgumentType]
+    assert argmax(x, 1).dtype == np.uint32
+
+
+def test_problems_are_equal_after_use():
+    """What a problem works out for itself is no part of it."""
+    used, fresh = (Pooling.of((1, 2, 5, 5), "int8", 3, start_padding=1) for _ in range(2))
+    used.evaluate(np.zeros((1, 2, 5, 5), np.int8))
+    assert used == fresh
+    assert hash(used) == hash(fresh)

@@ -75,15 +75,15 @@ class Cycle:
         self._name = name
         self.last = Const(1, 1) if self._once else Signal(name=f"{name}_last")
 
-    def run(self, load: Value, step: Value, new_steps_less_one: Value) -> None:
+    def run(self, load: Value, enable: Value, new_steps_less_one: Value) -> None:
         """Count.
 
         Parameters
         ----------
         load
             Begin again, with a new number of steps, which is held from the next clock on.
-        step
-            Take a step.
+        enable
+            Take a step, or begin again.
         new_steps_less_one
             The new number.
         """
@@ -93,55 +93,48 @@ class Cycle:
         width = min(len(self._goal), LOW_WIDTH)
         # The number of the step to come, and whether its high bits are those of the last step.
         low = Signal(width, name=f"{name}_low", init=1)
+        restart = load | last
+        with m.If(enable):
+            m.d.sync += low.eq(Mux(restart, 1, low + 1))
         close: Value = Const(1, 1)
-        restart = load | (step & last)
-        with m.If(restart):
-            m.d.sync += low.eq(1)
-        with m.Elif(step):
-            m.d.sync += low.eq(low + 1)
         new_high_is_zero: Value = Const(1, 1)
         if len(self._goal) > width:
-            full = Signal(name=f"{name}_full")
-            with m.If(restart):
-                m.d.sync += full.eq(0)
-            with m.Elif(step):
-                m.d.sync += full.eq(low == (1 << width) - 2)
             new_high_is_zero = new_steps_less_one[width:] == 0
-            close = self._high(restart, step & full, width, load, new_high_is_zero)
+            close = self._high(load, enable, low, new_high_is_zero)
         new_is_once = new_high_is_zero & (new_steps_less_one[:width] == 0)
-        once = held(m, new_is_once, load, f"{name}_once")
-        with m.If(load):
-            m.d.sync += last.eq(new_is_once)
-        with m.Elif(step):
-            m.d.sync += last.eq(Mux(last, once, close & (low == self._goal[:width])))
+        once = held(m, new_is_once, load & enable, f"{name}_once")
+        with m.If(enable):
+            step = Mux(last, once, close & (low == self._goal[:width]))
+            m.d.sync += last.eq(Mux(load, new_is_once, step))
 
-    def _high(
-        self, restart: Value, wrap: Value, width: int, load: Value, new_is_zero: Value
-    ) -> Signal:
-        """Return whether the bits above ``width`` of the next step's number are the last one's."""
-        m, name = self._m, self._name
-        goal = self._goal[width:]
-        ahead = Signal(len(goal), name=f"{name}_ahead", init=1)
-        late_wrap, ahead_close, close = (
-            Signal(name=f"{name}_{part}") for part in ("wrap", "ahead_close", "close")
+    def _high(self, load: Value, enable: Value, low: Value, new_is_zero: Value) -> Signal:
+        """Return whether the bits above ``low`` of the next step's number are the last one's."""
+        m, name, width = self._m, self._name, len(low)
+        goal, restart = self._goal[width:], load | self.last
+        full, late_wrap, late_restart, ahead_close, close = (
+            Signal(name=f"{name}_{part}")
+            for part in ("full", "wrap", "restart", "ahead_close", "close")
         )
+        ahead = Signal(len(goal), name=f"{name}_ahead", init=1)
+        is_zero = held(m, new_is_zero, load & enable, f"{name}_short")
+        with m.If(enable):
+            m.d.sync += [
+                full.eq(~restart & (low == (1 << width) - 2)),
+                close.eq(
+                    Mux(load, new_is_zero, Mux(self.last, is_zero, Mux(full, ahead_close, close)))
+                ),
+            ]
         equal = [
             ahead[low : low + LOW_WIDTH] == goal[low : low + LOW_WIDTH]
             for low in range(0, len(goal), LOW_WIDTH)
         ]
         m.d.sync += [
-            late_wrap.eq(wrap & ~restart),
+            late_restart.eq(enable & restart),
+            late_wrap.eq(enable & full),
             ahead_close.eq(Cat(delay(m, part, 1) for part in equal).all()),
         ]
-        with m.If(restart):
+        with m.If(late_restart):
             m.d.sync += ahead.eq(1)
         with m.Elif(late_wrap):
             m.d.sync += ahead.eq(ahead + 1)
-        is_zero = held(m, new_is_zero, load, f"{name}_short")
-        with m.If(load):
-            m.d.sync += close.eq(new_is_zero)
-        with m.Elif(restart):
-            m.d.sync += close.eq(is_zero)
-        with m.Elif(wrap):
-            m.d.sync += close.eq(ahead_close)
         return close

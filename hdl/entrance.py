@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -118,10 +118,11 @@ class Entrance(wiring.Component):
                 self.token.eq(0),
             ]
             return m
-        # A job begins behind the last slot of the one before, or when there is none.
-        active, load, go = Signal(), Signal(), Signal()
-        offered, entering = self._jobs(m)
-        last = self._last_slot(m)
+        # A job begins behind the last slot of the one before, or when there is none. Which slot
+        # comes next is known ahead, only whether it comes now is not.
+        active, offered, load, go = Signal(), Signal(), Signal(), Signal()
+        last = self._last_slot(m, load, go)
+        entering = self._jobs(m, offered)
         m.d.comb += [
             self.end.eq(last),
             load.eq(offered & (~active | last)),
@@ -146,7 +147,7 @@ class Entrance(wiring.Component):
             present.append(schedule.present)
         wanted = Signal()
         if present:
-            present.append(~self._flushing(m, load & go, self.slot & wanted))
+            present.append(~self._flushing(m, load, go & (load | wanted)))
         m.d.comb += [
             wanted.eq(Cat(*present).all()),
             self.beat_wanted.eq(active & room & wanted),
@@ -161,50 +162,48 @@ class Entrance(wiring.Component):
             m.d.sync += self.status.empty.eq(1)
         return m
 
-    def _last_slot(self, m: Module) -> Value:
+    def _last_slot(self, m: Module, load: Value, go: Value) -> Value:
         """Return whether this is the job's last slot."""
         if ends_with_plane(self.config):
             return self.plane_end
         new_slots = register(self.config, self.job, "slots")
-        slots = Cycle(m, held(m, new_slots, self.token, "slots"), "slot")
-        slots.run(self.token, self.slot, new_slots)
+        slots = Cycle(m, held(m, new_slots, load & go, "slots"), "slot")
+        slots.run(load, go, new_slots)
         return slots.last
 
-    def _jobs(self, m: Module) -> tuple[Value, Value]:
-        """Return whether a job may begin, and whether one is on its way into the pipeline.
+    def _jobs(self, m: Module, offered: Signal) -> Value:
+        """Tell whether a job may begin, and return whether one is on its way into the pipeline.
 
-        A job is checked for a clock when it comes to the port. It stays there until its token has
-        left the pipeline.
+        When a job comes to the port its registers are looked at for a clock. It stays there until
+        its token has left the pipeline.
         """
         if not job_shapes(self.config):
-            return Const(1), Const(0)
-        checked, sound, entering = Signal(), Signal(), Signal()
-        fault, error = self._check(m), Signal(JobError)
-        refuse = checked & ~sound
+            m.d.comb += offered.eq(1)
+            return Const(0, 1)
+        seen, refused, entering = Signal(), Signal(), Signal()
+        fault = self._check(m)
         m.d.sync += [
-            error.eq(fault),
-            sound.eq(fault == JobError.NONE),
-            checked.eq(self.job_valid & ~entering & ~self.token & ~refuse),
+            seen.eq(self.job_valid & ~(seen | offered | refused | entering)),
+            offered.eq((seen & (fault == JobError.NONE)) | (offered & ~self.token)),
+            refused.eq(seen & (fault != JobError.NONE)),
+            entering.eq(self.token | (entering & ~self.job_entered)),
         ]
-        with m.If(self.token):
-            m.d.sync += entering.eq(1)
-        with m.If(self.job_entered):
-            m.d.sync += [entering.eq(0), checked.eq(0)]
-        with m.If(self.token | refuse):
-            m.d.sync += [self.status.refused.eq(refuse), self.status.error.eq(error)]
-        m.d.comb += self.job_ready.eq(self.job_entered | refuse)
-        return checked & sound, entering
+        with m.If(seen):
+            m.d.sync += [
+                self.status.refused.eq(fault != JobError.NONE),
+                self.status.error.eq(fault),
+            ]
+        m.d.comb += self.job_ready.eq(self.job_entered | refused)
+        return entering
 
-    def _flushing(self, m: Module, token: Value, taken: Value) -> Signal:
+    def _flushing(self, m: Module, load: Value, enable: Value) -> Signal:
         """Return whether the job's last beat has been taken."""
         new_beats = register(self.config, self.job, "beats")
-        beats = Cycle(m, held(m, new_beats, token, "beats"), "beat")
-        beats.run(token, taken, new_beats)
+        beats = Cycle(m, held(m, new_beats, load & enable, "beats"), "beat")
+        beats.run(load, enable, new_beats)
         flushing = Signal()
-        with m.If(token):
-            m.d.sync += flushing.eq(0)
-        with m.Elif(taken):
-            m.d.sync += flushing.eq(beats.last)
+        with m.If(enable):
+            m.d.sync += flushing.eq(~load & beats.last)
         return flushing
 
     def _room(self, m: Module) -> tuple[Value, Value]:
@@ -218,8 +217,8 @@ class Entrance(wiring.Component):
         recent = Cat(delay(m, self.slot, clocks) for clocks in range(1, BLIND)).any()
         return sum_ < 0, (sum_ != -limit - 1) | recent
 
-    def _check(self, m: Module) -> Signal:
-        """Return what is wrong with the registers on the job port, if anything."""
+    def _check(self, m: Module) -> Value:
+        """Return, a clock late, what is wrong with the registers on the job port, if anything."""
         config = self.config
         shapes = job_shapes(config)
 
@@ -244,17 +243,16 @@ class Entrance(wiring.Component):
                 spacings.append(
                     (value(window) > 1) & (value(spacing) >= config.max_spacing[axis])
                 )
-        fault = Signal(JobError)
-        with m.If(Cat(*(value(name) == 0 for name in counts)).any()):
-            m.d.comb += fault.eq(JobError.COUNT)
-        with m.Elif(Cat(*windows).any()):
-            m.d.comb += fault.eq(JobError.WINDOW)
-        with m.Elif(Cat(*spacings).any()):
-            m.d.comb += fault.eq(JobError.SPACING)
+        found = {
+            JobError.COUNT: Cat(*(value(name) == 0 for name in counts)).any(),
+            JobError.WINDOW: Cat(*windows).any(),
+            JobError.SPACING: Cat(*spacings).any(),
+        }
         if "data_type" in shapes:
-            with m.Elif(value("data_type") >= len(config.data_types)):
-                m.d.comb += fault.eq(JobError.DATA_TYPE)
+            found[JobError.DATA_TYPE] = value("data_type") >= len(config.data_types)
         if "tail" in shapes:
-            with m.Elif(value("tail") > config.lanes):
-                m.d.comb += fault.eq(JobError.TAIL)
+            found[JobError.TAIL] = value("tail") > config.lanes
+        fault: Value = Const(JobError.NONE, JobError)
+        for error, is_found in reversed(found.items()):
+            fault = Mux(delay(m, is_found, 1), Const(error, JobError), fault)
         return fault

@@ -290,6 +290,8 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
             constants |= {f"{name}.{register}": defaults[register] for register in defaults}
         elif config.max_window[axis] == 1:
             constants |= {f"{name}.{register}": value for register, value in window.items()}
+        elif config.max_dilation[axis] == 1:
+            constants[f"{name}.dilation"] = 1
     return constants | dict(config.fixed)
 
 

@@ -39,8 +39,8 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
 
 def walk_line(
     m: Module,
-    token: Value,
-    step: Value,
+    load: Value,
+    enable: Value,
     *,
     begin: Value,
     restart: Value,
@@ -53,10 +53,10 @@ def walk_line(
     ----------
     m
         Module to add the logic to.
-    token
+    load
         The next slot is the first of the next job.
-    step
-        The next slot is the next one.
+    enable
+        The next clock has the next slot, of whichever job.
     begin
         Coordinate of the next job's first slot, not above ``restart``.
     restart
@@ -66,17 +66,18 @@ def walk_line(
     shortest
         Slots that every line has at least.
     """
-    coordinate, last = Signal(begin.shape()), Signal()
+    coordinate, last, token = Signal(begin.shape()), Signal(), load & enable
     again = held(m, restart, token, "restart")
     last_but_one = held(m, _last_but_one(restart, period), token, "end")
     is_once = Const(0, 1) if shortest > 1 else (period == 0)
     once = held(m, is_once, token, "once")
-    with m.If(token):
-        m.d.sync += [coordinate.eq(begin), last.eq((begin == restart) & is_once)]
-    with m.Elif(step & last):
-        m.d.sync += [coordinate.eq(again), last.eq(once)]
-    with m.Elif(step):
-        m.d.sync += [coordinate.eq(coordinate + 1), last.eq(coordinate == last_but_one)]
+    with m.If(enable):
+        with m.If(load):
+            m.d.sync += [coordinate.eq(begin), last.eq((begin == restart) & is_once)]
+        with m.Elif(last):
+            m.d.sync += [coordinate.eq(again), last.eq(once)]
+        with m.Else():
+            m.d.sync += [coordinate.eq(coordinate + 1), last.eq(coordinate == last_but_one)]
     return coordinate, last
 
 
@@ -142,18 +143,18 @@ class InputSchedule(wiring.Component):
         )
         first = at_most_zero(head)
         coordinate, last = walk_line(
-            m, token, self.step, begin=first, restart=first, period=period
+            m, self.load, self.step, begin=first, restart=first, period=period
         )
         m.d.comb += self.last.eq(last)
         # A line comes to the tensor with coordinate 0, and leaves it behind the last element.
         new_inside = Value.cast(first == 0)
         begins_inside = held(m, new_inside, token, "begins_inside")
         last_element = held(m, size, token, "last_element")
-        with m.If(token):
-            m.d.sync += self.present.eq(new_inside)
-        with m.Elif(self.step):
-            stays = self.present & (coordinate != last_element)
-            m.d.sync += self.present.eq(Mux(last, begins_inside, stays | (coordinate == -1)))
+        following = Mux(
+            last, begins_inside, (self.present & (coordinate != last_element)) | (coordinate == -1)
+        )
+        with m.If(self.step):
+            m.d.sync += self.present.eq(Mux(self.load, new_inside, following))
         return m
 
 
@@ -274,7 +275,7 @@ class OutputSchedule(wiring.Component):
         coordinate, last = walk_line(
             m,
             self.token,
-            self.step,
+            self.token | self.step,
             begin=at_most_zero(new_head),
             restart=new_head,
             period=period,

@@ -120,7 +120,7 @@ class WindowSchedule(wiring.Component):
         new_groups = register(config, self.job, "groups")
         groups = Cycle(m, held(m, new_groups, token, "groups"), "group")
         closes = Cat(*finals).all()
-        groups.run(token, self.result & closes, new_groups)
+        groups.run(token, token | (self.result & closes), new_groups)
         m.d.comb += [
             control.last_group.eq(groups.last),
             control.done.eq(groups.last & closes & last),
@@ -131,7 +131,7 @@ class WindowSchedule(wiring.Component):
         """Return whether a window is the first, the last of those reduced to one result."""
         new_length = register(self.config, self.job, "length")
         windows = Cycle(m, held(m, new_length, token, "length"), "window")
-        windows.run(token, window, new_length)
+        windows.run(token, token | window, new_length)
         if isinstance(windows.last, Const):
             return windows.last, windows.last
         first = Signal(init=1)

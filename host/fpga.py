@@ -264,7 +264,8 @@ def measure(
     rtlil = netlist(config, pins=device.pins, platform=device.platform)
     aim = device.frequency if frequency is None else frequency
     versions = [version(tool) for tool in (YOSYS, device.tool)]
-    parts = [_SOURCE.sub("", rtlil), repr(device), repr(tuple(seeds)), str(aim), *versions]
+    told = [device.synthesis, *device.options, str(aim), *map(str, seeds)]
+    parts = [_SOURCE.sub("", rtlil), *told, *versions]
     with cache.entry("fpga", "\0".join(parts)) as folder:
         kept = folder / MEASUREMENT
         if not kept.exists():

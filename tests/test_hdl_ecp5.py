@@ -44,9 +44,13 @@ def test_reads_as_yosys_would(width, depth, tmp_path):
     cells, names = synthesise(width, depth, None, tmp_path)
     (own,) = (cell for cell in own_cells if cell["type"] == "DP16KD")
     (inferred,) = (cell for cell in cells if cell["type"] == "DP16KD")
-    for pattern in (r"ADB\d", r"CLK|CE|OCE|RST|CS[AB]|WEB"):
-        assert pins(own, own_names, pattern) == pins(inferred, names, pattern)
-    for name in ("DATA_WIDTH_A", "DATA_WIDTH_B", "CLKAMUX", "CLKBMUX", "CSDECODE_A", "CSDECODE_B"):
+    address = pins(own, own_names, r"ADB\d")
+    for pin, bit in pins(inferred, names, r"ADB\d").items():
+        # Pins below a word are enables, and mean nothing to a port that reads.
+        assert address[pin] == bit or "read_address" not in str(bit)
+    pattern = r"CLK|CE|OCE|RST|CS[AB]|WEB"
+    assert pins(own, own_names, pattern) == pins(inferred, names, pattern)
+    for name in ("DATA_WIDTH_A", "DATA_WIDTH_B", "CSDECODE_A", "CSDECODE_B"):
         assert own["parameters"][name] == inferred["parameters"][name]
     assert own["parameters"]["REGMODE_B"] == "OUTREG"
     # Nothing stands beside it: no register, no logic.
@@ -78,10 +82,8 @@ def test_writes_at_the_addresses_that_it_reads(tmp_path):
         (20, 2048, 3),
         (8, 4096, 2),
         (1, 16384, 1),
-        (16, 64, 1),
-        # Made of look-up tables, or of what Yosys makes of it.
-        (16, 63, 0),
-        (1, 16385, 0),
+        (1, 16385, 2),
+        (8, 20000, 16),
     ],
 )
 def test_as_few_blocks_as_will_do(width, depth, blocks):

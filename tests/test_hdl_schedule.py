@@ -1,189 +1,210 @@
-"""The slot schedules, against the formula of each slot on its own."""
+"""The slot schedules of a line, against windows laid down one by one."""
 
-import itertools
 import random
-from typing import Any
+from dataclasses import replace
 
 import pytest
-from gateware import bits, pack, watch
+from gateware import bits, watch
+from lines import Line, random_dimensions, small_dimensions
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import AXES, DimensionRegisters, dimension_layout
+from extremum.hdl.job import AXES, JobRegisters, job_layout
 from extremum.hdl.schedule import InputSchedule, OutputSchedule
-from extremum.host.registers import dimension_registers
-from extremum.model import SpatialDimension
+from extremum.model import DataType, SpatialDimension
 
-CONFIG = CoreConfig(max_window=(3, 4, 5), coordinate_width=6)
-
-
-def small_dimensions(most=4):
-    """Every dimension of a few elements whose windows fit."""
-    for size, window, stride, dilation, start, end in itertools.product(
-        range(1, most), range(1, 4), range(1, 4), range(1, 3), range(4), range(4)
-    ):
-        if 1 + (window - 1) * dilation <= start + size + end:
-            yield SpatialDimension(size, window, stride, dilation, start, end)
+CONFIG = CoreConfig(max_window=(3, 4, 5), max_dilation=(4, 4, 62), coordinate_width=6)
+INSIDE = CoreConfig(
+    (DataType.INT8,), max_window=(1, 4, 5), max_dilation=(1, 4, 4), coordinate_width=6,
+    operators=("max-pool",), padding=False,
+)  # fmt: skip
 
 
-def random_dimensions(count, most_window, seed):
-    rng = random.Random(seed)
-    while count:
-        size, window = rng.randint(1, 20), rng.randint(1, most_window)
-        dilation = rng.randint(1, 4)
-        start, end = rng.choice((0, 1, 3, 9)), rng.choice((0, 1, 3, 9))
-        if 1 + (window - 1) * dilation <= start + size + end:
-            yield SpatialDimension(size, window, rng.randint(1, 6), dilation, start, end)
-            count -= 1
+def job_of(line, config, axis=2):
+    return JobRegisters(**{AXES[axis]: line.registers}).to_bits(config)  # pyright: ignore
 
 
-def registers_of(dimension):
-    return dimension_registers([dimension], [1])[0]
-
-
-def longer_than_needed(registers, rng):
-    """A line may have more slots than its elements and outputs need."""
-    extra = rng.choice((0, 0, 0, 1, 3))
-    return DimensionRegisters(**{**vars(registers), "period": registers.period + extra})
-
-
-def output_slot(registers, slot):
-    """Whether a window is given in a slot, and the coordinate of its last tap."""
-    since = slot - registers.lag
-    if since < 0:
-        return False, 0
-    place = since % registers.period
-    number, rest = divmod(place, registers.stride)
-    return rest == 0 and number < registers.outputs, registers.head + place
-
-
-def input_slot(registers, slot):
-    """Whether a slot holds an element, and whether it is its line's last."""
-    place = slot % registers.period
-    return registers.lead <= place < registers.lead + registers.size, (
-        place == registers.period - 1
-    )
-
-
-def stimulus(lines, rng, gaps, most_slots=90):
+def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
     """Clocks that walk over the slots of several jobs, and the slot that each clock is in."""
-    layout = dimension_layout(CONFIG, 2)
+    size = job_layout(config).size
     clocks: list[dict[str, int]] = [{"step": 0, "token": 0}]
-    slots: list[Any] = [None]
-    for number, registers in enumerate(lines):
-        token = {"token": 1, "registers": pack(layout, vars(registers))}
+    slots: list[tuple[Line, int] | None] = [None]
+    for number, line in enumerate(lines):
+        token = {"token": 1, "job": job_of(line, config, axis)}
         # The token may meet the last slot of the job before, or come on its own.
         if number and rng.random() < 0.5:
             clocks[-1] |= token
         else:
             clocks.append(token | {"step": 0})
             slots.append(None)
-        garbage = {"registers": rng.getrandbits(layout.size)}
-        total = min(registers.lag + 3 * registers.period, most_slots)
-        slot = 0
+        total = min(line.begin + 3 * line.registers.period, most_slots)
+        slot, begun = 0, len(clocks)
         while slot < total:
             step = rng.random() >= gaps
             clocks.append({"token": 0, "step": step})
-            slots.append((registers, slot))
+            # The registers stay on the port until the token has left the schedule.
+            if len(clocks) == begun + OutputSchedule.LATENCY + 1:
+                clocks[-1]["job"] = rng.getrandbits(size)
+            slots.append((line, slot))
             slot += step
-        # The registers stay on the port until the token has left the schedule.
-        at = len(clocks) - 1
-        if at + 1 < len(clocks):
-            clocks[at + 1] |= garbage
     return clocks, slots
 
 
-def check_output(lines, rng, gaps):
-    axis = 2
-    schedule = OutputSchedule(CONFIG, axis)
-    clocks, slots = stimulus(lines, rng, gaps)
+def check_output(lines, config, rng, gaps, axis=2):
+    schedule = OutputSchedule(config, axis)
+    clocks, slots = stimulus(lines, config, rng, gaps, axis)
     late = OutputSchedule.LATENCY
-    seen = watch(
-        schedule, clocks, {"emit": schedule.emit, "present": bits(schedule.present)}, settle=late
-    )
-    emitted = 0
-    for place, clock in zip(slots, seen[late:], strict=True):
+    names = ("emit", "final", "present", "shift")
+    outputs = {name: bits(getattr(schedule, name)) for name in names}
+    seen = watch(schedule, clocks, outputs | {"last": schedule.last}, settle=late)
+    given = 0
+    for clock, place in enumerate(slots):
         if place is None:
             continue
-        registers, slot = place
-        emit, head = output_slot(registers, slot)
-        assert clock["emit"] == emit, (registers, slot)
-        if emit:
-            emitted += 1
-            expected = sum(
-                (0 <= head - tap * registers.dilation < registers.size) << tap
-                for tap in range(registers.window)
-            )
-            assert clock["present"] == expected, (registers, slot)
-    assert emitted
+        line, slot = place
+        number, last = line.window_in(slot)
+        assert seen[clock]["last"] == last, place
+        found = seen[clock + late]
+        assert found["emit"] == (number is not None), place
+        if number is None:
+            continue
+        given += 1
+        assert found["final"] == (number == line.dimension.outputs - 1), place
+        check_taps(line, slot, number, found, config)
+    assert given
 
 
-def check_input(lines, rng, gaps):
-    schedule = InputSchedule(CONFIG, 2)
-    clocks, slots = stimulus(lines, rng, gaps)
+def check_taps(line, slot, number, found, config):
+    """Each tap that is present is the right element, and no element of the window is missing."""
+    r, coordinate = line.registers, line.coordinate(slot)
+    present = [tap for tap in range(found["present"].bit_length()) if found["present"] >> tap & 1]
+    elements = {coordinate - tap * r.dilation for tap in present}
+    assert elements == line.elements(number), (line, slot)
+    assert found["shift"] in (0, r.shift)
+    last_tap = r.head + number * r.stride
+    if present and config.padding:
+        assert found["shift"] * r.dilation == last_tap - coordinate, (line, slot)
+
+
+def check_input(lines, config, rng, gaps, axis=2):
+    schedule = InputSchedule(config, axis)
+    clocks, slots = stimulus(lines, config, rng, gaps, axis)
+    clocks = [
+        {name: value for name, value in clock.items() if name != "token"}
+        # Where no slot begins it does not matter whether it would be a job's first.
+        | {"load": clock["token"] or (not clock["step"] and rng.getrandbits(1))}
+        | {"step": clock["token"] or clock["step"]}
+        for clock in clocks
+    ]
     seen = watch(schedule, clocks, {"present": schedule.present, "last": schedule.last})
     for place, clock in zip(slots, seen, strict=True):
         if place is not None:
-            assert (clock["present"], clock["last"]) == input_slot(*place), place
+            line, slot = place
+            element, last = line.element_in(slot)
+            assert (clock["present"], clock["last"]) == (element is not None, last), place
 
 
-@pytest.mark.parametrize("check", [check_output, check_input])
+CHECKS = [check_output, check_input]
+
+
+@pytest.mark.parametrize("check", CHECKS)
 def test_small_lines_exhaustively(check):
     rng = random.Random(1)
-    lines = [registers_of(dimension) for dimension in small_dimensions()]
-    assert any(line.lag >= line.period for line in lines)
-    assert any(line.lead for line in lines)
+    lines = [Line.of(dimension) for dimension in small_dimensions(4, 4, 4, 3, 4)]
+    assert any(line.registers.lead for line in lines)
+    assert any(line.registers.shift for line in lines)
     rng.shuffle(lines)
-    check(lines, rng, 0)
+    check(lines, CONFIG, rng, 0)
 
 
-@pytest.mark.parametrize("check", [check_output, check_input])
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("gaps", [0, 0.3, 0.8])
 def test_random_lines(check, gaps):
+    """Some have more slots than they need."""
     rng = random.Random(2)
     lines = [
-        longer_than_needed(registers_of(dimension), rng)
+        Line.of(dimension).longer(rng.choice((0, 0, 0, 1, 3)))
         for dimension in random_dimensions(60, CONFIG.max_window[2], seed=int(10 * gaps))
     ]
-    check(lines, rng, gaps)
+    check(lines, CONFIG, rng, gaps)
 
 
-@pytest.mark.parametrize("check", [check_output, check_input])
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("axis", range(3))
+def test_every_axis(check, axis):
+    rng = random.Random(axis)
+    lines = [Line.of(d) for d in random_dimensions(40, CONFIG.max_window[axis], seed=axis)]
+    check(lines, CONFIG, rng, 0.2, axis)
+    schedule = OutputSchedule(CONFIG, axis)
+    assert len(bits(schedule.present)) == CONFIG.max_window[axis]
+    watch(schedule, [{"step": 0}], {"emit": schedule.emit})
+
+
+@pytest.mark.parametrize("check", CHECKS)
 def test_longest_lines(check):
     """Counters at the ends of their ranges."""
     most = (1 << CONFIG.coordinate_width) - 1
-    lines = [
-        SpatialDimension(most, 5),
+    dimensions = [
+        SpatialDimension(most - 4, 5),
         SpatialDimension(most, 1, stride=most),
+        SpatialDimension(most - 1, 2, stride=2, end_padding=1),
         SpatialDimension(1, 2, dilation=most - 1, start_padding=most - 1),
         SpatialDimension(1, 2, dilation=most - 1, end_padding=most - 1),
         SpatialDimension(1, 1, start_padding=most - 1),
         SpatialDimension(1, 1, end_padding=most - 1),
     ]
-    registers = [registers_of(dimension) for dimension in lines]
     rng = random.Random(3)
-    layout = dimension_layout(CONFIG, 2)
-    for line in registers:
-        pack(layout, vars(line))
-    check([line for line in registers for _ in range(2)], rng, 0)
+    check([Line.of(d) for d in dimensions for _ in range(2)], CONFIG, rng, 0)
 
 
-def test_formulas_find_what_the_windows_see():
-    """The formulas above are themselves held against windows laid down one by one."""
-    for dimension in small_dimensions():
-        registers = registers_of(dimension)
-        heads = []
-        for slot in range(registers.lag, registers.lag + registers.period):
-            emit, head = output_slot(registers, slot)
-            if emit:
-                heads.append(head)
-        assert heads == [
-            number * dimension.stride - dimension.start_padding + dimension.extent - 1
-            for number in range(dimension.outputs)
-        ]
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_lines_without_padding(gaps):
+    """The grid ends with the line of its own accord."""
+    rng = random.Random(4)
+    small = [d for d in small_dimensions(8, 5, 5, 4, 1) if d.window * d.dilation < 20]
+    lines = [Line.of(d) for d in [*small, *random_dimensions(60, 5, seed=5, padding=False)]]
+    rng.shuffle(lines)
+    check_output(lines, INSIDE, rng, gaps)
 
 
-def test_axes_have_their_own_window():
-    for axis, name in enumerate(AXES):
-        schedule = OutputSchedule(CONFIG, axis)
-        assert len(bits(schedule.present)) == CONFIG.max_window[axis], name
-        watch(schedule, [{"step": 0}], {"emit": schedule.emit})
+def fixed(axis, **registers):
+    return tuple((f"{axis}.{name}", value) for name, value in registers.items())
+
+
+@pytest.mark.parametrize("padding", [False, True])
+@pytest.mark.parametrize(("taps", "stride"), [(2, 2), (2, 1), (3, 1), (3, 2), (1, 2)])
+def test_a_fixed_window(taps, stride, padding):
+    """Window, stride, dilation and head are constants; every size and padding that leaves them."""
+    config = replace(
+        INSIDE,
+        padding=padding,
+        fixed=fixed("width", window=taps, stride=stride, dilation=1, head=taps - 1),
+    )
+    rng = random.Random(f"{taps} {stride}")
+    lines = [
+        Line.of(SpatialDimension(size, taps, stride, 1, 0, end))
+        for size in range(taps, 24)
+        for end in (range(3) if padding else (0,))
+    ]
+    lines = [line for line in lines if line.registers.head == taps - 1]
+    rng.shuffle(lines)
+    check_output(lines, config, rng, 0)
+    check_output(lines, config, rng, 0.4)
+    check_input(lines, config, rng, 0.4)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(("taps", "padding"), [(3, 1), (2, 1), (2, 3), (1, 2)])
+def test_a_fixed_head(check, taps, padding):
+    """Constants of 1, 0 and below."""
+    head = taps - 1 - padding
+    config = replace(CONFIG, fixed=fixed("width", window=taps, dilation=1, head=head))
+    rng = random.Random(padding)
+    lines = [
+        Line.of(SpatialDimension(size, taps, stride, 1, padding, end))
+        for size in range(1, 12)
+        for end in range(3)
+        for stride in (1, 2, 3)
+        if taps <= size + padding + end
+    ]
+    rng.shuffle(lines)
+    check([line for line in lines if line.registers.head == head], config, rng, 0.2)

@@ -1,0 +1,91 @@
+"""One pooled dimension, naively: its windows as sets of elements, and slots counted one by one."""
+
+import itertools
+import random
+from dataclasses import dataclass, replace
+
+from extremum.hdl.job import DimensionRegisters
+from extremum.host.registers import dimension_registers
+from extremum.model import SpatialDimension
+
+
+def small_dimensions(most=4, windows=4, strides=4, dilations=3, paddings=4):
+    """Every dimension of a few elements whose windows fit."""
+    for size, window, stride, dilation, start, end in itertools.product(
+        range(1, most),
+        range(1, windows),
+        range(1, strides),
+        range(1, dilations),
+        range(paddings),
+        range(paddings),
+    ):
+        if 1 + (window - 1) * dilation <= start + size + end:
+            yield SpatialDimension(size, window, stride, dilation, start, end)
+
+
+def random_dimensions(count, most_window, seed, padding=True):
+    """Dimensions of up to 20 elements; without padding every window lies within."""
+    rng = random.Random(seed)
+    while count:
+        size, window = rng.randint(1, 20), rng.randint(1, most_window)
+        dilation = rng.randint(1, 4)
+        start, end = (rng.choice((0, 1, 3, 9)) if padding else 0 for _ in range(2))
+        if 1 + (window - 1) * dilation <= start + size + end:
+            yield SpatialDimension(size, window, rng.randint(1, 6), dilation, start, end)
+            count -= 1
+
+
+@dataclass(frozen=True)
+class Line:
+    """A dimension and what the host says of it."""
+
+    dimension: SpatialDimension
+    registers: DimensionRegisters
+
+    @classmethod
+    def of(cls, dimension):
+        return cls(dimension, dimension_registers([dimension], [1])[0])
+
+    def longer(self, slots):
+        """The same with more slots than are needed."""
+        return replace(self, registers=replace(self.registers, period=self.registers.period + slots))
+
+    def elements(self, number):
+        """The elements that a window meets, by definition."""
+        d = self.dimension
+        first = number * d.stride - d.start_padding
+        taps = range(first, first + d.window * d.dilation, d.dilation)
+        return {tap for tap in taps if 0 <= tap < d.size}
+
+    @property
+    def places(self):
+        """The coordinate of each window's slot."""
+        r, outputs = self.registers, self.dimension.outputs
+        return [*(r.head + number * r.stride for number in range(outputs - 1)), r.final]
+
+    @property
+    def begin(self):
+        """The slot in which the line of windows begins."""
+        return max(self.registers.head, 0)
+
+    def element_in(self, slot):
+        """The element that a slot takes, or None; and whether its line of elements ends."""
+        place = slot % self.registers.period
+        element = place - self.registers.lead
+        inside = 0 <= element < self.dimension.size
+        return element if inside else None, place == self.registers.period - 1
+
+    def window_in(self, slot):
+        """The number of the window that a slot gives, or None; and whether its line ends."""
+        since = slot - self.begin
+        if since < 0:
+            return None, False
+        place = since % self.registers.period
+        coordinate = self.registers.head + place
+        number = self.places.index(coordinate) if coordinate in self.places else None
+        return number, place == self.registers.period - 1
+
+    def coordinate(self, slot):
+        """The coordinate of a slot, in the line of windows."""
+        since = slot - self.begin
+        return self.registers.head + (since if since < 0 else since % self.registers.period)

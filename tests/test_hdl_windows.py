@@ -1,0 +1,243 @@
+"""The control of every slot, against windows laid down one by one in up to three dimensions."""
+
+import itertools
+import random
+from dataclasses import replace
+
+import pytest
+from gateware import unpack, watch
+from lines import Line, random_dimensions, small_dimensions
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.flow import control_layout
+from extremum.hdl.job import AXES, JobRegisters, job_layout
+from extremum.hdl.windows import WindowSchedule, ends_with_plane, is_endless
+from extremum.host.registers import schedule
+from extremum.model import DataType, SpatialDimension
+
+VOLUMES = CoreConfig(max_window=(2, 3, 3), max_dilation=(4, 4, 4), coordinate_width=6)
+PLANES = replace(VOLUMES, max_window=(1, 3, 4))
+REDUCTIONS = CoreConfig(max_window=(1, 1, 1))
+ONE = SpatialDimension(1, 1)
+
+
+def job_of(lines, groups, length=1):
+    """The registers of a job, depth first."""
+    dimensions = [line.registers for line in lines]
+    slots = schedule(dimensions, groups * length).slots
+    return JobRegisters(
+        slots=slots, groups=groups, length=length,
+        depth=dimensions[0], height=dimensions[1], width=dimensions[2],
+    )  # fmt: skip
+
+
+def expected(config, lines, groups, length):
+    """By slot: the control of what is given there, in the order of groups, depth, height, width."""
+    given = {}
+    outputs = [range(line.dimension.outputs) for line in lines]
+    for group, ordinal, *numbers in itertools.product(range(groups), range(length), *outputs):
+        slot = group * length + ordinal
+        for line, number in zip(lines, numbers, strict=True):
+            r = line.registers
+            slot = slot * r.period + r.lead + line.places[number]
+        finals = [n == line.dimension.outputs - 1 for n, line in zip(numbers, lines, strict=True)]
+        met = [line.elements(number) for number, line in zip(numbers, lines, strict=True)]
+        control = {
+            "first": ordinal == 0,
+            "last": ordinal == length - 1,
+            "empty": not all(met),
+            "last_group": group == groups - 1,
+            "done": group == groups - 1 and ordinal == length - 1 and all(finals),
+        }
+        for axis in config.axes:
+            line, number = lines[axis], numbers[axis]
+            control[f"final_{AXES[axis]}"] = finals[axis]
+            control[f"emit_{AXES[axis]}"] = True
+            control[f"elements_{AXES[axis]}"] = (line, line.places[number], met[axis])
+        given[slot] = control
+    return given
+
+
+def check(config, jobs, rng, gaps):
+    """Walk over jobs, each (lines, groups, length), and compare every slot."""
+    component = WindowSchedule(config)
+    layout = control_layout(config)
+    clocks: list[dict[str, int]] = [{"token": 0, "slot": 0, "end": 0}]
+    wanted: dict[int, dict] = {}
+    quiet = []
+    for number, (lines, groups, length) in enumerate(jobs):
+        job = job_of(lines, groups, length)
+        token = {"token": 1, "job": job.to_bits(config)}
+        # The token may meet the last slot of the job before, or come on its own.
+        if number and rng.random() < 0.5:
+            clocks[-1] |= token
+        else:
+            clocks.append(token | {"slot": 0})
+        begun = len(clocks)
+        given = expected(config, lines, groups, length)
+        for slot in range(job.slots):
+            while rng.random() < gaps:
+                quiet.append(len(clocks))
+                clocks.append({"token": 0, "slot": 0})
+            (wanted.__setitem__ if slot in given else lambda at, _: quiet.append(at))(
+                len(clocks), given.get(slot, {})
+            )
+            clocks.append({"token": 0, "slot": 1, "end": slot == job.slots - 1})
+        if len(clocks) - begun > WindowSchedule.LATENCY + 1:
+            clocks[begun + WindowSchedule.LATENCY + 1]["job"] = rng.getrandbits(
+                job_layout(config).size
+            )
+        else:
+            clocks += [{"token": 0, "slot": 0}] * WindowSchedule.LATENCY
+        clocks[-1] = dict(clocks[-1])
+    late = WindowSchedule.LATENCY
+    outputs = {"control": component.control, "result": component.result}
+    seen = watch(component, clocks, outputs, settle=late)
+    for clock in quiet:
+        assert not seen[clock + late]["result"], clocks[clock]
+    for clock, control in wanted.items():
+        found = unpack(layout, seen[clock + late]["control"])
+        assert seen[clock + late]["result"] == control["last"], control
+        for name, value in control.items():
+            if name.startswith("elements_"):
+                check_taps(found, name.removeprefix("elements_"), *value)
+            elif name != "last_group" or control["last"]:
+                assert found[name] == value, (name, control)
+    return wanted
+
+
+def check_taps(found, name, line, place, elements):
+    r, present = line.registers, found[f"present_{name}"]
+    taps = [tap for tap in range(present.bit_length()) if present >> tap & 1]
+    assert {place - tap * r.dilation for tap in taps} == elements
+    if taps:
+        shifted = r.shift if place == r.final else 0
+        assert found[f"shift_{name}"] == shifted
+
+
+def volumes(config, count, seed, padding=True):
+    """Jobs of random windows over small volumes."""
+    rng = random.Random(seed)
+    sources = [
+        [
+            d
+            for d in [*small_dimensions(4, w + 1, 4, 3, 3 if padding else 1)]
+            if d.outputs <= 3 and d.padded <= 5
+        ]
+        if w > 1 or axis in config.axes
+        else [ONE]
+        for axis, w in enumerate(config.max_window)
+    ]
+    for _ in range(count):
+        lines = [Line.of(rng.choice(source)) for source in sources]
+        yield lines, rng.randint(1, 3), 1
+
+
+@pytest.mark.parametrize("config", [VOLUMES, PLANES], ids=["volumes", "planes"])
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_windows_in_all_dimensions(config, gaps):
+    jobs = list(volumes(config, 60, seed=f"{gaps}"))
+    assert any(all(lines[axis].registers.shift for axis in (1, 2)) for lines, *_ in jobs)
+    wanted = check(config, jobs, random.Random(1), gaps)
+    assert any(control["empty"] for control in wanted.values())
+
+
+def test_early_last_windows_in_three_dimensions():
+    rng = random.Random(2)
+    early = [d for d in small_dimensions(4, 4, 4, 3, 4) if Line.of(d).registers.shift]
+    deep = [d for d in early if d.window <= 2]
+    jobs = [
+        ([Line.of(rng.choice(deep)), Line.of(rng.choice(early)), Line.of(rng.choice(early))], 2, 1)
+        for _ in range(25)
+    ]
+    check(VOLUMES, jobs, rng, 0.1)
+
+
+def test_lines_longer_than_needed():
+    rng = random.Random(3)
+    dimensions = iter(random_dimensions(60, 2, seed=3))
+    jobs = [
+        ([Line.of(ONE), Line.of(next(dimensions)).longer(1), Line.of(ONE).longer(2)], 2, 1)
+        for _ in range(20)
+    ]
+    check(VOLUMES, jobs, rng, 0.1)
+
+
+@pytest.mark.parametrize("config", [VOLUMES, REDUCTIONS], ids=["volumes", "reductions"])
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_windows_reduced_to_one_result(config, gaps):
+    """`length` windows of one element each, in as many groups."""
+    rng = random.Random(4)
+    shapes = [(rng.randint(1, 4), rng.choice((1, 1, 2, 3, 9, 40))) for _ in range(40)]
+    shapes += [(1, 255), (2, 256), (1, 257), (300, 1), (256, 2), (1, 1)]
+    jobs = [([Line.of(ONE)] * 3, groups, length) for groups, length in shapes]
+    if config is VOLUMES:
+        jobs += list(volumes(config, 30, seed=4))
+        rng.shuffle(jobs)
+    check(config, jobs, rng, gaps)
+
+
+@pytest.mark.parametrize("fixed", [(), (("groups", 1),)], ids=["groups", "one group"])
+def test_planes_without_padding(fixed):
+    config = replace(
+        PLANES, data_types=(DataType.INT8,), operators=("max-pool",), padding=False, fixed=fixed
+    )
+    assert ends_with_plane(config) == bool(fixed)
+    rng = random.Random(5)
+    jobs = [
+        (lines, 1 if fixed else groups, length)
+        for lines, groups, length in volumes(config, 60, seed=5, padding=False)
+    ]
+    check(config, jobs, rng, 0.2)
+
+
+def test_the_end_of_a_plane():
+    """It is told in the slot itself, from the lines of windows."""
+    fixed = tuple(
+        (f"{axis}.{name}", value)
+        for axis in ("height", "width")
+        for name, value in {"window": 2, "stride": 2, "dilation": 1, "head": 1}.items()
+    )
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 2, 2), max_dilation=(1, 1, 1), operators=("max-pool",),
+        index_width=0, padding=False, fixed=(*fixed, ("groups", 1)),
+    )  # fmt: skip
+    component = WindowSchedule(config)
+    clocks, ends = [{"slot": 0, "token": 0}], [None]
+    for height, width in ((2, 2), (4, 6), (6, 4), (2, 8)):
+        lines = [Line.of(ONE), *(Line.of(SpatialDimension(n, 2, 2)) for n in (height, width))]
+        job = job_of(lines, 1)
+        clocks[-1] = clocks[-1] | {"token": 1, "job": job.to_bits(config)}
+        for slot in range(height * width):
+            clocks.append({"token": 0, "slot": 1})
+            ends.append(slot == height * width - 1)
+    seen = watch(component, clocks, {"end": component.plane_end})
+    for clock, end in zip(seen, ends, strict=True):
+        assert end is None or clock["end"] == end
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 300])
+def test_without_an_end(length):
+    """One reduction after the other, from reset on, without a token."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",),
+        fixed=(("length", length), ("slots", length), ("decreasing", 0)),
+    )  # fmt: skip
+    assert is_endless(config)
+    assert not is_endless(replace(config, fixed=config.fixed[1:]))
+    component = WindowSchedule(config)
+    rng = random.Random(length)
+    slots = [rng.random() < 0.8 for _ in range(4 * length + 20)]
+    late = WindowSchedule.LATENCY
+    outputs = {"control": component.control, "result": component.result}
+    seen = watch(component, [{"slot": s} for s in slots], outputs, settle=late)
+    number = 0
+    for slot, clock in zip(slots, seen[late:], strict=True):
+        found = unpack(control_layout(config), clock["control"])
+        first, last = number % length == 0, number % length == length - 1
+        assert clock["result"] == (slot and last)
+        if slot:
+            assert [found[n] for n in ("first", "last", "done", "last_group")] == [
+                first, last, last, last
+            ]  # fmt: skip
+            number += 1

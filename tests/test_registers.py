@@ -1,0 +1,151 @@
+"""The host's registers of a window that slides, against the windows laid down one by one."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lines import Line, random_dimensions, small_dimensions
+
+from extremum.host.registers import Schedule, dimension_registers, schedule, way_within
+from extremum.model import SpatialDimension
+
+
+def given_by(line):
+    """What each window's slot sees: elements by number of tap, of those taps that are present."""
+    r = line.registers
+    for number, place in enumerate(line.places):
+        shift = r.shift if place == r.final else 0
+        yield {
+            tap + shift: place - tap * r.dilation
+            for tap in range(r.window - shift)
+            if 0 <= place - tap * r.dilation < r.size
+        }
+
+
+def check(dimension):
+    line = Line.of(dimension)
+    r, places = line.registers, line.places
+    # Slots of windows increase, and every one of them is a slot of the line.
+    assert all(a < b for a, b in itertools.pairwise(places)), dimension
+    assert r.head <= places[0]
+    assert places[-1] < r.head + r.period
+    assert r.lead + r.size <= r.period
+    # What the core looks for: the grid up to `regular`, and `final`.
+    coordinates = range(r.head, r.head + r.period)
+    on_grid = [c for c in coordinates if (c - r.head) % r.stride == 0 and c <= r.regular]
+    assert sorted({*on_grid, r.final}) == places, dimension
+    # Every element that a window meets is a tap at an age that is a multiple of the dilation,
+    # and nothing else is.
+    last_tap = [r.head + number * r.stride for number in range(dimension.outputs)]
+    for number, seen in enumerate(given_by(line)):
+        assert set(seen.values()) == line.elements(number), dimension
+        # The number of a tap leads from the window's last one to the element.
+        assert all(last_tap[number] - tap * r.dilation == element for tap, element in seen.items())
+    # A dilated window is not given in front of the last element: that may cost what lies between.
+    least = least_period(line)
+    assert least <= r.period < least + r.dilation, dimension
+    return line
+
+
+def least_period(line):
+    """The shortest line, of all slots in which the last window may be given."""
+    r, outputs = line.registers, line.dimension.outputs
+    last_tap = r.head + (outputs - 1) * r.stride
+    periods = []
+    for shift in range(r.window):
+        final = last_tap - shift * r.dilation
+        if shift and (outputs == 1 or final <= last_tap - r.stride or final + r.dilation < r.size):
+            break  # it is not later than the window ahead of it, or leaves out an element
+        periods.append(max(r.lead + r.size, final - r.head + 1))
+    return min(periods)
+
+
+def test_small_dimensions_exhaustively():
+    lines = [check(dimension) for dimension in small_dimensions(6, 5, 5, 4, 5)]
+    assert len(lines) > 4000
+    assert {line.registers.shift for line in lines} == {0, 1, 2, 3}
+    assert any(line.registers.window < line.dimension.window for line in lines)
+    assert any(line.registers.head < 0 for line in lines)
+
+
+@pytest.mark.parametrize("padding", [False, True])
+def test_random_dimensions(padding):
+    for dimension in random_dimensions(1000, 7, seed=1, padding=padding):
+        line = check(dimension)
+        assert padding or line.registers.period == dimension.size
+
+
+@pytest.mark.parametrize(
+    ("dimension", "period"),
+    [
+        # PyTorch's kernel 2, stride 2, padding 1: every window's last tap is an element's.
+        (SpatialDimension(28, 2, 2, start_padding=1, end_padding=1), 28),
+        (SpatialDimension(4, 2, 2, start_padding=1, end_padding=1), 4),
+        (SpatialDimension(3, 2, 2, start_padding=1, end_padding=1), 3),
+        # I3D: 3 taps, stride 2, one element of padding at the end.
+        (SpatialDimension(14, 3, 2, end_padding=1), 14),
+        (SpatialDimension(4, 3, 2, end_padding=1), 4),
+        (SpatialDimension(112, 3, 2, start_padding=1, end_padding=1), 112),
+        (SpatialDimension(15, 3, 3, end_padding=2), 15),
+        # A stride of 1 does not come back to the next line in time.
+        (SpatialDimension(28, 3, 1, start_padding=1, end_padding=1), 28),
+        (SpatialDimension(28, 3, 1, start_padding=2, end_padding=2), 30),
+    ],
+)
+def test_generous_padding_costs_no_slots(dimension, period):
+    assert Line.of(dimension).registers.period == period
+
+
+volumes = st.tuples(*[st.sampled_from(list(small_dimensions(4, 3, 4, 3, 3)))] * 3)
+
+
+@given(volumes, st.tuples(*[st.integers(-9, 9)] * 3))
+def test_steps_add_up_to_positions(dimensions, weights):
+    """One running sum, stepped by the innermost dimension that is not at its end."""
+    registers = dimension_registers(dimensions, weights)
+    position, steps = 0, [r.position_step for r in registers]
+    outputs = [dimension.outputs for dimension in dimensions]
+    places = list(itertools.product(*map(range, outputs)))
+    for place in places:
+        want = sum(
+            number * d.stride * weight
+            for number, d, weight in zip(place, dimensions, weights, strict=True)
+        )
+        assert (position - want) % 2**32 == 0
+        ends = [number == count - 1 for number, count in zip(place, outputs, strict=True)]
+        if not all(ends):
+            position += steps[max(axis for axis, end in enumerate(ends) if not end)]
+    assert (position - way_within(dimensions, weights)) % 2**32 == 0
+    for r, d, weight in zip(registers, dimensions, weights, strict=True):
+        assert r.tap_step == r.dilation * weight % 2**32
+        assert r.dilation == (d.dilation if d.window > 1 else 1)
+
+
+@given(volumes)
+def test_spacing_is_the_way_back_to_a_tap_in_words(dimensions):
+    """A stage stores the results of the stages within, so many for each of its slots."""
+    registers = dimension_registers(dimensions, [1, 1, 1])
+    words = 1
+    for r, d in zip(registers[::-1], dimensions[::-1], strict=True):
+        assert r.spacing == (r.dilation * words if r.window > 1 else 1)
+        words *= d.outputs
+
+
+@given(volumes, st.integers(1, 3))
+def test_the_schedule_is_the_last_of_what_happens(dimensions, groups):
+    """Every slot of every element and window, in a walk over all of them."""
+    lines = [Line.of(dimension) for dimension in dimensions]
+    elements, windows = list(range(groups)), list(range(groups))
+    for line in lines:
+        r = line.registers
+        elements = [e * r.period + r.lead + i for e in elements for i in range(r.size)]
+        windows = [w * r.period + r.lead + place for w in windows for place in line.places]
+    assert elements == sorted(set(elements))
+    assert windows == sorted(set(windows))
+    spans = schedule([line.registers for line in lines], groups)
+    assert spans == Schedule(elements[0], elements[-1], windows[-1])
+    assert spans.slots == max(elements[-1], windows[-1]) + 1
+    for latency in (0, 1, 30):
+        first_beat, last_beat, last_result = elements[0], elements[-1], windows[-1] + latency
+        assert spans.cycles(latency) == max(last_beat, last_result) - first_beat + 1

@@ -32,7 +32,7 @@ class CoreConfig:
         comparator per tap and lane; ``window - 1`` stored lines (height) or planes (depth).
     max_dilation
         Largest dilation (depth, height, width). Cost: it multiplies the stored elements, lines
-        and planes of its dimension.
+        and planes of its dimension; above 1, a subtraction for every tap.
     max_line
         Largest line of pooled outputs kept on chip, for windows higher than 1. Cost: words of
         line storage for each stored line.

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import fold, pooling, position, reduction
+from extremum.hdl import fold, pooling, position, queue, reduction
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import BLIND, Entrance, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay
@@ -55,13 +55,14 @@ def pipeline_latency(config: CoreConfig) -> int:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a beat to offering a result that it completes."""
-    return pipeline_latency(config) + _queue(config).latency
+    return pipeline_latency(config) + queue.latency(
+        output_layout(config).size, _queue_depth(config)
+    )
 
 
-def _queue(config: CoreConfig) -> ResultQueue:
-    """Return the result queue: it holds what may come of the slots in the pipeline."""
-    results = _results_in(config, pipeline_latency(config) + QUEUE_MARGIN)
-    return ResultQueue(output_layout(config).size, results + 1)
+def _queue_depth(config: CoreConfig) -> int:
+    """Return how many beats wait at most: what may come of the slots in the pipeline."""
+    return queue.depth(_results_in(config, pipeline_latency(config) + QUEUE_MARGIN) + 1)
 
 
 def _results_in(config: CoreConfig, slots: int) -> int:
@@ -133,17 +134,18 @@ class Core(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        m.submodules.queue = queue = _queue(config)
+        results = ResultQueue(output_layout(config).size, _queue_depth(config))
+        m.submodules.queue = results
         m.submodules.entrance = entrance = Entrance(
-            config, queue.depth, _results_in(config, BLIND)
+            config, results.depth, _results_in(config, BLIND)
         )
         m.d.comb += [
             entrance.beat_here.eq(self.i.valid),
             self.i.ready.eq(entrance.beat_wanted),
-            self.o.valid.eq(queue.valid),
-            Value.cast(self.o.payload).eq(queue.o),
-            queue.ready.eq(self.o.ready),
-            entrance.left.eq(queue.valid & self.o.ready),
+            self.o.valid.eq(results.valid),
+            Value.cast(self.o.payload).eq(results.o),
+            results.ready.eq(self.o.ready),
+            entrance.left.eq(results.valid & self.o.ready),
         ]
         job = Signal(job_layout(config))
         if job_shapes(config):
@@ -165,7 +167,7 @@ class Core(wiring.Component):
             flow, taps = _connect(m, "fold", folded, flow, job), folded.o_taps
         if config.has_reduction:
             flow = _connect(m, "reducer", reduction.Reducer(config, taps), flow, job)
-        self._finish(m, flow, taps, job, entrance, queue)
+        self._finish(m, flow, taps, job, entrance, results)
         return m
 
     def _enter(self, m: Module, entrance: Entrance, job: Value) -> Words:
@@ -205,7 +207,7 @@ class Core(wiring.Component):
         taps: dict[str, int],
         job: Value,
         entrance: Entrance,
-        queue: ResultQueue,
+        results: ResultQueue,
     ) -> None:
         """Put value and position of every result into the queue."""
         config, after = self.config, _result_latency(self.config)
@@ -218,8 +220,8 @@ class Core(wiring.Component):
             packer.valid.eq(valid),
             packer.last_group.eq(delay(m, flow.control.last_group, after)),
             packer.done.eq(delay(m, flow.control.done, after)),
-            queue.write.eq(packer.o_valid),
-            queue.i.eq(Value.cast(packer.o)),
+            results.write.eq(packer.o_valid),
+            results.i.eq(Value.cast(packer.o)),
             entrance.job_entered.eq(delay(m, token, 1)),
             entrance.empty_given.eq(valid & empty),
             entrance.packed.eq(packer.packed),

@@ -230,7 +230,7 @@ class Entrance(wiring.Component):
         counts += [
             f"{axis}.{name}"
             for axis in axes
-            for name in ("window", "stride", "dilation")
+            for name in ("window", "dilation")
             if f"{axis}.{name}" in shapes
         ]
         windows, spacings = [], []

@@ -178,8 +178,7 @@ class JobRegisters:
             value = _encode(name, values[name])
             if _is_position(name):
                 value %= 1 << shape.width
-            low = -(1 << (shape.width - 1)) if shape.signed else 0
-            if not low <= value < low + (1 << shape.width):
+            if not _fits(value, shape):
                 raise OverflowError(
                     f"job register {name} has {shape.width} bits, too few for {values[name]}"
                 )
@@ -207,7 +206,7 @@ def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> 
     return flat
 
 
-LESS_ONE = ("slots", "beats", "length", "groups", "size", "period", "spacing")
+LESS_ONE = ("slots", "beats", "length", "groups", "size", "stride", "period", "spacing")
 """Registers that the job port carries less one, so that none can be zero."""
 
 _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
@@ -217,6 +216,11 @@ _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
 def _encode(name: str, value: int) -> int:
     """Return what the job port carries for a register."""
     return value - (name.rpartition(".")[2] in LESS_ONE)
+
+
+def _fits(value: int, shape: Shape) -> bool:
+    low = -(1 << (shape.width - 1)) if shape.signed else 0
+    return low <= value < low + (1 << shape.width)
 
 
 def _is_position(name: str) -> bool:
@@ -312,8 +316,8 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
         if name not in shapes:
             raise ValueError(f"fixed: there is no job register {name!r}: it must be one of "
                              f"{', '.join(shapes)}")
-        if not isinstance(value, int) or Const.cast(value).shape().width > shapes[name].width:
-            raise ValueError(f"fixed: {name} has {shapes[name].width} bits, too few for {value!r}")
+        if not _fits(_encode(name, value), shapes[name]):
+            raise ValueError(f"fixed: {name} has {shapes[name].width} bits, and {value!r} is not one of their values")
     constants = fixed_registers(config)
     return {
         name: shape for name, shape in shapes.items() if name not in constants and shape.width

@@ -18,13 +18,30 @@ FRONT_DEPTH = 16
 """Beats between a block memory and the output: more than it takes to read one."""
 
 
+def depth(results: int) -> int:
+    """Return how many beats a queue for so many holds."""
+    return 1 << ceil_log2(max(results, 2))
+
+
+def in_blocks(width: int, depth: int) -> bool:
+    """Return whether a queue is made of block memory."""
+    return depth > FRONT_DEPTH and width * depth > MAX_DISTRIBUTED_BITS
+
+
+def latency(width: int, depth: int) -> int:
+    """Return the clocks from a beat to its place at the output."""
+    if depth == 2:
+        return 1
+    return 2 + (1 + MEMORY_LATENCY if in_blocks(width, depth) else 0)
+
+
 class ResultQueue(wiring.Component):
     """A FIFO whose output is a register.
 
     Two beats need no memory: the one that waits stays where it came from. More of them wait in a
     small memory, and many in a block memory whose beats are read ahead into a small one.
 
-    Latency: :attr:`latency` clocks. Throughput: one beat per clock. It is never given more than
+    Latency: :func:`latency` clocks. Throughput: one beat per clock. It is never given more than
     it holds: the entrance sees to that.
 
     Parameters
@@ -32,7 +49,7 @@ class ResultQueue(wiring.Component):
     width
         Bits of a beat.
     depth
-        Beats, at least 2; made a power of two.
+        Beats, a power of two from 2 on.
 
     Members
     -------
@@ -54,11 +71,7 @@ class ResultQueue(wiring.Component):
     ready: Signal
 
     def __init__(self, width: int, depth: int):
-        self.depth = 1 << ceil_log2(max(depth, 2))
-        self.in_blocks = self.depth > FRONT_DEPTH and width * self.depth > MAX_DISTRIBUTED_BITS
-        self.latency = 1 if self.depth == 2 else 2
-        if self.in_blocks:
-            self.latency += 1 + MEMORY_LATENCY
+        self.depth = depth
         super().__init__(
             {
                 "write": In(1),
@@ -71,7 +84,7 @@ class ResultQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.in_blocks:
+        if in_blocks(len(self.i), self.depth):
             self._read_ahead(m)
             return m
         free = ~self.valid | self.ready

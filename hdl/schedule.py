@@ -222,28 +222,24 @@ class OutputSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         coordinate, due = self._walk(m)
-        final = self._held(m, "final")
-        is_final, given = Signal(), Signal()
+        is_due, is_final, fits = Signal(), Signal(), Signal(init=1)
         m.d.sync += [
-            is_final.eq(coordinate == final),
-            given.eq(due),
+            is_due.eq(due),
+            is_final.eq(coordinate == self._held(m, "final")),
             self.final.eq(is_final),
-            self.emit.eq(given),
+            self.emit.eq((is_due & fits) | is_final),
         ]
         if self.config.padding:
-            regular = self._held(m, "regular")
-            m.d.sync += given.eq((due & (coordinate <= regular)) | (coordinate == final))
+            m.d.sync += fits.eq(coordinate <= self._held(m, "regular"))
             self._look_at_taps(m, coordinate, is_final)
         else:
             # The grid ends with the line: the next window on it would not be inside.
             window = delay(m, self._held(m, "window"), self.LATENCY)
-            for tap in range(self.taps):
-                m.d.comb += self.present[tap].eq(window > tap)
+            m.d.comb += self.present.eq(Cat(window > tap for tap in range(self.taps)))
         return m
 
     def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
-        """Tell which taps are present: the coordinate of each, then whether it is inside."""
-        dilation = self._held(m, "dilation")
+        """Tell which taps are present: those of the window that are in the tensor."""
         late = delay(m, self.token, 1)
         size, window, shift = (
             held(m, register(self.config, self.job, f"{AXES[self.axis]}.{name}"), late, name)
@@ -252,13 +248,22 @@ class OutputSchedule(wiring.Component):
         shifted = Mux(is_final, shift, 0)
         m.d.sync += self.shift.eq(shifted)
         taps = Signal(range(self.taps + 1))
-        m.d.comb += taps.eq(window - shifted)
-        for tap in range(self.taps):
-            place = Signal(coordinate.shape(), name=f"coordinate{tap}")
-            m.d.sync += [
-                place.eq(coordinate - dilation * tap),
-                self.present[tap].eq((taps > tap) & inside(place, size)),
-            ]
+        m.d.comb += taps.eq(window[: len(taps)] - shifted)
+        if self.config.max_dilation[self.axis] == 1:
+            # One subtraction serves all taps.
+            place, beyond = Signal.like(coordinate), Signal(signed(len(coordinate) + 1))
+            last_element = self._held(m, "size")
+            m.d.sync += [place.eq(coordinate), beyond.eq(coordinate - last_element)]
+            insides = [(place >= tap) & (beyond <= tap) for tap in range(self.taps)]
+        else:
+            dilation = self._held(m, "dilation")
+            insides = []
+            for tap in range(self.taps):
+                place = Signal.like(coordinate, name=f"coordinate{tap}")
+                m.d.sync += place.eq(coordinate - dilation * tap)
+                insides.append(inside(place, size))
+        for tap, is_inside in enumerate(insides):
+            m.d.sync += self.present[tap].eq((taps > tap) & is_inside)
 
     def _held(self, m: Module, name: str) -> Value:
         value = register(self.config, self.job, f"{AXES[self.axis]}.{name}")
@@ -289,8 +294,9 @@ class OutputSchedule(wiring.Component):
             m.d.sync += due.eq(new_head <= 0)
         with m.Elif(self.step):
             with m.If(due):
-                phase.load(stride - 1)
-                m.d.sync += due.eq(self.last | (stride == 1))
+                # The register is one less: as many slots lie between.
+                phase.load(stride)
+                m.d.sync += due.eq(self.last | (stride == 0))
             with m.Else():
                 phase.step()
                 m.d.sync += due.eq(self.last | phase.last)

@@ -35,10 +35,10 @@ class Tap:
 
 
 def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
-    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``, as the carry of one addition."""
+    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``: the sign of one subtraction."""
     if isinstance(or_equals, Const) and not or_equals.value:
-        return (a + ~b)[len(a)]
-    return (Cat(Const(1, 1), a) + Cat(or_equals, ~b))[len(a) + 1]
+        return (b - a)[-1]
+    return (Cat(NEVER, b) - Cat(or_equals, a))[-1]
 
 
 def beats(newer: data.View, older: data.View, or_equals: Value = NEVER) -> Value:

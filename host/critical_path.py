@@ -26,6 +26,9 @@ _PACKED = re.compile(r"(?:_LC|_DFFLC|_RAM|(?:\$[A-Z][A-Z0-9_]*)+)$")
 """What nextpnr adds to the name of a cell when it packs it."""
 
 _BANK = re.compile(r"(?:\.\d+)+$")
+_NUMBER = re.compile(r"^([^.]*)\$\d+$")
+"""What Amaranth adds to the name of a wire between the shell and the core."""
+
 _LOCATION = re.compile(r"([^|:]+\.py):(\d+)")
 _REGISTER = re.compile(r"TRELLIS_FF|SB_DFF")
 
@@ -153,7 +156,8 @@ class SourceNames:
             return CARRY
         name = _PACKED.sub("", cell)
         mangled = _CELL.search(name)
-        return _BANK.sub("", name[: mangled.start()] if mangled else name)
+        name = name[: mangled.start()] if mangled else name
+        return _NUMBER.sub(r"\1", _BANK.sub("", name))
 
 
 def _register_name(cell: str, aliases: list[tuple[str, int, int]], source: str) -> str:

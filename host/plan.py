@@ -97,9 +97,14 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     """Return what the core's stages cannot do, or None if they can slide the window."""
     if not config.has_windows:
         return "max_window (1, 1, 1) leaves sliding windows out"
-    for name, dimension, window in zip(AXES, dimensions, config.max_window, strict=True):
+    for name, dimension, window, dilation in zip(
+        AXES, dimensions, config.max_window, config.max_dilation, strict=True
+    ):
         if dimension.window > window:
             return f"{name} of the window {dimension.window} exceeds max_window {window}"
+        # Where storage decides, a dilation may exceed what it was meant for, but not if it is none.
+        if dilation == 1 < dimension.dilation and dimension.window > 1:
+            return f"{name} of the dilation {dimension.dilation} exceeds max_dilation 1"
         # Where the core has no schedule, planes pass one by one.
         passes = dimension.stride == 1 and dimension.padded == dimension.size
         if AXES.index(name) not in config.axes and not passes:

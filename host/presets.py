@@ -10,13 +10,18 @@ __all__ = ["PRESETS"]
 Fixed = tuple[tuple[str, int], ...]
 
 NO_DILATION = (1, 1, 1)
+LONGEST_ROW = 2**32 - 1
 LINE = 2048
 LINE_BITS = 12
 """Bits of a coordinate that reaches 2048."""
 
 
 def _argmax(data_type: DataType) -> CoreConfig:
-    """Return an argmax alone, for rows of any length: the first of equals, NaN beats all."""
+    """Return an argmax that does nothing else: the first of equals, NaN beats all.
+
+    Every register is fixed, so it has no job port. A row is as long as an index can tell; fix
+    another ``length``, and ``slots`` to the same, for shorter ones.
+    """
     return CoreConfig(
         (data_type,),
         max_window=(1, 1, 1),
@@ -24,7 +29,12 @@ def _argmax(data_type: DataType) -> CoreConfig:
         max_line=1,
         max_plane=1,
         operators=("argmax",),
-        fixed=(("decreasing", 0), ("ignore_nan", 0)),
+        fixed=(
+            ("decreasing", 0),
+            ("ignore_nan", 0),
+            ("length", LONGEST_ROW),
+            ("slots", LONGEST_ROW),
+        ),
     )
 
 
@@ -45,7 +55,10 @@ def _window(taps: int, stride: int, padding: int) -> Fixed:
 
 
 def _pooling(taps: int, stride: int, padding: int, line: int, *, indices: bool) -> CoreConfig:
-    """Return an int8 pooling of planes up to 2048 wide, whose lines hold ``line`` windows."""
+    """Return an int8 pooling of planes up to 2048 wide, whose lines hold ``line`` windows.
+
+    Without padding a job is one plane.
+    """
     return CoreConfig(
         (DataType.INT8,),
         max_window=(1, taps, taps),
@@ -56,7 +69,11 @@ def _pooling(taps: int, stride: int, padding: int, line: int, *, indices: bool) 
         operators=("max-pool",),
         index_width=32 if indices else 0,
         padding=padding > 0,
-        fixed=(*_window(taps, stride, padding), ("width.spacing", 1)),
+        fixed=(
+            *_window(taps, stride, padding),
+            ("width.spacing", 1),
+            *((("groups", 1),) if padding == 0 else ()),
+        ),
     )
 
 
@@ -68,11 +85,11 @@ PRESETS = {
     "pool3x3-int8-indices": _pooling(3, 1, 1, LINE, indices=True),
     "programmable-int8x4": CoreConfig(
         (DataType.INT8,), lanes=4, max_window=(1, 3, 3), max_dilation=NO_DILATION, max_line=256,
-        max_plane=1,
+        max_plane=1, coordinate_width=10,
     ),
     "programmable-float32": CoreConfig(
         (DataType.FLOAT32,), max_window=(3, 7, 7), max_dilation=NO_DILATION, max_line=256,
-        max_plane=3136,
+        max_plane=3136, coordinate_width=10,
     ),
 }  # fmt: skip
 """Configurations by name."""

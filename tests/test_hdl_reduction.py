@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from gateware import bits, pack, unpack, watch
+from gateware import pack, unpack, watch
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.reduction import DIGIT_WIDTH, Reducer
+from extremum.hdl.reduction import Reducer, digit_width, latency
 from extremum.model import DataType
 
 TAPS = {"width": 2}
@@ -45,17 +45,37 @@ def draw(rng, width, has_nan):
     return word
 
 
-@pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.INT8, DataType.INT64])
+CONFIGS = {
+    "float16": CoreConfig((DataType.FLOAT16,), lanes=2),
+    "int8": CoreConfig((DataType.INT8,), lanes=2),
+    "int64": CoreConfig((DataType.INT64,), lanes=2),
+    # Digits of one bit, and of two; no values, so no flags; ordinals in one part, in two, in none.
+    "one bit": CoreConfig(
+        (DataType.INT16,), max_window=(1, 1, 1), operators=("argmin", "argmax"), index_width=5
+    ),
+    "two bits": CoreConfig((DataType.UINT32,), 2, max_window=(1, 1, 1), index_width=12),
+    "no values": CoreConfig((DataType.FLOAT32,), operators=("argmax", "argmin"), index_width=8),
+    "no index": CoreConfig((DataType.FLOAT16,), index_width=0),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.4])
-def test_groups(data_type, gaps):
-    config = CoreConfig((data_type,), lanes=2)
-    rng = random.Random(f"{data_type} {gaps}")
-    reducer = Reducer(config, TAPS)
-    layout, width = reducer.i_layout, config.element_width
+def test_groups(name, gaps):
+    config = CONFIGS[name]
+    rng = random.Random(f"{name} {gaps}")
+    reducer, late = Reducer(config, TAPS), latency(config)
+    layout, width, lanes = reducer.i_layout, config.element_width, config.lanes
+    result = reducer.o_layout
+    control_shape = reducer.i.control.shape()
     clocks, expected = [{"i.token": 0, "i.valid": 0}], []
-    for length in [1, 1, 2, 1, 3, 1, 7, 2, 20, *(rng.randint(1, 12) for _ in range(40))]:
-        decreasing, ignore = rng.random() < 0.5, rng.random() < 0.5
-        registers = JobRegisters(length=length, decreasing=decreasing, ignore_nan=ignore)
+    lengths = [1, 1, 2, 1, 3, 1, 7, 2, 20, *(rng.randint(1, 12) for _ in range(40)), 300]
+    for length in lengths:
+        decreasing, ignore = rng.random() < 0.5, config.has_floats and rng.random() < 0.5
+        fold = config.can_fold and rng.random() < 0.4
+        registers = JobRegisters(
+            length=length, decreasing=decreasing, ignore_nan=ignore, fold=fold
+        )
         token = {"i.token": 1, "job": registers.to_bits(config)}
         # The token may meet the last word of the job before, or come on its own.
         if rng.random() < 0.7:
@@ -63,47 +83,65 @@ def test_groups(data_type, gaps):
         else:
             clocks.append(token | {"i.valid": 0})
         for _ in range(rng.randint(1, 4)):
-            groups = [[draw(rng, width, config.has_floats) for _ in range(length)] for _ in "ab"]
-            empty = False
+            flagged = "nan" in layout.members
+            groups = [[draw(rng, width, flagged) for _ in range(length)] for _ in range(lanes)]
+            control = {}
             for ordinal in range(length):
                 while rng.random() < gaps:
-                    noise = rng.getrandbits(2 * layout.size)
-                    clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise})
-                empty = length == 1 and rng.random() < 0.3
-                pair = (pack(layout, group[ordinal]) for group in groups)
-                word = next(pair) | next(pair) << layout.size
-                clocks.append({"i.token": 0, "i.valid": 1, "i.empty": int(empty), "i.lanes": word})
+                    noise = rng.getrandbits(lanes * layout.size)
+                    noisy = rng.getrandbits(control_shape.size)
+                    clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise, "i.control": noisy})
+                control = {
+                    "first": ordinal == 0,
+                    "last": ordinal == length - 1,
+                    "empty": rng.random() < 0.3,
+                    "last_group": rng.random() < 0.3,
+                    "done": rng.random() < 0.3,
+                }
+                word = 0
+                for lane, group in enumerate(groups):
+                    word |= pack(layout, group[ordinal]) << layout.size * lane
+                packed = pack(control_shape, control)
+                clocks.append({"i.token": 0, "i.valid": 1, "i.control": packed, "i.lanes": word})
             winners = []
             for group in groups:
                 best = last_taken(group, decreasing, ignore)
-                winners.append(group[best] | {"ordinal": best})
-            expected.append((len(clocks) - 1, empty, winners))
+                ordinal = best * (lanes if fold else 1) % (1 << config.index_width)
+                fields = group[best] | {"ordinal": ordinal}
+                winners.append({str(field): fields[str(field)] for field, _ in result})
+            expected.append((len(clocks) - 1, control, winners))
     clocks.append({"i.token": 0, "i.valid": 0})
-    seen = watch(
-        reducer,
-        clocks,
-        {
-            "valid": reducer.o.valid,
-            "token": reducer.o.token,
-            "empty": reducer.o.empty,
-            "lanes": bits(reducer.o.lanes),
-        },
-        settle=reducer.latency + 3,
-    )
+    outputs = {"valid": reducer.o.valid, "token": reducer.o.token}
+    outputs |= {"control": reducer.o.control, "lanes": reducer.o.lanes}
+    seen = watch(reducer, clocks, outputs, settle=late + 3)
     given = [number for number, clock in enumerate(seen) if clock["valid"]]
-    assert given == [number + reducer.latency for number, _, _ in expected]
-    result = reducer.o.lanes[0].shape()
-    for number, (_, empty, winners) in zip(given, expected, strict=True):
-        assert seen[number]["empty"] == empty
+    assert given == [number + late for number, _, _ in expected]
+    for number, (_, control, winners) in zip(given, expected, strict=True):
+        found = unpack(control_shape, seen[number]["control"])
+        assert {field: found[field] for field in control} == control
         for lane, winner in enumerate(winners):
             assert unpack(result, seen[number]["lanes"] >> lane * result.size) == winner
     tokens = [number for number, clock in enumerate(clocks) if clock.get("i.token")]
-    assert [n - reducer.latency for n, clock in enumerate(seen) if clock["token"]] == tokens
+    assert [n - late for n, clock in enumerate(seen) if clock["token"]] == tokens
 
 
-def test_latency_follows_the_digits():
-    for data_type, digits in ((DataType.INT8, 1), (DataType.FLOAT16, 2), (DataType.INT64, 8)):
-        reducer = Reducer(CoreConfig((data_type,)), {})
-        assert reducer.latency == 2 + digits
-        assert digits * DIGIT_WIDTH == 8 * data_type.dtype.itemsize
-        watch(reducer, [{"i.valid": 0}], {"valid": reducer.o.valid})
+@pytest.mark.parametrize(
+    ("name", "key", "digits", "parts"),
+    [
+        ("float16", 1, 6, 4),
+        ("int8", 0, 3, 4),
+        ("int64", 0, 16, 4),
+        ("one bit", 0, 16, 1),
+        ("two bits", 0, 16, 2),
+        ("no values", 0, 11, 1),
+        ("no index", 1, 6, 1),
+    ],
+)
+def test_latency_follows_the_digits_and_the_parts(name, key, digits, parts):
+    config = CONFIGS[name]
+    assert latency(config) == key + digits + parts
+    assert digits == -(-config.element_width // digit_width(config))
+
+
+def test_nothing_is_reduced_without_the_operators():
+    assert latency(CoreConfig(operators=("max-pool",))) == 0

@@ -79,9 +79,10 @@ def check(config, jobs, rng, gaps):
             while rng.random() < gaps:
                 quiet.append(len(clocks))
                 clocks.append({"token": 0, "slot": 0})
-            (wanted.__setitem__ if slot in given else lambda at, _: quiet.append(at))(
-                len(clocks), given.get(slot, {})
-            )
+            if slot in given:
+                wanted[len(clocks)] = given[slot]
+            else:
+                quiet.append(len(clocks))
             clocks.append({"token": 0, "slot": 1, "end": slot == job.slots - 1})
         if len(clocks) - begun > WindowSchedule.LATENCY + 1:
             clocks[begun + WindowSchedule.LATENCY + 1]["job"] = rng.getrandbits(
@@ -137,7 +138,7 @@ def volumes(config, count, seed, padding=True):
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_windows_in_all_dimensions(config, gaps):
     jobs = list(volumes(config, 60, seed=f"{gaps}"))
-    assert any(all(lines[axis].registers.shift for axis in (1, 2)) for lines, *_ in jobs)
+    assert any(lines[2].registers.shift for lines, *_ in jobs)
     wanted = check(config, jobs, random.Random(1), gaps)
     assert any(control["empty"] for control in wanted.values())
 

@@ -1,0 +1,250 @@
+"""Cores of many configurations, in Amaranth's simulator, against the golden model."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from gateware import stream
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core, latency
+from extremum.hdl.job import job_shapes
+from extremum.hdl.windows import is_endless
+from extremum.host.jobs import ReductionJob
+from extremum.host.plan import plan
+from extremum.model import DataType, Pooling, Reduction
+from extremum.tb.core import Run
+from extremum.tb.scoreboard import Scoreboard
+from extremum.tb.sequences import tensor
+
+NO_WINDOW: dict[str, Any] = {"max_window": (1, 1, 1), "max_dilation": (1, 1, 1)}
+NO_DILATION: dict[str, Any] = {"max_dilation": (1, 1, 1), "max_line": 16, "max_plane": 1}
+INT8, FLOAT16 = (DataType.INT8,), (DataType.FLOAT16,)
+
+
+def window(taps, stride, padding, *others):
+    """The registers of a square window, fixed, as a small block has them."""
+    registers = {"window": taps, "stride": stride, "dilation": 1, "head": taps - 1 - padding}
+    registers |= dict(others)
+    return tuple(
+        (f"{axis}.{name}", value) for axis in ("height", "width") for name, value in registers.items()
+    ) + (("width.spacing", 1),)
+
+
+def pool(taps, stride, padding=0, indices=0, groups=(), **others):
+    """A core that does one max-pooling of planes up to 16 wide."""
+    return CoreConfig(
+        INT8, max_window=(1, taps, taps), **NO_DILATION, coordinate_width=6,
+        operators=("max-pool",), index_width=indices, padding=padding > 0,
+        fixed=(*window(taps, stride, padding), *groups), **others,
+    )  # fmt: skip
+
+
+REDUCTIONS = {
+    "argmax": CoreConfig(INT8, **NO_WINDOW, operators=("argmax",)),
+    "argmin": CoreConfig(FLOAT16, **NO_WINDOW, operators=("argmin",), index_width=8),
+    "both": CoreConfig(FLOAT16, 2, **NO_WINDOW, operators=("argmin", "argmax"), index_width=20),
+    "values alone": CoreConfig(FLOAT16, 4, **NO_WINDOW, index_width=0),
+    "types": CoreConfig(
+        (DataType.UINT16, DataType.FLOAT32, DataType.INT8), 8, **NO_WINDOW, index_width=20
+    ),
+    "first of equals": CoreConfig(
+        FLOAT16, **NO_WINDOW, operators=("argmax",), fixed=(("decreasing", 0), ("ignore_nan", 0))
+    ),
+    "last of equals": CoreConfig(
+        FLOAT16, 4, **NO_WINDOW, operators=("argmax",), index_width=8,
+        fixed=(("decreasing", 1), ("ignore_nan", 1)),
+    ),
+    "always folds": CoreConfig(INT8, 4, **NO_WINDOW, fixed=(("fold", 1),)),
+    "rows of 7": CoreConfig(INT8, **NO_WINDOW, operators=("argmax",), fixed=(("length", 7),)),
+}  # fmt: skip
+
+
+def reductions(name, config, rng, count):
+    """Random reductions that the core was built for."""
+    fixed = dict(config.fixed)
+    functions = [op for op in config.operators if op.startswith("arg") and config.index_width]
+    if config.has_values:
+        functions += ["min", "max"]
+    while count:
+        function = rng.choice(functions)
+        length = fixed.get("length", rng.choice((1, 2, 3, 5, 8, 13, 40)))
+        sizes = (rng.choice((1, 2, 3, 7, 9)), length)
+        direction = "decreasing" if fixed.get("decreasing", rng.getrandbits(1)) else "increasing"
+        ignore = fixed.get("ignore_nan", rng.getrandbits(1))
+        data_type = rng.choice(config.data_types)
+        problem = Reduction.of(
+            function, sizes, data_type, 1, nan="ignore" if ignore else "propagate",
+            axis_direction=direction if function.startswith("arg") else "increasing",
+        )  # fmt: skip
+        for job in plan(problem, config).jobs:
+            # A core that always folds is not asked for rows that would rather be slices.
+            if "fold" not in fixed or job.registers.fold:
+                yield job, tensor(rng, data_type, sizes)
+                count -= 1
+
+
+def boards(config, jobs, rng, parts):
+    """Scoreboards of a few jobs each, and runs of them with stalls on all sides."""
+    jobs = list(jobs)
+    for part in range(parts):
+        board = Scoreboard(config, part)
+        for job, x in jobs[part::parts]:
+            board.add(job, x)
+        stalls = {
+            f"{side}_stalls": 0 if part == 0 else rng.choice((0, 30, 80))
+            for side in ("input", "output", "job")
+        }
+        yield board, board.run(seed=rng.getrandbits(31), **stalls)
+
+
+def check(config, jobs, rng, parts=4):
+    """Run jobs, compare every result, and see that no empty window is told of in vain."""
+    filled = list(boards(config, jobs, rng, parts))
+    outcomes = stream(Core(config), [todo for _, todo in filled], quiet=latency(config) + 20)
+    for (board, _), outcome in zip(filled, outcomes, strict=True):
+        board.check(outcome.results, len(outcome.taken))
+        assert len(outcome.statuses) == len(board.jobs)
+    return outcomes
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name):
+    config, rng = REDUCTIONS[name], random.Random(name)
+    jobs = list(reductions(name, config, rng, 24))
+    assert any(job.registers.fold for job, _ in jobs) == config.can_fold
+    check(config, jobs, rng)
+
+
+POOLINGS = {
+    "2x2 s2": (pool(2, 2), 2, 2, 0),
+    "2x2 s2 indices": (pool(2, 2, indices=8), 2, 2, 0),
+    "2x2 s2 one group": (pool(2, 2, groups=(("groups", 1),)), 2, 2, 0),
+    "3x3 s1 p1": (pool(3, 1, 1, 20), 3, 1, 1),
+    "3x3 s1": (pool(3, 1), 3, 1, 0),
+    "3x3 s2": (pool(3, 2, indices=32), 3, 2, 0),
+    "3x3 s2 p1": (pool(3, 2, 1), 3, 2, 1),
+    "2x2 s2 p1": (pool(2, 2, 1, 6, lanes=3), 2, 2, 1),
+    "2x2 s1 lanes": (pool(2, 1, lanes=4), 2, 1, 0),
+}
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+def test_fixed_windows(name):
+    """Planes of all sizes, even and odd, square and not."""
+    config, taps, stride, padding = POOLINGS[name]
+    rng = random.Random(name)
+    jobs = []
+    one = "groups" in dict(config.fixed)
+    while len(jobs) < 16:
+        planes = config.lanes if one else rng.randint(1, 3 * config.lanes)
+        sizes = (1, planes, rng.randint(taps, 9), rng.randint(taps, 12))
+        problem = Pooling.of(
+            sizes, DataType.INT8, taps, strides=stride, start_padding=padding, end_padding=padding
+        )
+        (job,) = plan(problem, config).jobs
+        jobs.append((job, tensor(rng, DataType.INT8, sizes)))
+    check(config, jobs, rng)
+
+
+WINDOWS = {
+    "floats": CoreConfig(
+        FLOAT16, 1, (2, 2, 3), (1, 1, 2), 8, 24, 5, operators=("max-pool",), index_width=20
+    ),
+    "no padding": CoreConfig(
+        FLOAT16, 2, (1, 3, 3), (1, 2, 2), 8, 1, 5, padding=False, index_width=8
+    ),
+    "one stride": CoreConfig(
+        INT8, 4, (1, 2, 3), (1, 1, 1), 8, 1, 5, fixed=(("width.stride", 2), ("height.stride", 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows(name):
+    """Windows of any size, and between them reductions where the core has them."""
+    config, rng = WINDOWS[name], random.Random(name)
+    fixed = dict(config.fixed)
+    jobs = []
+    while len(jobs) < 30:
+        kind = rng.choice(config.data_types)
+        if config.has_reduction and rng.random() < 0.3 and not fixed:
+            problem: Any = Reduction.of("argmin", (rng.randint(1, 9), rng.randint(1, 9)), kind, 1)
+        else:
+            taps = [rng.randint(1, most) for most in config.max_window]
+            sizes = (1, rng.randint(1, 5), *(rng.randint(t + 1, t + 4) for t in taps))
+            pads = [[rng.choice((0, 0, 1, 2)) if config.padding else 0 for _ in "dhw"] for _ in "se"]
+            if config.max_window[0] == 1:
+                sizes, pads = (*sizes[:2], 1, *sizes[3:]), [[0, *pad[1:]] for pad in pads]
+            strides = [1 if size == 1 else fixed.get("width.stride", rng.randint(1, 3))
+                       for size in sizes[2:]]
+            problem = Pooling.of(
+                sizes, kind, taps, strides=strides, start_padding=pads[0], end_padding=pads[1],
+                nan=rng.choice(("propagate", "ignore")),
+            )
+        todo = plan(problem, config).jobs
+        jobs += [(job, tensor(rng, kind, problem.sizes)) for job in todo if job.kind != "gathered"]
+    check(config, jobs, rng)
+
+
+def endless(length, data_type=DataType.INT8, **others):
+    """An argmax of rows of one length, one after the other, without jobs."""
+    fixed = {"length": length, "slots": length, "decreasing": 0}
+    if data_type.dtype.kind == "f":
+        fixed["ignore_nan"] = 0
+    return CoreConfig(
+        (data_type,), **NO_WINDOW, operators=("argmax",), fixed=tuple(fixed.items()), **others
+    )
+
+
+def rows_of(config, x):
+    """The argmax of each row: every one is a job of its own, that the core is not told of."""
+    board = Scoreboard(config)
+    problem = Reduction.of("argmax", x.shape, DataType.from_dtype(x.dtype), 1)
+    for row in range(len(x)):
+        board.add(ReductionJob(problem, config, row, row + 1), x)
+    return board
+
+
+@pytest.mark.parametrize("data_type", [DataType.INT8, DataType.FLOAT32])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 300, 1000])
+def test_without_jobs(length, data_type):
+    """Every row its argmax; each beat in a clock of its own while nothing rests."""
+    config = endless(length, data_type)
+    assert is_endless(config)
+    assert not job_shapes(config)
+    rng = random.Random(length)
+    rows = max(6, 60 // length)
+    runs, boards_ = [], []
+    for stalls in ({}, {"input_stalls": 30, "output_stalls": 60}, {"output_stalls": [(80, 95), (9, 0)]}):
+        board = rows_of(config, tensor(rng, data_type, (rows, length)))
+        boards_.append(board)
+        runs.append(replace(board.run(seed=length, **stalls), jobs=[]))
+    outcomes = stream(Core(config), runs)
+    for board, outcome in zip(boards_, outcomes, strict=True):
+        board.check(outcome.results, len(outcome.taken))
+    first = outcomes[0]
+    assert first.cycles == rows * length - 1 + latency(config) + 1
+    assert np.array_equal(np.diff(first.taken), np.ones(rows * length - 1))
+    assert [out - length * n for n, out in enumerate(first.given)] == [
+        first.taken[0] + length - 1 + latency(config)
+    ] * rows
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 40])
+def test_a_queue_as_short_as_results_are_rare(length):
+    """However long the sink rests, nothing is lost, and the source waits no sooner than it must."""
+    config = endless(length)
+    rows = 400 // length + 10
+    board = rows_of(config, tensor(random.Random(5), DataType.INT8, (rows, length)))
+    rest = 12 * length + 200
+    todo = Run([], board.beats, rows, 3000, output_stalls=[(rest, 100), (1, 0)])
+    (outcome,) = stream(Core(config), [todo])
+    board.check(outcome.results, len(outcome.taken))
+    waited = sum(clock < rest for clock in outcome.taken)
+    assert waited < len(board.beats) or length == 40
+    # Once the sink goes on, so does the source, at a beat per clock.
+    later = [clock for clock in outcome.taken if clock > rest + 2 * latency(config) + 2 * length]
+    assert set(np.diff(later)) <= {1}

@@ -1,0 +1,109 @@
+"""The fold: the winner of the lanes, ties in both directions, absent lanes, jobs that change it."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from gateware import pack, unpack, watch
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.fold import Fold, latency
+from extremum.hdl.flow import candidate_layout
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.winner import tree_latency
+from extremum.model import DataType
+
+CONFIGS = {
+    "int8": CoreConfig((DataType.INT8,), lanes=4),
+    "float16": CoreConfig((DataType.FLOAT16,), lanes=8),
+    "two": CoreConfig((DataType.UINT8,), lanes=2, operators=("argmax",)),
+    "sixteen": CoreConfig((DataType.INT8,), lanes=16, max_window=(1, 1, 1)),
+}
+TAPS = {"width": 2}
+
+
+def folded(words, decreasing):
+    """The winner of a row's word, one lane after the other; NaNs are equal."""
+    best = 0
+    for lane, word in enumerate(words):
+        old = words[best]
+        tie = word["code"] == old["code"] or (word.get("nan") and old.get("nan"))
+        if (not tie and word["code"] > old["code"]) or (tie and decreasing):
+            best = lane
+    return words[best] | {"tap_lane": best}
+
+
+def draw(rng, layout, codes):
+    word = {"code": rng.choice(codes), "tap_width": rng.getrandbits(2)}
+    if "nan" in layout.members:
+        word |= {"nan": int(rng.random() < 0.3), "sign": rng.getrandbits(1)}
+        if word["nan"]:
+            word["code"] = 0xFC00 + rng.choice((1, 2, 3))
+    return word
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_rows(name, gaps):
+    config = CONFIGS[name]
+    rng = random.Random(f"{name} {gaps}")
+    component, late, lanes = Fold(config, TAPS), latency(config), config.lanes
+    layout, result = component.i_layout, component.o_layout
+    control_shape = component.i.control.shape()
+    clocks, expected = [{"i.token": 0, "i.valid": 0}], {}
+    for _ in range(60):
+        fold, decreasing = rng.random() < 0.7, rng.random() < 0.5
+        tail = rng.randint(1, lanes)
+        job = JobRegisters(fold=fold, decreasing=decreasing, tail=tail)
+        token = {"i.token": 1, "job": job.to_bits(config)}
+        # The token may meet the last word of the job before, or come on its own.
+        if rng.random() < 0.7:
+            clocks[-1] |= token
+        else:
+            clocks.append(token | {"i.valid": 0})
+        begun = len(clocks)
+        for _ in range(rng.randint(1, 12)):
+            while rng.random() < gaps:
+                noise = rng.getrandbits(layout.size * lanes)
+                clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise})
+            codes = rng.sample(range(200), rng.choice((1, 2, 3)))
+            words = [draw(rng, layout, codes) for _ in range(lanes)]
+            control = {name: rng.getrandbits(1) for name in ("first", "last", "empty", "done")}
+            beat = sum(pack(layout, word) << layout.size * n for n, word in enumerate(words))
+            packed = pack(control_shape, control)
+            expected[len(clocks)] = control, [w | {"tap_lane": 0} for w in words], fold
+            if fold:
+                live = words[:tail] if control["last"] else words
+                expected[len(clocks)][1][0] = folded(live, decreasing)
+            clocks.append({"i.token": 0, "i.valid": 1, "i.lanes": beat, "i.control": packed})
+        # The registers stay on the port until the token has passed.
+        clocks += [{"i.token": 0, "i.valid": 0}] * max(0, begun + late - len(clocks))
+        clocks[-1] = dict(clocks[-1])
+    outputs = {"token": component.o.token, "valid": component.o.valid}
+    outputs |= {"control": component.o.control, "lanes": component.o.lanes}
+    seen = watch(component, clocks, outputs, settle=late)
+    for number, clock in enumerate(seen[late:]):
+        assert clock["token"] == clocks[number].get("i.token", 0)
+        assert clock["valid"] == (number in expected)
+        if number in expected:
+            control, words, fold = expected[number]
+            found = unpack(control_shape, clock["control"])
+            assert {name: found[name] for name in control} == control
+            # In a fold the other lanes mean nothing.
+            for lane, word in enumerate(words[: 1 if fold else None]):
+                assert unpack(result, clock["lanes"] >> lane * result.size) == word, number
+
+
+def test_latency_is_that_of_the_tree_and_a_choice():
+    for config in CONFIGS.values():
+        assert latency(config) == tree_latency(config.lanes) + 1
+        assert candidate_layout(config, {"lane": 1}).size > candidate_layout(config, {}).size
+
+
+@pytest.mark.parametrize(
+    "changes", [{"lanes": 1}, {"lanes": 3}, {"lanes": 6}, {"operators": ("max-pool",)}], ids=str
+)
+def test_no_core_folds_without_a_power_of_two_lanes_to_reduce(changes):
+    config = replace(CONFIGS["int8"], **changes)
+    assert not config.can_fold
+    assert latency(config) == 0

@@ -1,0 +1,175 @@
+"""The end of the pipeline: results in beats, one of each lane or packed, and the queue."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.lib import data
+from gateware import pack, run, unpack, watch
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.queue import FRONT_DEPTH, MAX_DISTRIBUTED_BITS, ResultQueue
+from extremum.hdl.results import Packer, output_layout
+from extremum.model import DataType
+
+FOUR = CoreConfig((DataType.INT8,), lanes=4, index_width=6)
+CONFIGS = {
+    "four lanes": FOUR,
+    "three lanes": replace(FOUR, lanes=3),
+    "one lane": replace(FOUR, lanes=1),
+    "values only": replace(FOUR, index_width=0),
+    "indices only": replace(FOUR, operators=("argmax",)),
+    "never folds": replace(FOUR, operators=("max-pool",)),
+}
+
+
+def draw_results(rng, config, fields):
+    return [
+        {name: rng.getrandbits(8 if name == "value" else config.index_width) for name in fields}
+        for _ in range(config.lanes)
+    ]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("gaps", [0, 0.3])
+def test_results_are_put_into_beats(name, gaps):
+    """Full beats, a partial last one, lanes without a result are zero, jobs that change it."""
+    config = CONFIGS[name]
+    rng = random.Random(f"{name} {gaps}")
+    packer, lanes = Packer(config), config.lanes
+    fields = packer.fields
+    layout = data.StructLayout(fields)
+    idle = {"token": 0, "valid": 0}
+    clocks, beats, packed = [dict(idle)], {}, set()
+    for _ in range(80):
+        fold, tail = config.can_fold and rng.random() < 0.6, rng.randint(1, lanes)
+        job = JobRegisters(fold=fold, tail=tail)
+        token = {"token": 1, "job": job.to_bits(config)}
+        # The token may meet the last result of the job before, or come on its own.
+        if rng.random() < 0.7:
+            clocks[-1] |= token
+        else:
+            clocks.append(idle | token)
+        count = rng.randint(1, 3 * lanes)
+        row: list[dict[str, int]] = []
+        for number in range(count):
+            while rng.random() < gaps:
+                noise = rng.getrandbits(layout.size * lanes)
+                clocks.append(idle | {"results": noise, "done": rng.getrandbits(1)})
+            results, done = draw_results(rng, config, fields), number == count - 1
+            last_group = number >= count // 2
+            word = sum(pack(layout, r) << layout.size * n for n, r in enumerate(results))
+            here = len(clocks)
+            clocks.append(
+                {"token": 0, "valid": 1, "results": word, "done": done, "last_group": last_group}
+            )
+            if fold:
+                row.append(results[0])
+            else:
+                row = results[: tail if last_group else None]
+            if not fold or done or len(row) == lanes:
+                beats[here] = row + [dict.fromkeys(fields, 0)] * (lanes - len(row)), done
+                row = []
+            else:
+                packed.add(here)
+    clocks.append(dict(idle))
+    outputs = {"packed": packer.packed, "valid": packer.o_valid, "o": packer.o}
+    seen = watch(packer, clocks, outputs, settle=1)
+    for number, (clock, following) in enumerate(zip(seen, seen[1:], strict=False)):
+        assert clock["packed"] == (number in packed)
+        assert following["valid"] == (number in beats)
+        if number in beats:
+            row, done = beats[number]
+            found = unpack(output_layout(config), following["o"])
+            assert found.pop("last") == done
+            for field, width in ((f, 8 if f == "value" else config.index_width) for f in fields):
+                want = sum(lane[field] << width * n for n, lane in enumerate(row))
+                assert found[field] == want, (number, field)
+    assert bool(packed) == config.can_fold
+    assert set(dict(iter(output_layout(config)))) == {*fields, "last"}
+
+
+def blocks(depth):
+    """The narrowest beat whose queue is of block memory."""
+    return MAX_DISTRIBUTED_BITS // depth + 1
+
+
+QUEUES = [(8, 2), (8, 1), (8, 3), (8, 5), (8, 16), (8, 32), (blocks(32), 32), (blocks(64), 50)]
+
+
+def test_the_queues_are_of_three_kinds():
+    made = [ResultQueue(width, depth) for width, depth in QUEUES]
+    for queue in made:
+        watch(queue, [{"write": 0}], {"valid": queue.valid})
+    assert [queue.depth for queue in made] == [2, 2, 4, 8, 16, 32, 32, 64]
+    assert [queue.in_blocks for queue in made] == [False] * 6 + [True] * 2
+    assert FRONT_DEPTH < 32
+
+
+@pytest.mark.parametrize(("width", "depth"), QUEUES)
+@pytest.mark.parametrize(
+    ("rests", "gaps"), [(0, 0), (0, 0.5), (0.5, 0), (0.5, 0.5), (0.9, 0), (0.1, 0.9)]
+)
+def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
+    """Never given more than it holds; often full, often empty; a beat that is offered stays."""
+    queue = ResultQueue(width, depth)
+    rng = random.Random(f"{width} {depth} {rests} {gaps}")
+    words = [rng.getrandbits(width) for _ in range(400)]
+    given: list[tuple[int, int]] = []
+    taken: list[tuple[int, int]] = []
+    full = 0
+
+    async def bench(context):
+        nonlocal full
+        clock, offered = 0, None
+        while len(taken) < len(words):
+            # In between the sink rests for long, so that the queue is full.
+            resting = clock % 150 < 2 * depth and rests > 0
+            ready = not resting and rng.random() >= rests
+            held = len(given) - len(taken)
+            write = len(given) < len(words) and held < queue.depth and rng.random() >= gaps
+            full += held == queue.depth
+            context.set(queue.ready, ready)
+            context.set(queue.write, write)
+            if write:
+                # The beat stays on the port until the next one.
+                context.set(queue.i, words[len(given)])
+                given.append((clock, words[len(given)]))
+            valid = context.get(queue.valid)
+            if offered is not None:
+                assert valid
+                assert context.get(queue.o) == offered
+            offered = context.get(queue.o) if valid and not ready else None
+            if valid and ready:
+                taken.append((clock, context.get(queue.o)))
+            await context.tick()
+            clock += 1
+            assert clock < 20_000
+        for _ in range(20):
+            assert not context.get(queue.valid)
+            await context.tick()
+
+    run(queue, bench)
+    assert [word for _, word in taken] == words
+    late = [out - into for (out, _), (into, _) in zip(taken, given, strict=True)]
+    assert min(late) >= queue.latency
+    if not rests:
+        assert set(late) == {queue.latency}
+    elif gaps < rests:
+        assert full
+
+
+@pytest.mark.parametrize(("width", "depth"), QUEUES)
+def test_a_queue_that_was_full_gives_a_beat_in_each_clock(width, depth):
+    queue = ResultQueue(width, depth)
+    many = 3 * queue.depth
+    clocks = [{"write": 1, "i": n, "ready": 0} for n in range(queue.depth)]
+    clocks += [{"write": 0}] * 12
+    clocks += [{"ready": 1}]
+    # From here on one goes in for each that comes out.
+    clocks += [{"write": 1, "i": n} for n in range(queue.depth, many)] + [{"write": 0}]
+    seen = watch(queue, clocks, {"valid": queue.valid, "o": queue.o}, settle=queue.depth + 6)
+    out = [clock["o"] for clock in seen[queue.depth + 12 :] if clock["valid"]]
+    assert out == [n % (1 << width) for n in range(many)]
+    assert all(clock["valid"] for clock in seen[queue.depth + 12 :][:many])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,7 +32,6 @@ class Stage(Protocol):
 
     job: data.View
     i: Words
-    o: Words
 
 
 def _result_latency(config: CoreConfig) -> int:
@@ -147,7 +146,7 @@ class Core(wiring.Component):
             results.ready.eq(self.o.ready),
             entrance.left.eq(results.valid & self.o.ready),
         ]
-        job = Signal(job_layout(config))
+        job = data.View(job_layout(config), Signal(job_layout(config)))
         if job_shapes(config):
             m.d.comb += [
                 job.eq(self.job.payload),
@@ -161,16 +160,22 @@ class Core(wiring.Component):
         taps: dict[str, int] = {}
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, taps)
-            flow, taps = _connect(m, f"window{axis}", window, flow, job), window.o_taps
+            m.submodules[f"window{axis}"] = window
+            _feed(m, window, flow, job)
+            flow, taps = window.o, window.o_taps
         if config.can_fold:
             folded = fold.Fold(config, taps)
-            flow, taps = _connect(m, "fold", folded, flow, job), folded.o_taps
+            m.submodules.fold = folded
+            _feed(m, folded, flow, job)
+            flow, taps = folded.o, folded.o_taps
         if config.has_reduction:
-            flow = _connect(m, "reducer", reduction.Reducer(config, taps), flow, job)
-        self._finish(m, flow, taps, job, entrance, results)
+            m.submodules.reducer = reducer = reduction.Reducer(config, taps)
+            _feed(m, reducer, flow, job)
+            flow = reducer.o
+        self._finish(m, flow, taps, job=job, entrance=entrance, results=results)
         return m
 
-    def _enter(self, m: Module, entrance: Entrance, job: Value) -> Words:
+    def _enter(self, m: Module, entrance: Entrance, job: data.View) -> Words:
         """Return the stream of codes, each with the control of its slot."""
         config = self.config
         m.submodules.windows = windows = WindowSchedule(config)
@@ -189,7 +194,7 @@ class Core(wiring.Component):
             encoder.token.eq(token),
             Value.cast(encoder.elements).eq(delay(m, Value.cast(self.i.payload), 1)),
         ]
-        flow = Flow(config, candidate_layout(config, {})).create(path=("codes",))
+        flow: Any = Flow(config, candidate_layout(config, {})).create(path=("codes",))
         late = Encoder.LATENCY - WindowSchedule.LATENCY + ahead
         control = delay(m, Value.cast(windows.control), late)
         m.d.comb += [
@@ -205,7 +210,8 @@ class Core(wiring.Component):
         m: Module,
         flow: Words,
         taps: dict[str, int],
-        job: Value,
+        *,
+        job: data.View,
         entrance: Entrance,
         results: ResultQueue,
     ) -> None:
@@ -244,7 +250,7 @@ class Core(wiring.Component):
                 m.d.comb += packer.results[lane].index.eq(index | all_ones)
 
     def _indices(
-        self, m: Module, flow: Words, taps: dict[str, int], job: Value, after: int
+        self, m: Module, flow: Words, taps: dict[str, int], job: data.View, after: int
     ) -> list[Value]:
         """Return the position of every lane's winner: in its tensor, or in its row.
 
@@ -255,9 +261,7 @@ class Core(wiring.Component):
         if config.has_windows:
             m.submodules.position = generator = position.PositionGenerator(config, taps)
             _feed(m, generator, flow, job)
-            positions = delay(
-                m, Value.cast(generator.positions), after - position.latency(config)
-            )
+            positions = delay(m, Value.cast(generator.positions), after - position.latency(config))
             indices = [
                 positions.word_select(lane, config.index_width) for lane in range(config.lanes)
             ]
@@ -271,15 +275,8 @@ class Core(wiring.Component):
         return indices
 
 
-def _feed(m: Module, component: Stage, flow: Words, job: Value) -> None:
+def _feed(m: Module, component: Stage, flow: Words, job: data.View) -> None:
     """Connect what goes into a component of the pipeline."""
     m.d.comb += component.job.eq(job)
     for name in ("token", "valid", "control", "lanes"):
         m.d.comb += Value.cast(getattr(component.i, name)).eq(Value.cast(getattr(flow, name)))
-
-
-def _connect(m: Module, name: str, component: Stage, flow: Words, job: Value) -> Words:
-    """Add a component to the pipeline, and return what flows out of it."""
-    m.submodules[name] = component
-    _feed(m, component, flow, job)
-    return component.o

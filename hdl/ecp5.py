@@ -35,7 +35,7 @@ class Ecp5:
         for low in range(0, memory.width, width):
             bits = min(width, memory.width - low)
             rows = [
-                self._block(m, memory, row, words, low, bits)
+                self._block(m, memory, words, row=row, low=low, bits=bits)
                 for row in range(-(-memory.depth // words))
             ]
             columns.append(self._select(m, memory, rows, words))
@@ -43,7 +43,7 @@ class Ecp5:
         return m
 
     def _block(
-        self, m: Module, memory: RegisteredMemory, row: int, words: int, low: int, bits: int
+        self, m: Module, memory: RegisteredMemory, words: int, *, row: int, low: int, bits: int
     ) -> Value:
         """Add one block, and return the bits that it reads."""
         shift = _ADDRESS_BITS - ceil_log2(words)
@@ -84,9 +84,7 @@ class Ecp5:
         )
         return out[:bits]
 
-    def _select(
-        self, m: Module, memory: RegisteredMemory, rows: list[Value], words: int
-    ) -> Value:
+    def _select(self, m: Module, memory: RegisteredMemory, rows: list[Value], words: int) -> Value:
         """Return what the block reads that the address of two clocks ago is in."""
         if len(rows) == 1:
             return rows[0]
@@ -100,6 +98,4 @@ class Ecp5:
 
 def _pins(name: str, value: Value, count: int) -> dict[str, Value]:
     """Return the bits of a value by the names of pins; pins beyond them are 0."""
-    return {
-        f"{name}{pin}": value[pin] if pin < len(value) else Const(0, 1) for pin in range(count)
-    }
+    return {f"{name}{pin}": value[pin] if pin < len(value) else Const(0, 1) for pin in range(count)}

@@ -240,9 +240,7 @@ class Entrance(wiring.Component):
             if window in shapes:
                 windows.append(value(window) > config.max_window[axis])
             if spacing in shapes:
-                spacings.append(
-                    (value(window) > 1) & (value(spacing) >= config.max_spacing[axis])
-                )
+                spacings.append((value(window) > 1) & (value(spacing) >= config.max_spacing[axis]))
         found = {
             JobError.COUNT: Cat(*(value(name) == 0 for name in counts)).any(),
             JobError.WINDOW: Cat(*windows).any(),

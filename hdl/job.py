@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 from amaranth import Shape, signed, unsigned
@@ -186,7 +187,6 @@ class JobRegisters:
             offset += shape.width
         return bits
 
-
     def _check_padding(self, config: CoreConfig) -> None:
         """Refuse windows that reach into padding, if the core has none."""
         for name, line in zip(AXES, self.dimensions, strict=True):
@@ -227,6 +227,7 @@ def _is_position(name: str) -> bool:
     return name.rpartition(".")[2] in _POSITIONS
 
 
+@cache
 def _all_shapes(config: CoreConfig) -> dict[str, Shape]:
     """Return the shape of every register, by name."""
     word, position = unsigned(POSITION_WIDTH), unsigned(config.index_width)
@@ -265,6 +266,7 @@ def _all_shapes(config: CoreConfig) -> dict[str, Shape]:
     return shapes
 
 
+@cache
 def fixed_registers(config: CoreConfig) -> dict[str, int]:
     """Return the registers that the core does not have, and the value that it takes for each."""
     constants: dict[str, int] = {}
@@ -303,6 +305,7 @@ _INDIFFERENT = ("ignore_nan", "slots", "beats", "groups", "lane_step", "regular"
 """Registers whose value does not matter to a core that does not have them."""
 
 
+@cache
 def job_shapes(config: CoreConfig) -> dict[str, Shape]:
     """Return the shape of every register on the job port, by name: ``"length"``, ``"width.size"``.
 
@@ -314,14 +317,13 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
     shapes = _all_shapes(config)
     for name, value in config.fixed:
         if name not in shapes:
-            raise ValueError(f"fixed: there is no job register {name!r}: it must be one of "
-                             f"{', '.join(shapes)}")
+            raise ValueError(
+                f"fixed: there is no job register {name!r}: it must be one of {', '.join(shapes)}"
+            )
         if not _fits(_encode(name, value), shapes[name]):
-            raise ValueError(f"fixed: {name} has {shapes[name].width} bits, and {value!r} is not one of their values")
+            raise ValueError(f"fixed: {name} cannot be {value!r}: it has {shapes[name].width} bits")
     constants = fixed_registers(config)
-    return {
-        name: shape for name, shape in shapes.items() if name not in constants and shape.width
-    }
+    return {name: shape for name, shape in shapes.items() if name not in constants and shape.width}
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:

@@ -30,8 +30,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Words, choose, delay, held, result_layout
 from extremum.hdl.flow import candidate_layout as candidate
+from extremum.hdl.flow import choose, delay, held, result_layout
 from extremum.hdl.job import job_layout, register
 from extremum.model import DataType
 

@@ -82,8 +82,9 @@ class SlidingWindow(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         name = AXES[self.axis]
-        control = data.View(self.i.control.shape(), delay(m, Value.cast(self.i.control),
-                                                          self.latency))
+        control = data.View(
+            self.i.control.shape(), delay(m, Value.cast(self.i.control), self.latency)
+        )
         m.d.comb += [
             self.o.token.eq(delay(m, self.i.token, self.latency)),
             self.o.valid.eq(delay(m, self.i.valid & self.i.control[f"emit_{name}"], self.latency)),

@@ -9,7 +9,6 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result_layout
 from extremum.hdl.job import job_layout, register
-from extremum.hdl.winner import exceeds
 
 ORDINAL_PART = 8
 """Bits of an ordinal that are counted in one clock."""
@@ -109,8 +108,9 @@ class Reducer(wiring.Component):
                 held_field = held(m, delay(m, candidate[name], late), take, f"{name}{lane}")
                 m.d.comb += Value.cast(result[name]).eq(delay(m, held_field, skew))
             parts = [
-                delay(m, held(m, part, delay(m, take, clock), f"ordinal{lane}_{clock}"),
-                      skew - clock)
+                delay(
+                    m, held(m, part, delay(m, take, clock), f"ordinal{lane}_{clock}"), skew - clock
+                )
                 for clock, part in enumerate(ordinal)
             ]
             if parts:
@@ -132,7 +132,9 @@ class Reducer(wiring.Component):
         config = self.config
         fold = held(m, register(config, self.job, "fold"), self.i.token, "fold")
         valid, last = delay(m, self.i.valid, late), delay(m, self.i.control.last, late)
-        step: Value = Mux(delay(m, fold, late), config.lanes, 1) if config.can_fold else Value.cast(1)
+        step: Value = (
+            Mux(delay(m, fold, late), config.lanes, 1) if config.can_fold else Value.cast(1)
+        )
         parts: list[Value] = []
         for low in range(0, config.index_width, ORDINAL_PART):
             width = min(ORDINAL_PART, config.index_width - low)

@@ -23,7 +23,7 @@ from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Countdown
-from extremum.hdl.flow import control_layout, delay, held
+from extremum.hdl.flow import delay, held
 from extremum.hdl.job import AXES, job_layout, register
 
 

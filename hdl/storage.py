@@ -187,12 +187,11 @@ class RegisteredMemory(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
-        if hasattr(platform, "get_registered_memory"):
-            return platform.get_registered_memory(self)
+        provide = getattr(platform, "get_registered_memory", None)
+        if provide is not None:
+            return provide(self)
         m = Module()
-        m.submodules.memory = memory = Memory(
-            shape=unsigned(self.width), depth=self.depth, init=[]
-        )
+        m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])
         write, read = memory.write_port(), memory.read_port()
         m.d.comb += [
             write.addr.eq(self.write_address),

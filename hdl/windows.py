@@ -16,8 +16,10 @@ from extremum.hdl.schedule import OutputSchedule
 def is_endless(config: CoreConfig) -> bool:
     """Return whether the core does one reduction again and again: its jobs have no end."""
     constants = fixed_registers(config)
-    return not config.has_windows and not job_shapes(config) and (
-        constants["slots"] == constants["length"]
+    return (
+        not config.has_windows
+        and not job_shapes(config)
+        and (constants["slots"] == constants["length"])
     )
 
 

@@ -57,7 +57,7 @@ class Job(ABC):
     def summary(self) -> str:
         """The job in a few words."""
 
-    @property
+    @cached_property
     @abstractmethod
     def rows(self) -> Rows:
         """The elements of each slice, and how they lie in beats."""
@@ -138,7 +138,9 @@ class ReductionJob(Job):
     @property
     def summary(self) -> str:
         way = ", folded" if self.rows.fold else ""
-        return f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements{way}"
+        return (
+            f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements{way}"
+        )
 
     @property
     def beats_out(self) -> int:
@@ -376,9 +378,9 @@ class GatheredJob(Job):
         where = (slice(None), self.first + np.flatnonzero(self._present))
         ordinals = positions.reshape(-1)[: self.rows.count].reshape(shape)
         base = np.arange(self._slices)[:, None] * self.problem.index_weights[1]
-        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[: self.rows.count].reshape(
-            shape
-        )
+        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[
+            : self.rows.count
+        ].reshape(shape)
         results.positions.reshape(self._slices, -1)[where] = (
             base + table[np.arange(len(table)), ordinals]
         )

@@ -64,9 +64,11 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
     Raises
     ------
     ValueError
-        The core was not built for the operator's type.
+        The core was not built for the operator, its type, or positions as large as the tensor's.
     """
     config.data_type_code(problem.data_type)
+    if _require_operator(problem, config):
+        _require_positions(problem, config)
     if isinstance(problem, Reduction):
         return Plan(problem, config, tuple(_reduction_jobs(problem, config)))
     dimensions = _volume(problem)
@@ -83,8 +85,46 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
                 reason = str(error)
             else:
                 return Plan(problem, config, jobs, _tiling_notes(dimensions, tiles, config))
+    _require("argmax", config, f"gathers the windows for an argmax: {reason}")
     jobs = tuple(job for job in _gathered_jobs(problem, config) if not job.empty)
     return Plan(problem, config, jobs, (f"gathered by the host: {reason}",))
+
+
+def _require(operator: str, config: CoreConfig, purpose: str) -> None:
+    if operator not in config.operators:
+        raise ValueError(
+            f"the core was built for {', '.join(config.operators)}, and the host {purpose}: add "
+            f"{operator} to operators"
+        )
+
+
+def _require_operator(problem: Reduction | Pooling, config: CoreConfig) -> bool:
+    """Refuse what the core was not built for; return whether positions are wanted."""
+    if isinstance(problem, Pooling):
+        _require("max-pool", config, "wants a max pooling")
+        gives_index = problem.return_indices
+    else:
+        least = problem.function.is_minimum
+        _require("argmin" if least else "argmax", config, "wants a reduction")
+        gives_index = problem.function.gives_index
+        if not gives_index:
+            _require("max-pool", config, "wants values, not positions")
+    if gives_index and not config.index_width:
+        raise ValueError("the core was built without positions: index_width is 0")
+    return gives_index
+
+
+def _require_positions(problem: Reduction | Pooling, config: CoreConfig) -> None:
+    """Refuse a tensor whose last position is as large as what marks an empty window."""
+    if isinstance(problem, Reduction):
+        last = problem.count - 1
+    else:
+        columns = zip(problem.sizes, problem.index_weights, strict=True)
+        last = sum((size - 1) * weight for size, weight in columns)
+    if last >= (1 << config.index_width) - 1:
+        raise ValueError(
+            f"positions to {last} need more than the core's index_width of {config.index_width}"
+        )
 
 
 def _volume(problem: Pooling) -> tuple[SpatialDimension, ...]:

@@ -1,4 +1,4 @@
-"""Bench: stalls at the places where a stream goes wrong: its last beat, and a FIFO that is full."""
+"""Bench: stalls where a stream goes wrong: the last beat of a row, and a queue that is full."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from amaranth.utils import ceil_log2
 
 from extremum.hdl.core import QUEUE_MARGIN, pipeline_latency
-from extremum.hdl.results import ResultQueue
 from extremum.host.plan import plan
 from extremum.model import Reduction
 from extremum.tb.bench import carry_out, core, started
@@ -44,11 +44,42 @@ async def stall_ends_at_the_last_beat(dut: Any) -> None:
         await carry_out(bench, queue, input_stalls=[(max(beats + off, 1), 0), (60, 100), (1, 0)])
 
 
+def rows(length: int, count: int) -> Scoreboard:
+    """Return a scoreboard of rows that are reduced in their lanes; in a fold if that is shorter."""
+    config = core()
+    filled = Scoreboard(config, length)
+    source = random.Random(length)
+    problem = Reduction.of("argmax", (count, length), config.data_types[-1], 1)
+    for job in plan(problem, config).jobs:
+        filled.add(job, tensor(source, config.data_types[-1], problem.sizes))
+    return filled
+
+
 @cocotb.test()
-async def full_fifo_loses_nothing(dut: Any) -> None:
-    """A sink that rests for long stops the source at the FIFO's depth; then the rate is back."""
+async def stalls_change_in_mid_row_and_at_its_end(dut: Any) -> None:
+    """Rates change in the middle of each row; a stall ends just where a row does, or near it."""
     bench = await started(dut)
-    room = ResultQueue(1, pipeline_latency(core()) + QUEUE_MARGIN + 1).depth
+    config = core()
+    length = 9
+    for count in (4 * config.lanes, 4 * config.lanes - 1, 3):
+        queue = rows(length, count)
+        beats = len(queue.beats)
+        per_row = beats // -(-count // config.lanes) if beats % length == 0 else -(-length // 4)
+        for off in (-1, 0, 1):
+            # The source: at full rate to mid-row, at half of it to the row's end, then a rest.
+            turn = [(per_row // 2, 0), (max(1, 2 * (per_row - per_row // 2) + off), 50), (7, 100)]
+            await carry_out(bench, queue, input_stalls=turn * beats + [(1, 0)], seed=off + 2)
+            # Either side rests up to the very clock of a row's last beat.
+            ends = [(max(1, per_row - 1 + off), 100), (1, 0)] * beats + [(1, 0)]
+            await carry_out(bench, queue, output_stalls=ends, seed=off + 2)
+            await carry_out(bench, queue, input_stalls=ends, output_stalls=turn * beats + [(1, 0)])
+
+
+@cocotb.test()
+async def full_queue_loses_nothing(dut: Any) -> None:
+    """A sink that rests for long stops the source at the queue's depth; then the rate is back."""
+    bench = await started(dut)
+    room = 1 << ceil_log2(pipeline_latency(core()) + QUEUE_MARGIN + 1)
     queue = one_result_per_beat(3 * room)
     rest = 4 * room
     stopped = await bench.run(queue.run(output_stalls=[(rest, 100), (1, 0)]), stop_after=rest)

@@ -9,7 +9,6 @@ import cocotb
 import numpy as np
 
 from extremum.hdl.core import latency, pipeline_latency
-from extremum.host.jobs import START_CLOCKS
 from extremum.host.plan import plan
 from extremum.model import Pooling, Reduction
 from extremum.tb.backpressure import one_result_per_beat
@@ -17,20 +16,24 @@ from extremum.tb.bench import carry_out, core, started
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import jobs, tensor
 
-HANDOVER = 2
+HANDOVER = 3
 """Clocks beyond the pipeline's length that a job must last to be followed at once."""
 
 
 @cocotb.test()
 async def every_job_takes_what_is_predicted(dut: Any) -> None:
-    """The plan's prediction is exact."""
+    """The plan's prediction is exact: of reductions, folded or not, of windows and of rows."""
     bench = await started(dut)
     config = core()
+    folded = 0
     for job, x in jobs(random.Random(41), config, 60):
         board = Scoreboard(config)
         board.add(job, x)
         outcome = await carry_out(bench, board)
         assert outcome.cycles == job.cycles, job
+        assert outcome.cycles == job.schedule.cycles(latency(config))
+        folded += job.registers.fold
+    assert bool(folded) == config.can_fold
 
 
 @cocotb.test()
@@ -50,10 +53,67 @@ async def jobs_back_to_back(dut: Any) -> None:
     for beats in (1, least - 1, least, least + 1, 3 * least):
         for count in (1, 2, 7):
             outcome = await carry_out(bench, one_result_per_beat(beats, count))
-            alone = START_CLOCKS + beats - 1 + latency(core()) - 1
+            alone = beats + latency(core())
             assert outcome.cycles == alone + (count - 1) * max(beats, least), (beats, count)
             if beats >= least:
                 assert set(np.diff(outcome.given)) == {1}
+
+
+@cocotb.test()
+async def folds_back_to_back(dut: Any) -> None:
+    """A row in a fold takes as many clocks as it has beats, from one job to the next too."""
+    config = core()
+    if not config.can_fold:
+        return
+    bench = await started(dut)
+    least = pipeline_latency(config) + HANDOVER
+    kind = config.data_types[-1]
+    few = config.lanes - 1
+    for length, count in ((1, 3 * least), (config.lanes * least - 1, 1), (2 * least + 3, few)):
+        board = Scoreboard(config)
+        problem = Reduction.of("argmin", (count, length), kind, 1)
+        (job,) = plan(problem, config).jobs
+        x = tensor(random.Random(length), kind, problem.sizes)
+        for _ in range(3):
+            board.add(job, x)
+        outcome = await carry_out(bench, board)
+        assert job.registers.fold == (length > 1)
+        assert outcome.cycles == 2 * max(job.beats_in, least) + job.cycles
+
+
+@cocotb.test()
+async def generous_padding_costs_no_slots(dut: Any) -> None:
+    """Windows whose last taps lie in the end padding are given early: an element per clock."""
+    config = core()
+    if config.max_window[1] == 1:
+        return
+    bench = await started(dut)
+    kind = config.data_types[-1]
+    shapes: list[tuple[tuple[int, ...], dict[str, Any]]] = []
+    padded = {"strides": 2, "start_padding": 1, "end_padding": 1}
+    for size in (28, 4, 3):
+        # PyTorch's kernel 2, stride 2, padding 1.
+        shapes.append(((1, config.lanes, size, size), {"window": 2, **padded}))
+    if config.max_window[1] >= 3:
+        shapes.append(((1, 2 * config.lanes, 14, 14), {"window": 3, **padded}))
+        shapes.append(
+            ((1, config.lanes, 8, 8), {"window": 3, "strides": 2, "end_padding": 1})
+        )
+    if config.max_window[0] > 1:
+        taps = tuple(min(3, most) for most in config.max_window)
+        deep = {"strides": 2, "end_padding": tuple(most - 2 for most in taps)}
+        shapes.append(((1, 2 * config.lanes, 4, 6, 6), {"window": taps, **deep}))
+    for sizes, arguments in shapes:
+        problem = Pooling.of(sizes, kind, **arguments)
+        board = Scoreboard(config)
+        elements = clocks = 0
+        todo = plan(problem, config).jobs
+        for job in todo:
+            assert job.schedule.slots == job.beats_in, (sizes, arguments)
+        board.add(todo[0], tensor(random.Random(1), kind, sizes))
+        elements += todo[0].beats_in
+        clocks = (await carry_out(bench, board)).cycles
+        assert clocks <= elements + latency(config), (sizes, arguments)
 
 
 @cocotb.test()
@@ -81,4 +141,4 @@ async def long_jobs_use_every_clock(dut: Any) -> None:
             last = job.registers.slots - job.beats_in
             beats += last
     outcome = await carry_out(bench, board)
-    assert outcome.cycles <= beats + START_CLOCKS + latency(config) - 1
+    assert outcome.cycles <= beats + latency(config)

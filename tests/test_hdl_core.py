@@ -58,6 +58,8 @@ REDUCTIONS = {
         fixed=(("decreasing", 1), ("ignore_nan", 1)),
     ),
     "always folds": CoreConfig(INT8, 4, **NO_WINDOW, fixed=(("fold", 1),)),
+    # So few results that the queue holds two.
+    "folds of 200": CoreConfig(INT8, 4, **NO_WINDOW, fixed=(("fold", 1), ("length", 50))),
     "rows of 7": CoreConfig(INT8, **NO_WINDOW, operators=("argmax",), fixed=(("length", 7),)),
 }  # fmt: skip
 
@@ -71,6 +73,8 @@ def reductions(name, config, rng, count):
     while count:
         function = rng.choice(functions)
         length = fixed.get("length", rng.choice((1, 2, 3, 5, 8, 13, 40)))
+        if "fold" in fixed and "length" in fixed:
+            length = length * config.lanes - rng.randrange(config.lanes)
         sizes = (rng.choice((1, 2, 3, 7, 9)), length)
         direction = "decreasing" if fixed.get("decreasing", rng.getrandbits(1)) else "increasing"
         ignore = fixed.get("ignore_nan", rng.getrandbits(1))
@@ -94,7 +98,7 @@ def boards(config, jobs, rng, parts):
         for job, x in jobs[part::parts]:
             board.add(job, x)
         stalls = {
-            f"{side}_stalls": 0 if part == 0 else rng.choice((0, 30, 80))
+            f"{side}_stalls": 0 if part == 0 else rng.choice((0, 30, 80, [(400, 100), (1, 0)]))
             for side in ("input", "output", "job")
         }
         yield board, board.run(seed=rng.getrandbits(31), **stalls)
@@ -216,7 +220,7 @@ def test_without_jobs(length, data_type):
     assert is_endless(config)
     assert not job_shapes(config)
     rng = random.Random(length)
-    rows = max(6, 60 // length)
+    rows = max(3, 60 // length)
     runs, boards_ = [], []
     for stalls in ({}, {"input_stalls": 30, "output_stalls": 60}, {"output_stalls": [(80, 95), (9, 0)]}):
         board = rows_of(config, tensor(rng, data_type, (rows, length)))

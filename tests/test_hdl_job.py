@@ -21,7 +21,9 @@ from extremum.hdl.job import (
 )
 from extremum.model import DataType
 
-CONFIG = CoreConfig((DataType.FLOAT32, DataType.INT8), lanes=4, coordinate_width=7)
+CONFIG = CoreConfig(
+    (DataType.FLOAT32, DataType.INT8), lanes=4, max_dilation=(2, 2, 2), coordinate_width=7
+)
 POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
 ARGMAX = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",))
 MAX_POOL = CoreConfig(
@@ -100,7 +102,7 @@ def test_the_port_counts_from_where_it_is_said_to(name):
 
 
 @pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize("inner", ["size", "period", "spacing"])
+@pytest.mark.parametrize("inner", ["size", "stride", "period", "spacing"])
 def test_no_dimension_is_of_zero(axis, inner):
     message = rf"^job register {axis}\.{inner} has \d+ bits, too few for 0$"
     with pytest.raises(OverflowError, match=message):
@@ -122,7 +124,7 @@ def test_no_dimension_is_of_zero(axis, inner):
         ("height.final", 128, 8),
         ("height.regular", -129, 8),
         ("depth.shift", 4, 2),
-        ("depth.spacing", (1 << 12) + 1, 12),
+        ("depth.spacing", (1 << 13) + 1, 13),
         ("width.spacing", 5, 2),
     ],
 )
@@ -236,8 +238,8 @@ def test_padding_is_refused_by_a_core_without(changes):
 def test_what_is_fixed_must_exist_and_fit():
     for fixed, message in (
         (("width.lag", 1), r"^fixed: there is no job register 'width\.lag': it must be one of data"),
-        (("slots", 1 << 33), r"^fixed: slots has 32 bits, too few for 8589934592$"),
-        (("fold", 2), r"^fixed: fold has 1 bits, too few for 2$"),
+        (("slots", 1 << 33), r"^fixed: slots has 32 bits, and 8589934592 is not one of their"),
+        (("fold", 2), r"^fixed: fold has 1 bits, and 2 is not one of their values$"),
     ):
         with pytest.raises(ValueError, match=message):
             job_shapes(dataclasses.replace(CONFIG, fixed=(fixed,)))

@@ -76,7 +76,11 @@ def test_results_are_put_into_beats(name, gaps):
     clocks.append(dict(idle))
     outputs = {"packed": packer.packed, "valid": packer.o_valid, "o": packer.o}
     seen = watch(packer, clocks, outputs, settle=1)
+    results = {number for number, clock in enumerate(clocks) if clock["valid"]}
     for number, (clock, following) in enumerate(zip(seen, seen[1:], strict=False)):
+        if number not in results:
+            # A beat stays until the next result.
+            assert following["o"] == clock["o"]
         assert clock["packed"] == (number in packed)
         assert following["valid"] == (number in beats)
         if number in beats:

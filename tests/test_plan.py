@@ -16,10 +16,11 @@ from strategies import poolings
 
 from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
-from extremum.host.jobs import START_CLOCKS, GatheredJob, ReductionJob, SlidingJob
+from extremum.host.jobs import GatheredJob, ReductionJob, SlidingJob
 from extremum.host.plan import plan
 from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
 from extremum.host.results import Results
+from extremum.host.rows import Rows
 from extremum.host.tiles import cut_all, kinds
 from extremum.model import DataType, Pooling, Reduction, SpatialDimension
 from extremum.tb.cores import CORES
@@ -84,19 +85,23 @@ def test_every_result_is_computed_once(lanes):
         todo = plan(problem, config)
         assert (covered(todo) == 1).all()
         (job,) = todo.jobs
-        assert job.beats_in == -(-math.prod(problem.output_sizes) // lanes) * problem.count
+        slices = -(-math.prod(problem.output_sizes) // lanes) * problem.count
+        folded = math.prod(problem.output_sizes) * -(-problem.count // lanes)
+        assert job.beats_in == (min(slices, folded) if config.can_fold else slices)
 
 
 def walk(dimensions, groups):
     """Walk a schedule slot by slot: the slots of the elements and those of the windows.
 
     Each dimension has its own line of slots; the lines of an inner one fill one slot of an outer
-    one. An output of a dimension stands ``head`` slots after the line's first element.
+    one. A window stands ``head`` slots after the line's first element, and strides further; the
+    last one of a line may be given early.
     """
     elements, windows = list(range(groups)), list(range(groups))
     for d in dimensions:
+        places = sorted({*range(d.head, d.regular + 1, d.stride), d.final})
         elements = [e * d.period + d.lead + i for e in elements for i in range(d.size)]
-        windows = [w * d.period + d.lag + o * d.stride for w in windows for o in range(d.outputs)]
+        windows = [w * d.period + d.lead + place for w in windows for place in places]
     return elements, windows
 
 
@@ -109,7 +114,7 @@ def test_the_schedule_is_possible_and_as_long_as_said(case, groups):
     dimensions = dimension_registers(problem.spatial, [1] * len(problem.spatial))
     elements, windows = walk(dimensions, groups)
     assert len(set(elements)) == len(elements)
-    assert len(set(windows)) == len(windows)
+    assert len(set(windows)) == len(windows) == groups * math.prod(problem.output_sizes[2:])
     # Elements stream, and windows leave, in order.
     assert elements == sorted(elements)
     assert windows == sorted(windows)
@@ -142,7 +147,57 @@ def test_predicted_cycles_are_slots_and_latency(name):
     groups = -(-4 // config.lanes)
     assert job.beats_in == 5 * groups
     assert job.beats_out == groups
-    assert job.cycles == START_CLOCKS + 5 * groups - 1 + core.latency(config) - 1
+    assert job.cycles == 5 * groups + core.latency(config)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 16])
+def test_rows_fold_where_that_takes_fewer_beats(lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes)
+    for count, length in itertools.product((1, 2, lanes - 1, lanes, lanes + 1, 50), range(1, 40)):
+        as_slices, folded = (Rows(count, length, lanes, fold) for fold in (False, True))
+        assert as_slices.beats == -(-count // lanes) * length
+        assert folded.beats == count * -(-length // lanes)
+        assert as_slices.results == folded.results == -(-count // lanes)
+        best = Rows.best(count, length, config)
+        assert best.beats == min(as_slices.beats, folded.beats)
+        # Of equals the simpler.
+        assert best.fold == (folded.beats < as_slices.beats)
+        registers = best.reduction(config, DataType.INT8)
+        registers.to_bits(config)
+        assert registers.length * registers.groups == registers.slots == best.beats
+        rows = np.arange(1, count * length + 1).reshape(count, length) % 127
+        beats = best.into_beats(rows.astype(np.int8))
+        assert beats.shape == (best.beats, lanes)
+        if best.fold:
+            assert (beats.reshape(count, -1)[:, :length] == rows).all()
+            last = beats.reshape(count, -1, lanes)[:, -1]
+            assert (last[:, registers.tail :] == 0).all()
+            assert 1 <= registers.tail <= lanes
+
+
+def test_no_core_folds_that_cannot():
+    for config in (CoreConfig(lanes=3), CoreConfig(lanes=4, operators=("max-pool",)), CoreConfig()):
+        assert not Rows.best(1, 100, config).fold
+
+
+@pytest.mark.parametrize(
+    ("sizes", "arguments"),
+    [
+        ((1, 1, 28, 28), {"window": 2, "strides": 2, "start_padding": 1, "end_padding": 1}),
+        ((1, 1, 4, 4), {"window": 2, "strides": 2, "start_padding": 1, "end_padding": 1}),
+        ((1, 1, 112, 112), {"window": 3, "strides": 2, "start_padding": 1, "end_padding": 1}),
+        ((1, 1, 16, 56, 56), {"window": 3, "strides": 2, "end_padding": 1}),
+        ((2, 3, 6, 8, 8), {"window": 3, "strides": 2, "end_padding": 1}),
+        ((1, 1, 8, 14, 14), {"window": (3, 3, 3), "strides": (2, 2, 2), "end_padding": 1}),
+    ],
+)
+def test_early_last_windows_cost_no_slots(sizes, arguments):
+    """As many slots as elements, and a result no later than the core's latency after the last."""
+    config = CoreConfig((DataType.INT8,), lanes=2)
+    (job,) = plan(Pooling.of(sizes, "int8", **arguments), config).jobs
+    groups = -(-math.prod(sizes[:2]) // 2)
+    assert job.registers.slots == job.beats_in == groups * math.prod(sizes[2:])
+    assert job.cycles <= job.beats_in + core.latency(config)
 
 
 def test_cycles_and_beats_are_sums_over_the_jobs():
@@ -170,8 +225,6 @@ def test_what_fits_whole_is_not_cut():
         ({}, {"window": (4, 2)}, GatheredJob, "height of the window 4 exceeds max_window 3"),
         ({}, {"window": 2, "dilations": (1, 3)}, GatheredJob, "dilation 3 exceeds max_dilation 2"),
         ({}, {"window": 2, "dilations": (9, 1)}, GatheredJob, "no line or plane"),
-        ({"max_window": (2, 1, 3)}, {"window": 1, "strides": (2, 1)}, GatheredJob, "a stride"),
-        ({"max_window": (2, 3, 1)}, {"window": 1, "end_padding": (0, 1)}, GatheredJob, "padding"),
     ],
 )
 def test_what_exceeds_the_core_is_told(limits, arguments, kind, note):
@@ -181,6 +234,45 @@ def test_what_exceeds_the_core_is_told(limits, arguments, kind, note):
     (told,) = todo.notes
     assert note in told
     assert ("tiles" in told) == (kind is SlidingJob)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"strides": (2, 1, 1)}, {"start_padding": (1, 0, 0)}, {"end_padding": (1, 0, 0)}]
+)
+def test_planes_pass_one_by_one_through_a_core_of_planes(arguments):
+    config = replace(SMALL, max_window=(1, 3, 3), max_line=64, max_plane=1)
+    whole = plan(Pooling.of((1, 2, 3, 4, 5), "int8", (1, 2, 2)), config)
+    assert isinstance(whole.jobs[0], SlidingJob)
+    todo = plan(Pooling.of((1, 2, 3, 4, 5), "int8", (1, 2, 2), **arguments), config)
+    assert all(isinstance(job, GatheredJob) for job in todo.jobs)
+    assert "a stride or padding in depth needs max_window of at least 2" in todo.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("max_window", "arguments"),
+    [((2, 1, 3), {"strides": (2, 1)}), ((2, 3, 1), {"end_padding": (0, 1)}), ((1, 1, 2), {"strides": 3})],
+)
+def test_single_taps_stride_and_pad_where_there_is_a_schedule(max_window, arguments):
+    problem = Pooling.of((1, 2, 12, 20), "int8", 1, **arguments)
+    todo = plan(problem, replace(SMALL, max_window=max_window))
+    assert all(isinstance(job, SlidingJob) for job in todo.jobs)
+    assert (covered(todo) == 1).all()
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_dilation_beyond_the_core_still_gives_jobs_that_fit_it(axis):
+    """Also where the taps that are left are single: their dilation means nothing then."""
+    dilations = tuple(2 if n == axis else 1 for n in range(3))
+    limits = tuple(1 if n == axis else 2 for n in range(3))
+    config = replace(SMALL, max_dilation=limits, max_line=64, max_plane=64)
+    for size, end in ((4, 0), (4, 2), (1, 4)):
+        sizes = (1, 1, *(size if n == axis else 3 for n in range(3)))
+        padding = tuple(end if n == axis else 0 for n in range(3))
+        problem = Pooling.of(sizes, "int8", 2, dilations=dilations, end_padding=padding)
+        todo = plan(problem, config)
+        assert (covered(todo) == 1).all() or end
+        for job in todo.jobs:
+            job.registers.to_bits(config)
 
 
 def test_deep_windows_are_cut_by_planes():
@@ -206,7 +298,7 @@ def check_huge(todo):
         job.registers.to_bits(todo.config)
 
 
-@pytest.mark.parametrize("lanes", [1, 7])
+@pytest.mark.parametrize("lanes", [1, 4, 7])
 @pytest.mark.parametrize(
     ("sizes", "axes"),
     [

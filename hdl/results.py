@@ -103,7 +103,9 @@ class Packer(wiring.Component):
             with m.Elif(self.valid):
                 m.d.sync += place.eq(Mux(full, 0, place + 1))
         m.d.comb += self.packed.eq(self.valid & ~full)
-        m.d.sync += [self.o_valid.eq(self.valid & full), self.o.last.eq(self.done)]
+        m.d.sync += self.o_valid.eq(self.valid & full)
+        with m.If(self.valid):
+            m.d.sync += self.o.last.eq(self.done)
         for lane in lanes:
             live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
             here: Value = Const(1, 1)

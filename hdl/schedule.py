@@ -5,7 +5,8 @@ slot has a coordinate: that of the element that it takes, if there is one. The f
 are negative where the first windows lie wholly in the start padding. A window is given in the
 slot of its last tap, so the line of windows begins in the slot of coordinate ``head`` and is a
 line of ``period`` slots too. Its last coordinates are beyond the elements: windows that reach into
-the end padding are given in the first slots of the next line, and no slot is spent on them.
+the end padding are given in the first slots of the next line, and no slot is spent on them. In a
+core without padding there are none, and a line of windows is the line of its elements.
 
 The last window of a line may be given earlier than in the slot of its last tap, if that tap and
 those up to the slot lie in the end padding: in the slot of its coordinate ``final``, with ``shift``
@@ -68,7 +69,7 @@ def walk_line(
     """
     coordinate, last, token = Signal(begin.shape()), Signal(), load & enable
     again = held(m, restart, token, "restart")
-    last_but_one = held(m, _last_but_one(restart, period), token, "end")
+    last_but_one = held(m, (restart + period - 1)[: len(begin)].as_signed(), token, "end")
     is_once = Const(0, 1) if shortest > 1 else (period == 0)
     once = held(m, is_once, token, "once")
     with m.If(enable):
@@ -79,14 +80,6 @@ def walk_line(
         with m.Else():
             m.d.sync += [coordinate.eq(coordinate + 1), last.eq(coordinate == last_but_one)]
     return coordinate, last
-
-
-def _last_but_one(restart: Value, period_less_one: Value) -> Value:
-    """Return the coordinate of the last slot of a line but one."""
-    if isinstance(restart, Const) and restart.value == 1:
-        return Cat(period_less_one, Const(0, 1)).as_signed()
-    width = len(period_less_one) + 1
-    return (restart + period_less_one - 1)[:width].as_signed()
 
 
 class InputSchedule(wiring.Component):
@@ -274,32 +267,38 @@ class OutputSchedule(wiring.Component):
         config, axis = self.config, AXES[self.axis]
         new_head, period = (register(config, self.job, f"{axis}.{n}") for n in ("head", "period"))
         stride = self._held(m, "stride")
-        # Without padding a line is no shorter than a window.
+        # Without padding every window ends within its line, and the line of windows is that of
+        # the elements; else it begins with the first window, and runs on into the next line.
+        within_line = not config.padding
         window = register(config, self.job, f"{axis}.window")
-        fixed_window = window.value if isinstance(window, Const) and not config.padding else 1
         coordinate, last = walk_line(
             m,
             self.token,
             self.token | self.step,
             begin=at_most_zero(new_head),
-            restart=new_head,
+            restart=at_most_zero(new_head) if within_line else new_head,
             period=period,
-            shortest=fixed_window,
+            shortest=window.value if within_line and isinstance(window, Const) else 1,
         )
         m.d.comb += self.last.eq(last)
+
+        # Slots up to the first window of a line, and from one to the next.
+        head = self._held(m, "head")
         phase = Countdown(m, phase_width(new_head, stride), "phase")
-        due = Signal()
+        due, begins_due = Signal(), Value.cast(head <= 0) if within_line else Const(1, 1)
         with m.If(self.token):
             phase.load(new_head.as_unsigned()[: config.coordinate_width])
             m.d.sync += due.eq(new_head <= 0)
+        with m.Elif(self.step & self.last):
+            phase.load(head.as_unsigned()[: config.coordinate_width])
+            m.d.sync += due.eq(begins_due)
+        with m.Elif(self.step & due):
+            # The register is one less: as many slots lie between.
+            phase.load(stride)
+            m.d.sync += due.eq(stride == 0)
         with m.Elif(self.step):
-            with m.If(due):
-                # The register is one less: as many slots lie between.
-                phase.load(stride)
-                m.d.sync += due.eq(self.last | (stride == 0))
-            with m.Else():
-                phase.step()
-                m.d.sync += due.eq(self.last | phase.last)
+            phase.step()
+            m.d.sync += due.eq(phase.last)
         return coordinate, due
 
 

@@ -37,14 +37,19 @@ def random_dimensions(count, most_window, seed, padding=True):
 
 @dataclass(frozen=True)
 class Line:
-    """A dimension and what the host says of it."""
+    """A dimension and what the host says of it.
+
+    The line of windows begins with the first window; in a core without padding it is ``within``
+    that of the elements, and begins with it.
+    """
 
     dimension: SpatialDimension
     registers: DimensionRegisters
+    within: bool = False
 
     @classmethod
-    def of(cls, dimension):
-        return cls(dimension, dimension_registers([dimension], [1])[0])
+    def of(cls, dimension, within=False):
+        return cls(dimension, dimension_registers([dimension], [1])[0], within)
 
     def longer(self, slots):
         """The same with more slots than are needed."""
@@ -66,7 +71,7 @@ class Line:
     @property
     def begin(self):
         """The slot in which the line of windows begins."""
-        return max(self.registers.head, 0)
+        return 0 if self.within else max(self.registers.head, 0)
 
     def element_in(self, slot):
         """The element that a slot takes, or None; and whether its line of elements ends."""
@@ -81,11 +86,12 @@ class Line:
         if since < 0:
             return None, False
         place = since % self.registers.period
-        coordinate = self.registers.head + place
+        coordinate = self.coordinate(slot)
         number = self.places.index(coordinate) if coordinate in self.places else None
         return number, place == self.registers.period - 1
 
     def coordinate(self, slot):
         """The coordinate of a slot, in the line of windows."""
         since = slot - self.begin
-        return self.registers.head + (since if since < 0 else since % self.registers.period)
+        begin = 0 if self.within else self.registers.head
+        return begin + (since if since < 0 else since % self.registers.period)

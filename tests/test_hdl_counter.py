@@ -20,21 +20,21 @@ class Counter(wiring.Component):
     """A :class:`Cycle` between ports, as the core uses it: of constant length, or of any."""
 
     load: Signal
-    step: Signal
+    enable: Signal
     new: Signal
     last: Signal
 
     def __init__(self, width: int, steps: int | None = None):
         self.steps = steps
-        super().__init__({"load": In(1), "step": In(1), "new": In(width), "last": Out(1)})
+        super().__init__({"load": In(1), "enable": In(1), "new": In(width), "last": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
         # Without this a counter of one step would have no clock.
-        m.d.sync += Signal().eq(self.step)
+        m.d.sync += Signal().eq(self.enable)
         new = self.new if self.steps is None else Const(self.steps - 1, len(self.new))
-        cycle = Cycle(m, held(m, new, self.load, "goal"), "cycle")
-        cycle.run(self.load, self.step, new)
+        cycle = Cycle(m, held(m, new, self.load & self.enable, "goal"), "cycle")
+        cycle.run(self.load, self.enable, new)
         m.d.comb += self.last.eq(cycle.last)
         return m
 
@@ -44,7 +44,7 @@ def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int
 
     Returns how many last steps there were.
     """
-    lasts = 0
+    lasts, rng = 0, random.Random(1)
 
     async def bench(context):
         nonlocal lasts
@@ -52,8 +52,9 @@ def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int
         for load, step, new in clocks:
             if (load, step, new) != shown:
                 shown = load, step, new
-                context.set(component.load, load)
-                context.set(component.step, step)
+                # What is not enabled loads nothing.
+                context.set(component.load, load if load or step else rng.getrandbits(1))
+                context.set(component.enable, load or step)
                 context.set(component.new, new - 1)
             if total:
                 last = place == total - 1
@@ -157,21 +158,21 @@ class Down(wiring.Component):
     """A :class:`Countdown` between ports."""
 
     load: Signal
-    step: Signal
+    enable: Signal
     new: Signal
     last: Signal
     steps = None
 
     def __init__(self):
-        super().__init__({"load": In(1), "step": In(1), "new": In(6), "last": Out(1)})
+        super().__init__({"load": In(1), "enable": In(1), "new": In(6), "last": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
         down = Countdown(m, 6, "down")
         m.d.comb += self.last.eq(down.last)
-        with m.If(self.load):
+        with m.If(self.enable & self.load):
             down.load((self.new + 1)[:6])
-        with m.Elif(self.step):
+        with m.Elif(self.enable):
             down.step()
         return m
 

@@ -13,6 +13,9 @@ from extremum.hdl.schedule import InputSchedule, OutputSchedule
 from extremum.model import DataType, SpatialDimension
 
 CONFIG = CoreConfig(max_window=(3, 4, 5), max_dilation=(4, 4, 62), coordinate_width=6)
+NEAR = replace(CONFIG, max_dilation=(1, 1, 1))
+"""Without dilation taps are looked at in another way."""
+
 INSIDE = CoreConfig(
     (DataType.INT8,), max_window=(1, 4, 5), max_dilation=(1, 4, 4), coordinate_width=6,
     operators=("max-pool",), padding=False,
@@ -106,14 +109,17 @@ def check_input(lines, config, rng, gaps, axis=2):
 CHECKS = [check_output, check_input]
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_small_lines_exhaustively(check):
+@pytest.mark.parametrize(
+    ("check", "config"), [(check_output, CONFIG), (check_output, NEAR), (check_input, CONFIG)]
+)
+def test_small_lines_exhaustively(check, config):
     rng = random.Random(1)
-    lines = [Line.of(dimension) for dimension in small_dimensions(4, 4, 4, 3, 4)]
+    dilations = 2 if config is NEAR else 3
+    lines = [Line.of(dimension) for dimension in small_dimensions(4, 4, 4, dilations, 4)]
     assert any(line.registers.lead for line in lines)
     assert any(line.registers.shift for line in lines)
     rng.shuffle(lines)
-    check(lines, CONFIG, rng, 0)
+    check(lines, config, rng, 0)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -126,6 +132,9 @@ def test_random_lines(check, gaps):
         for dimension in random_dimensions(60, CONFIG.max_window[2], seed=int(10 * gaps))
     ]
     check(lines, CONFIG, rng, gaps)
+    if check is check_output:
+        near = [line for line in lines if line.dimension.dilation == 1]
+        check(near, NEAR, rng, gaps)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -161,7 +170,8 @@ def test_lines_without_padding(gaps):
     """The grid ends with the line of its own accord."""
     rng = random.Random(4)
     small = [d for d in small_dimensions(8, 5, 5, 4, 1) if d.window * d.dilation < 20]
-    lines = [Line.of(d) for d in [*small, *random_dimensions(60, 5, seed=5, padding=False)]]
+    dimensions = [*small, *random_dimensions(60, 5, seed=5, padding=False)]
+    lines = [Line.of(d, within=True) for d in dimensions]
     rng.shuffle(lines)
     check_output(lines, INSIDE, rng, gaps)
 
@@ -181,7 +191,7 @@ def test_a_fixed_window(taps, stride, padding):
     )
     rng = random.Random(f"{taps} {stride}")
     lines = [
-        Line.of(SpatialDimension(size, taps, stride, 1, 0, end))
+        Line.of(SpatialDimension(size, taps, stride, 1, 0, end), within=not padding)
         for size in range(taps, 24)
         for end in (range(3) if padding else (0,))
     ]

@@ -327,10 +327,12 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the bits of the job port: :func:`job_shapes`, the dots of names underlined."""
-    return data.StructLayout(
-        {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
-    )
+    """Return the bits of the job port: :func:`job_shapes`, the dots of names underlined.
+
+    Where all registers are fixed there is no such port, and within the core a bit without use.
+    """
+    members = {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
+    return data.StructLayout(members or {"unused": unsigned(1)})
 
 
 def register(config: CoreConfig, job: data.View, name: str) -> Value:

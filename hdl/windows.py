@@ -116,8 +116,7 @@ class WindowSchedule(wiring.Component):
         ]
         if not config.has_windows:
             end = last if is_endless(config) else delay(m, self.end, self.LATENCY)
-            m.d.comb += control.done.eq(end)
-            m.d.comb += control.last_group.eq(control.done)
+            m.d.comb += [control.done.eq(end), control.last_group.eq(end)]
             return m
         new_groups = register(config, self.job, "groups")
         groups = Cycle(m, held(m, new_groups, token, "groups"), "group")

@@ -185,7 +185,11 @@ class SlidingJob(Job):
 
     @cached_property
     def _dimensions(self) -> list[DimensionRegisters]:
-        return dimension_registers([tile.dimension for tile in self.tiles], self._weights)
+        return dimension_registers(
+            [tile.dimension for tile in self.tiles],
+            self._weights,
+            fixed_window=any(name.endswith(".window") for name, _ in self.config.fixed),
+        )
 
     @cached_property
     def rows(self) -> Rows:

@@ -90,7 +90,7 @@ class NativeSimulator:
         compiling: Callable[[], None] | None = None,
     ) -> None:
         self._lanes, self._element_bytes = config.lanes, config.element_width // 8
-        self._job_bytes = max(1, -(-Shape.cast(job_layout(config)).width // 8))
+        self._job_bytes = -(-Shape.cast(job_layout(config)).width // 8)
         library = compile_native(
             config, waves=waves is not None, verilog=verilog, compiling=compiling
         )

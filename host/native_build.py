@@ -15,7 +15,7 @@ from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import status_layout
-from extremum.hdl.job import job_layout
+from extremum.hdl.job import job_layout, job_shapes
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
 from extremum.host.simulators import verilator_variables
@@ -94,9 +94,8 @@ def _key(*parts: object) -> str:
 
 def _build(config: CoreConfig, build: Path, *, waves: bool) -> Path:
     """Compile the Verilog in the folder; return the library."""
-    job_bits = Shape.cast(job_layout(config)).width
     widths = {
-        "JOB_BITS": max(1, job_bits),
+        "JOB_BITS": Shape.cast(job_layout(config)).width,
         "STATUS_BITS": status_layout().size,
         "LANES": config.lanes,
         "LANE_BITS": config.element_width,
@@ -104,7 +103,7 @@ def _build(config: CoreConfig, build: Path, *, waves: bool) -> Path:
         "INDEX_BITS": config.index_width,
     }
     parameters = [f"-G{name}={width}" for name, width in widths.items()]
-    if not job_bits:
+    if not job_shapes(config):
         parameters.append("+define+EXTREMUM_NO_JOB")
     trace = ["--trace-vcd"] if waves else []
     sources = ["core.v", str(HOST / "pump.v"), str(LINT)]

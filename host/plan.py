@@ -199,7 +199,10 @@ def _sliding_jobs(
         one, two = (schedule(registers, groups).slots for groups in (1, 2))
         if one > MAX_SLOTS:
             raise OverflowError(f"a schedule of {one} slots exceeds {MAX_SLOTS}")
-        at_once = (1 + (MAX_SLOTS - one) // (two - one)) * config.lanes
+        groups = min(
+            1 + (MAX_SLOTS - one) // (two - one), dict(config.fixed).get("groups", MAX_SLOTS)
+        )
+        at_once = groups * config.lanes
         for first in range(0, slices, at_once):
             yield SlidingJob(problem, config, tile, first, min(first + at_once, slices))
 

@@ -19,7 +19,7 @@ def modulo(position: int) -> int:
 
 
 def dimension_registers(
-    dimensions: Sequence[SpatialDimension], weights: Sequence[int]
+    dimensions: Sequence[SpatialDimension], weights: Sequence[int], *, fixed_window: bool = False
 ) -> list[DimensionRegisters]:
     """Return the registers of the pooled dimensions, outermost first.
 
@@ -29,11 +29,13 @@ def dimension_registers(
         Depth, height and width.
     weights
         What a step along each of them adds to the position.
+    fixed_window
+        Leave the window as it is, where a smaller one would see the same elements earlier.
     """
     registers = []
     words, within = 1, 0
     for dimension, weight in zip(reversed(dimensions), reversed(weights), strict=True):
-        line = _Line.of(dimension)
+        line = _Line.of(dimension, fixed_window=fixed_window)
         stride = dimension.stride * weight
         registers.append(
             DimensionRegisters(
@@ -77,7 +79,7 @@ class _Line:
     shift: int
 
     @classmethod
-    def of(cls, dimension: SpatialDimension) -> _Line:
+    def of(cls, dimension: SpatialDimension, *, fixed_window: bool = False) -> _Line:
         """Give every window the slot of its last tap, but the last one an earlier if it can."""
         size, stride, outputs = dimension.size, dimension.stride, dimension.outputs
         # A single tap has no neighbour: its dilation means nothing.
@@ -85,6 +87,7 @@ class _Line:
         # Taps that lie behind the elements in every window are none.
         head = (dimension.window - 1) * dilation - dimension.start_padding
         beyond = min(max(0, -(-(head - size + 1) // dilation)), dimension.window - 1)
+        beyond = 0 if fixed_window else beyond
         window, head = dimension.window - beyond, head - beyond * dilation
         last = head + (outputs - 1) * stride
         # Never before the last element, nor before the window ahead of it.

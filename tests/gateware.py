@@ -84,6 +84,8 @@ class Streamed:
     given: list[int] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
+    empty: bool = False
+    """What the status tells in the end of the windows of the last job."""
 
     @property
     def cycles(self) -> int:
@@ -106,7 +108,9 @@ def stream(core: Core, runs: Sequence[Run], quiet: int = 60) -> list[Streamed]:
             for _ in range(quiet):
                 assert not context.get(core.o.valid), "a result too many"
                 await context.tick()
-            assert job is None or not context.get(core.status.busy)
+            if job is not None:
+                assert not context.get(core.status.busy)
+                outcomes[-1].empty = bool(context.get(core.status.empty))
 
     async def carry_out(context, todo):
         found = Streamed()

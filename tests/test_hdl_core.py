@@ -10,9 +10,10 @@ from gateware import stream
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core, latency
+from extremum.hdl.entrance import status_layout
 from extremum.hdl.job import job_shapes
 from extremum.hdl.windows import is_endless
-from extremum.host.jobs import ReductionJob
+from extremum.host.jobs import ReductionJob, SlidingJob
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.core import Run
@@ -21,6 +22,7 @@ from extremum.tb.sequences import tensor
 
 NO_WINDOW: dict[str, Any] = {"max_window": (1, 1, 1), "max_dilation": (1, 1, 1)}
 NO_DILATION: dict[str, Any] = {"max_dilation": (1, 1, 1), "max_line": 16, "max_plane": 1}
+REFUSED = 1 << status_layout()["refused"].offset
 INT8, FLOAT16 = (DataType.INT8,), (DataType.FLOAT16,)
 
 
@@ -64,7 +66,7 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
-def reductions(name, config, rng, count):
+def reductions(config, rng, count):
     """Random reductions that the core was built for."""
     fixed = dict(config.fixed)
     functions = [op for op in config.operators if op.startswith("arg") and config.index_width]
@@ -92,7 +94,6 @@ def reductions(name, config, rng, count):
 
 def boards(config, jobs, rng, parts):
     """Scoreboards of a few jobs each, and runs of them with stalls on all sides."""
-    jobs = list(jobs)
     for part in range(parts):
         board = Scoreboard(config, part)
         for job, x in jobs[part::parts]:
@@ -105,19 +106,24 @@ def boards(config, jobs, rng, parts):
 
 
 def check(config, jobs, rng, parts=4):
-    """Run jobs, compare every result, and see that no empty window is told of in vain."""
+    """Run jobs, compare every result, and what the status tells of the last job of each run."""
     filled = list(boards(config, jobs, rng, parts))
     outcomes = stream(Core(config), [todo for _, todo in filled], quiet=latency(config) + 20)
     for (board, _), outcome in zip(filled, outcomes, strict=True):
         board.check(outcome.results, len(outcome.taken))
         assert len(outcome.statuses) == len(board.jobs)
+        assert not any(word & REFUSED for word in outcome.statuses)
+    for part, outcome in enumerate(outcomes):
+        last = jobs[part::parts][-1][0]
+        tiles = last.tiles if isinstance(last, SlidingJob) else ()
+        assert outcome.empty == any(tile.dimension.empty.any() for tile in tiles)
     return outcomes
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions(name):
     config, rng = REDUCTIONS[name], random.Random(name)
-    jobs = list(reductions(name, config, rng, 24))
+    jobs = list(reductions(config, rng, 24))
     assert any(job.registers.fold for job, _ in jobs) == config.can_fold
     check(config, jobs, rng)
 

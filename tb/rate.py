@@ -96,9 +96,7 @@ async def generous_padding_costs_no_slots(dut: Any) -> None:
         shapes.append(((1, config.lanes, size, size), {"window": 2, **padded}))
     if config.max_window[1] >= 3:
         shapes.append(((1, 2 * config.lanes, 14, 14), {"window": 3, **padded}))
-        shapes.append(
-            ((1, config.lanes, 8, 8), {"window": 3, "strides": 2, "end_padding": 1})
-        )
+        shapes.append(((1, config.lanes, 8, 8), {"window": 3, "strides": 2, "end_padding": 1}))
     if config.max_window[0] > 1:
         taps = tuple(min(3, most) for most in config.max_window)
         deep = {"strides": 2, "end_padding": tuple(most - 2 for most in taps)}

@@ -154,7 +154,7 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
     payloads = []
     for beat in range(job.beats_out):
         fields = {"value": bits[beat], "index": indices[beat], "last": beat == job.beats_out - 1}
-        present = {name: fields[str(name)] for name, _ in layout}
+        present: dict[int | str, Any] = {name: fields[str(name)] for name, _ in layout}
         payloads.append(layout.const(present).as_bits())
     return payloads
 

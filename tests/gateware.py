@@ -117,7 +117,8 @@ def stream(core: Core, runs: Sequence[Run], quiet: int = 60) -> list[Streamed]:
         ports = [(core.i, list(todo.beats), Stalls(todo.input_stalls, todo.seed))]
         if job is not None:
             ports.append((job, list(todo.jobs), Stalls(todo.job_stalls, todo.seed + 2)))
-        rests, held, waiting, clock, idle = Stalls(todo.output_stalls, todo.seed + 1), set(), None, 0, 0
+        rests, held = Stalls(todo.output_stalls, todo.seed + 1), set()
+        waiting, clock, idle = None, 0, 0
         while len(found.results) < todo.results or any(items for _, items, _ in ports):
             moved = []
             for number, (port, items, stalls) in enumerate(ports):

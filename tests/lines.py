@@ -53,7 +53,8 @@ class Line:
 
     def longer(self, slots):
         """The same with more slots than are needed."""
-        return replace(self, registers=replace(self.registers, period=self.registers.period + slots))
+        period = self.registers.period + slots
+        return replace(self, registers=replace(self.registers, period=period))
 
     def elements(self, number):
         """The elements that a window meets, by definition."""

@@ -7,8 +7,8 @@ import pytest
 from gateware import pack, unpack, watch
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.fold import Fold, latency
 from extremum.hdl.flow import candidate_layout
+from extremum.hdl.fold import Fold, latency
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.winner import tree_latency
 from extremum.model import DataType

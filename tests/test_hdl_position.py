@@ -3,6 +3,7 @@
 import itertools
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from gateware import pack, watch
@@ -23,13 +24,15 @@ CONFIG = CoreConfig((DataType.INT8,), lanes=3)
 def draw_job(rng, config):
     """The registers of a job, and how many windows each dimension has."""
     word = lambda: rng.choice((0, 1, rng.getrandbits(8), rng.getrandbits(32)))  # noqa: E731
-    outputs = {name: rng.randint(1, 4) if axis in config.axes else 1 for axis, name in enumerate(AXES)}
+    outputs = dict.fromkeys(AXES, 1)
+    outputs |= {AXES[axis]: rng.randint(1, 4) for axis in config.axes}
     constants = fixed_registers(config)
 
     def dimension(name):
-        given = constants.get(f"{name}.tap_step", word())
-        step = constants.get(f"{name}.position_step", word())
-        return DimensionRegisters(position_step=step, tap_step=given)
+        steps: Any = {
+            step: constants.get(f"{name}.{step}", word()) for step in ("position_step", "tap_step")
+        }
+        return DimensionRegisters(**steps)
 
     return JobRegisters(
         groups=rng.randint(1, 3), origin=word(), group_step=word(), lane_step=word(),
@@ -60,7 +63,7 @@ def test_positions(max_window, gaps, width):
             clocks += [idle | early, *[dict(idle) for _ in range(5)], idle | token]
         begun = len(clocks)
         position, numbers = job.origin, [range(outputs[name]) for name in AXES]
-        for group, *place in itertools.product(range(job.groups), *numbers):
+        for _, *place in itertools.product(range(job.groups), *numbers):
             while rng.random() < gaps:
                 noise = rng.getrandbits(layout.size * config.lanes)
                 clocks.append(idle | {"i.lanes": noise})

@@ -73,9 +73,7 @@ def test_groups(name, gaps):
     for length in lengths:
         decreasing, ignore = rng.random() < 0.5, config.has_floats and rng.random() < 0.5
         fold = config.can_fold and rng.random() < 0.4
-        registers = JobRegisters(
-            length=length, decreasing=decreasing, ignore_nan=ignore, fold=fold
-        )
+        registers = JobRegisters(length=length, decreasing=decreasing, ignore_nan=ignore, fold=fold)
         token = {"i.token": 1, "job": registers.to_bits(config)}
         # The token may meet the last word of the job before, or come on its own.
         if rng.random() < 0.7:
@@ -89,8 +87,8 @@ def test_groups(name, gaps):
             for ordinal in range(length):
                 while rng.random() < gaps:
                     noise = rng.getrandbits(lanes * layout.size)
-                    noisy = rng.getrandbits(control_shape.size)
-                    clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise, "i.control": noisy})
+                    noisy = {"i.lanes": noise, "i.control": rng.getrandbits(control_shape.size)}
+                    clocks.append({"i.token": 0, "i.valid": 0} | noisy)
                 control = {
                     "first": ordinal == 0,
                     "last": ordinal == length - 1,

@@ -1,5 +1,6 @@
 """The end of the pipeline: results in beats, one of each lane or packed, and the queue."""
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -78,7 +79,7 @@ def test_results_are_put_into_beats(name, gaps):
     outputs = {"packed": packer.packed, "valid": packer.o_valid, "o": packer.o}
     seen = watch(packer, clocks, outputs, settle=1)
     results = {number for number, clock in enumerate(clocks) if clock["valid"]}
-    for number, (clock, following) in enumerate(zip(seen, seen[1:], strict=False)):
+    for number, (clock, following) in enumerate(itertools.pairwise(seen)):
         if number not in results:
             # A beat stays until the next result.
             assert following["o"] == clock["o"]

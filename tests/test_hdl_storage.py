@@ -74,7 +74,9 @@ def test_jobs_that_follow_at_once(max_spacing):
     assert check(DelayLine(8, 2, max_spacing), jobs, 0.2, seed=9) > 300
 
 
-@pytest.mark.parametrize(("spacing", "max_spacing"), [(1, 1), (3, 4), (1, 9), (2, 9), (3, 9), (9, 9)])
+@pytest.mark.parametrize(
+    ("spacing", "max_spacing"), [(1, 1), (3, 4), (1, 9), (2, 9), (3, 9), (9, 9)]
+)
 @pytest.mark.parametrize("gaps", [0, 0.5])
 def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
     """What stands on the port means nothing then, and a token changes nothing but the start."""

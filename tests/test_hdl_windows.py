@@ -204,7 +204,8 @@ def test_the_end_of_a_plane():
         index_width=0, padding=False, fixed=(*fixed, ("groups", 1)),
     )  # fmt: skip
     component = WindowSchedule(config)
-    clocks, ends = [{"slot": 0, "token": 0}], [None]
+    clocks = [{"slot": 0, "token": 0}]
+    ends: list[bool | None] = [None]
     for height, width in ((2, 2), (4, 6), (6, 4), (2, 8)):
         lines = [Line.of(ONE), *(Line.of(SpatialDimension(n, 2, 2)) for n in (height, width))]
         job = job_of(lines, 1)

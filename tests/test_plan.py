@@ -2,9 +2,7 @@
 
 import itertools
 import math
-import random
 import time
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +18,7 @@ from extremum.host.jobs import GatheredJob, ReductionJob, SlidingJob
 from extremum.host.plan import plan
 from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
 from extremum.host.results import Results
-from extremum.host.rows import Rows
-from extremum.host.tiles import cut_all, kinds
-from extremum.model import DataType, Pooling, Reduction, SpatialDimension
+from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 
 SMALL = CoreConfig(
@@ -150,36 +146,6 @@ def test_predicted_cycles_are_slots_and_latency(name):
     assert job.cycles == 5 * groups + core.latency(config)
 
 
-@pytest.mark.parametrize("lanes", [2, 4, 16])
-def test_rows_fold_where_that_takes_fewer_beats(lanes):
-    config = CoreConfig((DataType.INT8,), lanes=lanes)
-    for count, length in itertools.product((1, 2, lanes - 1, lanes, lanes + 1, 50), range(1, 40)):
-        as_slices, folded = (Rows(count, length, lanes, fold) for fold in (False, True))
-        assert as_slices.beats == -(-count // lanes) * length
-        assert folded.beats == count * -(-length // lanes)
-        assert as_slices.results == folded.results == -(-count // lanes)
-        best = Rows.best(count, length, config)
-        assert best.beats == min(as_slices.beats, folded.beats)
-        # Of equals the simpler.
-        assert best.fold == (folded.beats < as_slices.beats)
-        registers = best.reduction(config, DataType.INT8)
-        registers.to_bits(config)
-        assert registers.length * registers.groups == registers.slots == best.beats
-        rows = np.arange(1, count * length + 1).reshape(count, length) % 127
-        beats = best.into_beats(rows.astype(np.int8))
-        assert beats.shape == (best.beats, lanes)
-        if best.fold:
-            assert (beats.reshape(count, -1)[:, :length] == rows).all()
-            last = beats.reshape(count, -1, lanes)[:, -1]
-            assert (last[:, registers.tail :] == 0).all()
-            assert 1 <= registers.tail <= lanes
-
-
-def test_no_core_folds_that_cannot():
-    for config in (CoreConfig(lanes=3), CoreConfig(lanes=4, operators=("max-pool",)), CoreConfig()):
-        assert not Rows.best(1, 100, config).fold
-
-
 @pytest.mark.parametrize(
     ("sizes", "arguments"),
     [
@@ -250,7 +216,11 @@ def test_planes_pass_one_by_one_through_a_core_of_planes(arguments):
 
 @pytest.mark.parametrize(
     ("max_window", "arguments"),
-    [((2, 1, 3), {"strides": (2, 1)}), ((2, 3, 1), {"end_padding": (0, 1)}), ((1, 1, 2), {"strides": 3})],
+    [
+        ((2, 1, 3), {"strides": (2, 1)}),
+        ((2, 3, 1), {"end_padding": (0, 1)}),
+        ((1, 1, 2), {"strides": 3}),
+    ],
 )
 def test_single_taps_stride_and_pad_where_there_is_a_schedule(max_window, arguments):
     problem = Pooling.of((1, 2, 12, 20), "int8", 1, **arguments)
@@ -396,22 +366,6 @@ def test_strides_beyond_the_counters_are_gathered():
     assert "extent 65537 exceeds coordinate_width 16" in plan(problem, config).notes[0]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
-def test_kinds_of_tiles_stand_for_all_of_them(count):
-    rng = random.Random(count)
-    for _ in range(300):
-        size, window, dilation = rng.randint(1, 30), rng.randint(1, 4), rng.randint(1, 4)
-        start, end = rng.choice((0, 1, 5, 20)), rng.choice((0, 1, 5, 20))
-        if 1 + (window - 1) * dilation > start + size + end:
-            continue
-        dimension = SpatialDimension(size, window, rng.randint(1, 5), dilation, start, end)
-        every = Counter(tile.dimension for tile in cut_all(dimension, count))
-        few: Counter = Counter()
-        for tile, number in kinds(dimension, count):
-            few[tile.dimension] += number
-        assert few == every, dimension
-
-
 def test_gathered_windows_of_a_huge_tensor():
     """Only the plan: windows beyond the core, of more elements than one job may gather."""
     config = CoreConfig((DataType.INT8,), lanes=4)
@@ -431,29 +385,3 @@ def test_a_single_window_over_everything():
     problem = Pooling.of((2, 3, 300, 200), "int8", (300, 200))
     todo = plan(problem, CoreConfig((DataType.INT8,)))
     assert todo.beats_in == 2 * 3 * 300 * 200
-
-
-def test_tiles_never_exceed_the_storage():
-    rng = random.Random(5)
-    for _ in range(200):
-        spatial = [
-            SpatialDimension(
-                rng.randint(1, 60), rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 2),
-                rng.randint(0, 9) + 4, rng.randint(0, 9),
-            )
-            for _ in range(2)
-        ]  # fmt: skip
-        problem = Pooling.of(
-            (1, 2, *(d.size for d in spatial)),
-            "int8",
-            [d.window for d in spatial],
-            strides=[d.stride for d in spatial],
-            dilations=[d.dilation for d in spatial],
-            start_padding=[d.start_padding for d in spatial],
-            end_padding=[d.end_padding for d in spatial],
-        )
-        for job in plan(problem, SMALL).jobs:
-            assert isinstance(job, SlidingJob)
-            for axis, registers in zip((0, 1, 2), job.registers.dimensions, strict=True):
-                if registers.window > 1:
-                    assert registers.spacing <= SMALL.max_spacing[axis]

@@ -14,7 +14,7 @@ from extremum.model import SpatialDimension
 def given_by(line):
     """What each window's slot sees: elements by number of tap, of those taps that are present."""
     r = line.registers
-    for number, place in enumerate(line.places):
+    for place in line.places:
         shift = r.shift if place == r.final else 0
         yield {
             tap + shift: place - tap * r.dilation

@@ -1,0 +1,40 @@
+"""Rows in beats: a lane each, or folded, whichever takes fewer beats."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.rows import Rows
+from extremum.model import DataType
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 16])
+def test_rows_fold_where_that_takes_fewer_beats(lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes)
+    for count, length in itertools.product((1, 2, lanes - 1, lanes, lanes + 1, 50), range(1, 40)):
+        as_slices, folded = (Rows(count, length, lanes, fold) for fold in (False, True))
+        assert as_slices.beats == -(-count // lanes) * length
+        assert folded.beats == count * -(-length // lanes)
+        assert as_slices.results == folded.results == -(-count // lanes)
+        best = Rows.best(count, length, config)
+        assert best.beats == min(as_slices.beats, folded.beats)
+        # Of equals the simpler.
+        assert best.fold == (folded.beats < as_slices.beats)
+        registers = best.reduction(config, DataType.INT8)
+        registers.to_bits(config)
+        assert registers.length * registers.groups == registers.slots == best.beats
+        rows = np.arange(1, count * length + 1).reshape(count, length) % 127
+        beats = best.into_beats(rows.astype(np.int8))
+        assert beats.shape == (best.beats, lanes)
+        if best.fold:
+            assert (beats.reshape(count, -1)[:, :length] == rows).all()
+            last = beats.reshape(count, -1, lanes)[:, -1]
+            assert (last[:, registers.tail :] == 0).all()
+            assert 1 <= registers.tail <= lanes
+
+
+def test_no_core_folds_that_cannot():
+    for config in (CoreConfig(lanes=3), CoreConfig(lanes=4, operators=("max-pool",)), CoreConfig()):
+        assert not Rows.best(1, 100, config).fold

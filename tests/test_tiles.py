@@ -1,0 +1,64 @@
+"""Tiles: a few stand for all of them, and none exceeds the storage."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.jobs import SlidingJob
+from extremum.host.plan import plan
+from extremum.host.tiles import cut_all, kinds
+from extremum.model import DataType, Pooling, SpatialDimension
+
+SMALL = CoreConfig(
+    (DataType.INT8,),
+    lanes=3,
+    max_window=(2, 3, 3),
+    max_dilation=(1, 2, 2),
+    max_line=4,
+    max_plane=9,
+    coordinate_width=5,
+)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_kinds_of_tiles_stand_for_all_of_them(count):
+    rng = random.Random(count)
+    for _ in range(300):
+        size, window, dilation = rng.randint(1, 30), rng.randint(1, 4), rng.randint(1, 4)
+        start, end = rng.choice((0, 1, 5, 20)), rng.choice((0, 1, 5, 20))
+        if 1 + (window - 1) * dilation > start + size + end:
+            continue
+        dimension = SpatialDimension(size, window, rng.randint(1, 5), dilation, start, end)
+        every = Counter(tile.dimension for tile in cut_all(dimension, count))
+        few: Counter = Counter()
+        for tile, number in kinds(dimension, count):
+            few[tile.dimension] += number
+        assert few == every, dimension
+
+
+def test_tiles_never_exceed_the_storage():
+    rng = random.Random(5)
+    for _ in range(200):
+        spatial = [
+            SpatialDimension(
+                rng.randint(1, 60), rng.randint(1, 3), rng.randint(1, 3), rng.randint(1, 2),
+                rng.randint(0, 9) + 4, rng.randint(0, 9),
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        problem = Pooling.of(
+            (1, 2, *(d.size for d in spatial)),
+            "int8",
+            [d.window for d in spatial],
+            strides=[d.stride for d in spatial],
+            dilations=[d.dilation for d in spatial],
+            start_padding=[d.start_padding for d in spatial],
+            end_padding=[d.end_padding for d in spatial],
+        )
+        for job in plan(problem, SMALL).jobs:
+            assert isinstance(job, SlidingJob)
+            for axis, registers in zip((0, 1, 2), job.registers.dimensions, strict=True):
+                if registers.window > 1:
+                    assert registers.spacing <= SMALL.max_spacing[axis]

@@ -47,7 +47,7 @@ class CoreConfig:
         are kept of the elements; without ``"argmin"`` and ``"argmax"`` nothing is reduced.
     index_width
         Bits of a position on the output port, 0 to 32; 0 if no positions leave the core. Cost:
-        adders, result FIFO.
+        adders, result queue.
     padding
         Whether windows may reach into padding. Without it no slot is without an element, no tap
         without one, and the counters and comparators that tell are left out.
@@ -94,10 +94,18 @@ class CoreConfig:
         _check_range("max_plane", self.max_plane, 1, 1 << 24)
         _check_range("coordinate_width", self.coordinate_width, 4, 24)
         _check_range("index_width", self.index_width, 0, POSITION_WIDTH)
-        if not self.operators or not set(self.operators) <= set(OPERATORS):
+        known = isinstance(self.operators, tuple) and set(self.operators) <= set(OPERATORS)
+        if not known or not self.operators or len(set(self.operators)) != len(self.operators):
             raise ValueError(
-                f"operators must be one or more of {', '.join(OPERATORS)}, not {self.operators!r}"
+                f"operators must be a tuple of one or more of {', '.join(OPERATORS)}, each once, "
+                f"not {self.operators!r}"
             )
+        if not isinstance(self.padding, bool):
+            raise TypeError(f"padding must be True or False, not {self.padding!r}")
+        if not isinstance(self.fixed, tuple) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 for pair in self.fixed
+        ):
+            raise TypeError(f"fixed must be a tuple of (register, value), not {self.fixed!r}")
         if not self.has_values and not self.index_width:
             raise ValueError("index_width must be at least 1 where no values leave the core")
 

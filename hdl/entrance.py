@@ -27,7 +27,7 @@ BLIND = 1 + WindowSchedule.LATENCY + 2
 class Entrance(wiring.Component):
     """Lets slots into the pipeline.
 
-    A slot enters when a job is under way, the beat that it needs is here, and the result FIFO has
+    A slot enters when a job is under way, the beat that it needs is here, and the result queue has
     room for every result that may come of the slots let in.
 
     Parameters
@@ -35,7 +35,7 @@ class Entrance(wiring.Component):
     config
         Of the core.
     room
-        Results that the FIFO holds.
+        Results that the queue holds.
     blind
         Results that may come of the slots let in before the room that they take is known.
 

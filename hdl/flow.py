@@ -1,7 +1,7 @@
 """What flows through the pipeline: words of one candidate per lane, and the job's token.
 
 The pipeline never waits. A word that is valid in a clock moves on in that clock; what it needs to
-wait for (input, room in the output FIFO) is settled before it enters.
+wait for (input, room in the result queue) is settled before it enters.
 
 A job walks through the pipeline as a *token*, one clock ahead of its first word. It may meet the
 last word of the job before. Each register of a job is copied from the core's job port when the

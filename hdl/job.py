@@ -23,7 +23,7 @@ class JobError(IntEnum):
 
     NONE = 0
     COUNT = 1
-    """A count, size, window, stride, dilation or spacing of zero."""
+    """A window, a dilation or a tail of zero."""
     WINDOW = 2
     """A window larger than the core was built for."""
     SPACING = 3
@@ -124,7 +124,8 @@ class JobRegisters:
     tail
         Live lanes in the last group of slices; in a fold, in the last beat of each row.
     origin
-        Position of the last tap of the first window in lane 0, modulo 2**32.
+        Position of the last tap of the first window in lane 0; like all positions modulo
+        ``2**index_width``.
     group_step
         What going on to the next group adds to the position, the dimensions beginning again.
     lane_step
@@ -272,8 +273,10 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
     constants: dict[str, int] = {}
     if len(config.data_types) == 1:
         constants["data_type"] = 0
-    if not {"argmin", "argmax"} <= set(config.operators):
-        constants["minimum"] = config.operators == ("argmin",)
+    if "argmin" not in config.operators:
+        constants["minimum"] = 0
+    elif set(config.operators) == {"argmin"}:
+        constants["minimum"] = 1
     if not config.has_reduction:
         constants |= {"length": 1, "decreasing": 0}
     if not config.can_fold:

@@ -64,7 +64,9 @@ class SlidingWindow(wiring.Component):
         self.axis = axis
         self.window = config.max_window[axis]
         self.i_layout = candidate_layout(config, taps)
-        self.o_taps = taps | ({AXES[axis]: bits_for(self.window - 1)} if self.window > 1 else {})
+        # Where no position leaves the core nobody asks for the tap.
+        self.has_number = self.window > 1 and config.index_width > 0
+        self.o_taps = taps | ({AXES[axis]: bits_for(self.window - 1)} if self.has_number else {})
         self.o_layout = candidate_layout(config, self.o_taps)
         super().__init__(
             {
@@ -94,15 +96,13 @@ class SlidingWindow(wiring.Component):
             m.d.comb += Value.cast(self.o.lanes).eq(Value.cast(self.i.lanes))
             return m
         won = tree(m, self._taps(m))
-        # From here on the tap's number is counted from the last tap of the window.
         for lane, value in enumerate(won.lanes):
-            winner = data.View(self.o_layout, value)
-            m.d.comb += [
-                Value.cast(self.o.lanes[lane]).eq(value),
-                self.o.lanes[lane][f"tap_{name}"].eq(
-                    winner[f"tap_{name}"] + control[f"shift_{name}"]
-                ),
-            ]
+            m.d.comb += Value.cast(self.o.lanes[lane]).eq(value)
+            if self.has_number:
+                # From here on the tap's number is counted from the last tap of the window.
+                number = data.View(self.o_layout, value)[f"tap_{name}"]
+                shifted = number + control[f"shift_{name}"]
+                m.d.comb += self.o.lanes[lane][f"tap_{name}"].eq(shifted)
         return m
 
     def _taps(self, m: Module) -> list[Tap]:
@@ -133,7 +133,7 @@ class SlidingWindow(wiring.Component):
     def _tap(self, word: Value, present: Value, number: int) -> Tap:
         """Return a stored word as a candidate that knows the number of its tap."""
         size = self.i_layout.size
-        tap_number = Const(number, self.o_taps[AXES[self.axis]])
+        tap_number = Const(number, self.o_taps[AXES[self.axis]] if self.has_number else 0)
         lanes = [
             Cat(word[lane * size : (lane + 1) * size], tap_number)
             for lane in range(self.config.lanes)

@@ -10,15 +10,17 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result_layout
 from extremum.hdl.job import job_layout, register
 
-ORDINAL_PART = 8
-"""Bits of an ordinal that are counted in one clock."""
-
 
 def digit_width(config: CoreConfig) -> int:
     """Return the bits that are compared in one clock: few, and more where latency is scarce."""
-    if not config.has_windows:
-        return 1 if config.lanes == 1 and config.element_width <= 32 else 2
-    return 3 if config.element_width <= 32 else 4
+    if config.has_windows:
+        return 4 if config.element_width <= 32 else 6
+    return 1 if config.lanes == 1 and config.element_width <= 32 else 2
+
+
+def ordinal_part(config: CoreConfig) -> int:
+    """Return the bits of an ordinal that are counted in one clock."""
+    return 16 if config.has_windows else 8
 
 
 def _digits(config: CoreConfig) -> int:
@@ -27,7 +29,7 @@ def _digits(config: CoreConfig) -> int:
 
 def _parts(config: CoreConfig) -> int:
     """Return in how many parts an ordinal is counted, one clock after the other."""
-    return max(1, -(-config.index_width // ORDINAL_PART))
+    return max(1, -(-config.index_width // ordinal_part(config)))
 
 
 def latency(config: CoreConfig) -> int:
@@ -136,8 +138,8 @@ class Reducer(wiring.Component):
             Mux(delay(m, fold, late), config.lanes, 1) if config.can_fold else Value.cast(1)
         )
         parts: list[Value] = []
-        for low in range(0, config.index_width, ORDINAL_PART):
-            width = min(ORDINAL_PART, config.index_width - low)
+        for low in range(0, config.index_width, ordinal_part(config)):
+            width = min(ordinal_part(config), config.index_width - low)
             part = Signal(width, name=f"ordinal_part{low}")
             total = Signal(width + 1, name=f"ordinal_sum{low}")
             m.d.comb += total.eq(part + step)

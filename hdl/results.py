@@ -1,4 +1,4 @@
-"""The end of the pipeline: results are put together, packed, and wait to leave."""
+"""The end of the pipeline: results are put together, and packed into beats."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ class Rows:
         """Return the way that takes fewer beats, of a reduction to one result for each row."""
         slices = cls(count, length, config.lanes)
         fold = cls(count, length, config.lanes, fold=True)
-        return fold if config.can_fold and fold.beats < slices.beats else slices
+        folds = dict(config.fixed).get("fold", fold.beats < slices.beats)
+        return fold if config.can_fold and folds else slices
 
     @property
     def at_once(self) -> int:

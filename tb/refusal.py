@@ -10,6 +10,7 @@ from typing import Any
 import cocotb
 import numpy as np
 
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import AXES, JobError, JobRegisters, job_shapes
 from extremum.host.jobs import Job
 from extremum.host.plan import plan
@@ -23,9 +24,8 @@ AXIS_COUNTS = ("window", "dilation")
 """What may be zero on the port; the other counts travel less one."""
 
 
-def bad_jobs(good: JobRegisters) -> Iterator[tuple[JobRegisters, JobError]]:
+def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegisters, JobError]]:
     """Return every way to spoil a job, one register each, and the reason to be given."""
-    config = core()
     shapes = job_shapes(config)
     if "tail" in shapes:
         yield replace(good, tail=0), JobError.COUNT
@@ -51,7 +51,7 @@ def bad_jobs(good: JobRegisters) -> Iterator[tuple[JobRegisters, JobError]]:
 
 def a_bad_job(good: JobRegisters) -> int:
     """Return the payload of a job that the core refuses."""
-    return next(registers.to_bits(core()) for registers, _ in bad_jobs(good))
+    return next(registers.to_bits(core()) for registers, _ in bad_jobs(good, core()))
 
 
 def good_jobs(count: int) -> list[tuple[Job, np.ndarray]]:
@@ -65,7 +65,7 @@ async def every_reason(dut: Any) -> None:
     bench = await started(dut)
     config = core()
     good = good_jobs(4)
-    cases = list(bad_jobs(good[0][0].registers))
+    cases = list(bad_jobs(good[0][0].registers, config))
     # What a core has one of, or none, is no register; 2**n - 1 lanes leave no value beyond.
     reasons = {reason for _, reason in cases}
     if config.has_windows:
@@ -93,7 +93,7 @@ async def refused_at_first(dut: Any) -> None:
     config = core()
     good = good_jobs(1)[0]
     board = Scoreboard(config)
-    registers, reason = next(bad_jobs(good[0].registers))
+    registers, reason = next(bad_jobs(good[0].registers, config))
     board.refuse(registers.to_bits(config))
     outcome = await carry_out(bench, board)
     assert status(outcome.statuses[0]) == {"busy": 0, "refused": 1, "error": reason, "empty": 0}

@@ -11,12 +11,13 @@ from gateware import stream
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core, latency
 from extremum.hdl.entrance import status_layout
-from extremum.hdl.job import job_shapes
+from extremum.hdl.job import JobError, job_shapes
 from extremum.hdl.windows import is_endless
 from extremum.host.jobs import ReductionJob, SlidingJob
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.core import Run
+from extremum.tb.refusal import bad_jobs
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import tensor
 
@@ -168,6 +169,7 @@ WINDOWS = {
     "no padding": CoreConfig(
         FLOAT16, 2, (1, 3, 3), (1, 2, 2), 8, 1, 5, padding=False, index_width=8
     ),
+    "depth alone": CoreConfig(INT8, 2, (2, 1, 1), (2, 1, 1), 1, 30, 5, operators=("max-pool",)),
     "one stride": CoreConfig(
         INT8, 4, (1, 2, 3), (1, 1, 1), 8, 1, 5, fixed=(("width.stride", 2), ("height.stride", 2))
     ),
@@ -207,6 +209,41 @@ def test_windows(name):
         todo = plan(problem, config).jobs
         jobs += [(job, tensor(rng, kind, problem.sizes)) for job in todo if job.kind != "gathered"]
     check(config, jobs, rng)
+
+
+REFUSING = {
+    "windows": CoreConfig(
+        (DataType.INT8, DataType.UINT8), 2, (2, 2, 3), (1, 2, 2), 4, 12, 5, operators=("max-pool",)
+    ),
+    "rows": CoreConfig((DataType.INT8, DataType.UINT8), 5, **NO_WINDOW),
+}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_bad_jobs_are_refused(name):
+    """Each with its reason, twice, between good ones, which run as ever."""
+    config, rng = REFUSING[name], random.Random(name)
+    layout = status_layout()
+    sizes = (1, 3, 4, 5)
+    if config.has_windows:
+        problem: Any = Pooling.of(sizes, DataType.INT8, 2, strides=2)
+    else:
+        problem = Reduction.of("argmax", sizes, DataType.INT8, 3)
+    (job,) = plan(problem, config).jobs
+    board, reasons = Scoreboard(config), []
+    for registers, reason in bad_jobs(job.registers, config):
+        board.add(job, tensor(rng, DataType.INT8, sizes))
+        board.refuse(registers.to_bits(config))
+        board.refuse(registers.to_bits(config))
+        reasons += [JobError.NONE, reason, reason]
+    board.add(job, tensor(rng, DataType.INT8, sizes))
+    assert len(set(reasons)) == (6 if config.has_windows else 4)
+    for stalls in ({}, {"job_stalls": 50, "input_stalls": 30}):
+        (outcome,) = stream(Core(config), [board.run(**stalls)])
+        board.check(outcome.results, len(outcome.taken))
+        told = [layout.from_bits(word) for word in outcome.statuses]
+        assert [status.error for status in told] == [*reasons, JobError.NONE]
+        assert [status.refused for status in told] == [*(r != JobError.NONE for r in reasons), 0]
 
 
 def endless(length, data_type=DataType.INT8, **others):

@@ -95,15 +95,15 @@ def test_stalls_cost_what_they_are(simulator):
     assert clocks(native, config, [(job, x)], output_stalls=50, seed=4) < job.cycles + 20
 
 
+BOTH = {"start_padding": 1, "end_padding": 1}
 GENEROUS = {
-    "k2 s2 p1": ((28, 28), {"window": 2, "strides": 2, "start_padding": 1, "end_padding": 1}),
-    "k2 s2 p1, small": ((4, 4), {"window": 2, "strides": 2, "start_padding": 1, "end_padding": 1}),
-    "k3 s2 p1": ((28, 28), {"window": 3, "strides": 2, "start_padding": 1, "end_padding": 1}),
-    "k3 s2, end": ((14, 14), {"window": 3, "strides": 2, "end_padding": 1}),
-    "k3 s2, end, volume": ((4, 6, 6), {"window": (2, 2, 3), "strides": 2, "end_padding": (0, 0, 1)}),
-    "k2 s2 p1, volume": ((4, 4, 4), {"window": 2, "strides": 2, "end_padding": 1,
-                                     "start_padding": 1}),
-}  # fmt: skip
+    "k2 s2 p1": ((28, 28), {"window": 2, **BOTH}),
+    "k2 s2 p1, small": ((4, 4), {"window": 2, **BOTH}),
+    "k3 s2 p1": ((28, 28), {"window": 3, **BOTH}),
+    "k3 s2, end": ((14, 14), {"window": 3, "end_padding": 1}),
+    "k3 s2, end, volume": ((4, 6, 6), {"window": (2, 2, 3), "end_padding": (0, 0, 1)}),
+    "k2 s2 p1, volume": ((4, 4, 4), {"window": 2, **BOTH}),
+}
 
 
 @pytest.mark.parametrize("name", GENEROUS)
@@ -113,15 +113,17 @@ def test_generous_padding_costs_no_slots(simulator, name):
     plane, arguments = GENEROUS[name]
     kind = config.data_types[0]
     sizes = (1, 3 * config.lanes, *plane)
-    problem = Pooling.of(sizes, kind, **arguments)
-    todo = plan(problem, config).jobs
-    if len(todo) > 1 or todo[0].kind != "sliding":
+    problem = Pooling.of(sizes, kind, strides=2, **arguments)
+    job, *others = plan(problem, config).jobs
+    if others or job.kind != "sliding":
+        # Not all of them fit all cores whole, but each does some.
+        assert config is not CORES["image" if len(plane) == 2 else "volume"]
         return
     x = tensor(random.Random(2), kind, sizes)
     elements = 3 * math.prod(plane)
-    assert todo[0].beats_in == todo[0].registers.slots == elements
-    assert clocks(native, config, [(todo[0], x)]) <= elements + latency(config)
+    assert job.beats_in == job.registers.slots == elements
+    assert clocks(native, config, [(job, x)]) <= elements + latency(config)
     # One after the other too.
-    again = clocks(native, config, [(todo[0], x)] * 3)
+    again = clocks(native, config, [(job, x)] * 3)
     least = max(elements, pipeline_latency(config) + HANDOVER)
     assert again <= 2 * least + elements + latency(config)

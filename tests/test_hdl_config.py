@@ -1,0 +1,59 @@
+"""What a core can be generated with, and what it is told to be refused."""
+
+import re
+from typing import Any
+
+import pytest
+
+from extremum.hdl.config import CoreConfig
+from extremum.model import DataType
+
+INT8 = (DataType.INT8,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"operators": ()}, ValueError, "operators must be a tuple of one or more of argmin"),
+        ({"operators": ("max",)}, ValueError, "operators must be a tuple of one or more of"),
+        ({"operators": "argmax"}, ValueError, "operators must be a tuple of one or more of"),
+        ({"operators": ("argmax", "argmax")}, ValueError, "argmin, argmax, max-pool, each once"),
+        ({"index_width": 33}, ValueError, "index_width must be from 0 to 32, not 33"),
+        ({"index_width": -1}, ValueError, "index_width must be from 0 to 32, not -1"),
+        ({"index_width": 8.0}, TypeError, "index_width must be an integer, not 8.0"),
+        (
+            {"index_width": 0, "operators": ("argmin", "argmax")},
+            ValueError,
+            "index_width must be at least 1 where no values leave the core",
+        ),
+        ({"padding": 0}, TypeError, "padding must be True or False, not 0"),
+        ({"fixed": {"slots": 1}}, TypeError, "fixed must be a tuple of (register, value), not"),
+        ({"fixed": ("slots", 1)}, TypeError, "fixed must be a tuple of (register, value), not"),
+    ],
+)
+def test_what_is_refused(changes, error, message):
+    arguments: dict[str, Any] = {"data_types": INT8, **changes}
+    with pytest.raises(error, match=f"{re.escape(message)}"):
+        CoreConfig(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("max_window", "axes"),
+    [((1, 1, 1), ()), ((1, 1, 2), (2, 1)), ((1, 2, 1), (2, 1)), ((2, 1, 1), (2, 1, 0))],
+)
+def test_dimensions_are_scheduled_where_a_window_slides(max_window, axes):
+    assert CoreConfig(INT8, max_window=max_window).axes == axes
+
+
+@pytest.mark.parametrize(
+    ("operators", "values", "reduction"),
+    [
+        (("argmin",), False, True),
+        (("argmax", "max-pool"), True, True),
+        (("max-pool",), True, False),
+    ],
+)
+def test_operators_decide_what_there_is(operators, values, reduction):
+    config = CoreConfig(INT8, lanes=4, operators=operators)
+    assert (config.has_values, config.has_reduction) == (values, reduction)
+    assert config.can_fold == reduction

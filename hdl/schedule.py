@@ -69,9 +69,20 @@ def walk_line(
     """
     coordinate, last, token = Signal(begin.shape()), Signal(), load & enable
     again = held(m, restart, token, "restart")
-    last_but_one = held(m, (restart + period - 1)[: len(begin)].as_signed(), token, "end")
     is_once = Const(0, 1) if shortest > 1 else (period == 0)
     once = held(m, is_once, token, "once")
+    if all(isinstance(value, Const) and value.value == 0 for value in (begin, restart)):
+        # A counter that is one slot ahead can be compared with the register as it is.
+        following = Signal.like(coordinate, init=1)
+        end = held(m, period, token, "end")
+        with m.If(enable & (load | last)):
+            m.d.sync += [following.eq(1), coordinate.eq(0)]
+        with m.Elif(enable):
+            m.d.sync += [following.eq(following + 1), coordinate.eq(following)]
+        with m.If(enable):
+            m.d.sync += last.eq(Mux(load, is_once, Mux(last, once, following == end)))
+        return coordinate, last
+    last_but_one = held(m, (restart + period - 1)[: len(begin)].as_signed(), token, "last_but_one")
     with m.If(enable):
         with m.If(load):
             m.d.sync += [coordinate.eq(begin), last.eq((begin == restart) & is_once)]

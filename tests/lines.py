@@ -48,8 +48,9 @@ class Line:
     within: bool = False
 
     @classmethod
-    def of(cls, dimension, within=False):
-        return cls(dimension, dimension_registers([dimension], [1])[0], within)
+    def of(cls, dimension, within=False, fixed_window=False):
+        (registers,) = dimension_registers([dimension], [1], fixed_window=fixed_window)
+        return cls(dimension, registers, within)
 
     def longer(self, slots):
         """The same with more slots than are needed."""

@@ -115,7 +115,13 @@ CHECKS = [check_output, check_input]
 def test_small_lines_exhaustively(check, config):
     rng = random.Random(1)
     dilations = 2 if config is NEAR else 3
-    lines = [Line.of(dimension) for dimension in small_dimensions(4, 4, 4, dilations, 4)]
+    lines = [
+        Line.of(dimension, fixed_window=fixed_window)
+        for dimension in small_dimensions(4, 4, 4, dilations, 4)
+        for fixed_window in (False, True)
+        if not fixed_window or dimension.end_padding >= dimension.size
+    ]
+    assert any(line.begin >= line.registers.period for line in lines)
     assert any(line.registers.lead for line in lines)
     assert any(line.registers.shift for line in lines)
     rng.shuffle(lines)

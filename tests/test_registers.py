@@ -23,8 +23,9 @@ def given_by(line):
         }
 
 
-def check(dimension):
-    line = Line.of(dimension)
+def check(dimension, fixed_window=False):
+    line = Line.of(dimension, fixed_window=fixed_window)
+    assert not fixed_window or line.registers.window == dimension.window
     r, places = line.registers, line.places
     # Slots of windows increase, and every one of them is a slot of the line.
     assert all(a < b for a, b in itertools.pairwise(places)), dimension
@@ -61,11 +62,15 @@ def least_period(line):
     return min(periods)
 
 
-def test_small_dimensions_exhaustively():
-    lines = [check(dimension) for dimension in small_dimensions(6, 5, 5, 4, 5)]
+@pytest.mark.parametrize("fixed_window", [False, True])
+def test_small_dimensions_exhaustively(fixed_window):
+    lines = [check(dimension, fixed_window) for dimension in small_dimensions(6, 5, 5, 4, 5)]
     assert len(lines) > 4000
     assert {line.registers.shift for line in lines} == {0, 1, 2, 3}
-    assert any(line.registers.window < line.dimension.window for line in lines)
+    smaller = [line for line in lines if line.registers.window < line.dimension.window]
+    assert bool(smaller) != fixed_window
+    # A window that is left as it is may be given behind the whole line of elements.
+    assert any(line.begin >= line.registers.period for line in lines) == fixed_window
     assert any(line.registers.head < 0 for line in lines)
 
 

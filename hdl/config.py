@@ -97,7 +97,7 @@ class CoreConfig:
         known = isinstance(self.operators, tuple) and set(self.operators) <= set(OPERATORS)
         if not known or not self.operators or len(set(self.operators)) != len(self.operators):
             raise ValueError(
-                f"operators must be a tuple of one or more of {', '.join(OPERATORS)}, each once, "
+                f"operators must be one or more of {', '.join(OPERATORS)}, each once, "
                 f"not {self.operators!r}"
             )
         if not isinstance(self.padding, bool):

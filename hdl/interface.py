@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core, latency
+from extremum.hdl.job import is_less_one, job_shapes
 from extremum.hdl.verilog import TOP
 
 
@@ -26,7 +27,8 @@ def interface(config: CoreConfig) -> dict[str, Any]:
     """Return the module's name, parameters, latency and ports as JSON has them.
 
     Each port has a name, a direction, a width in bits and, if it is a structure, its fields: a
-    name, the lowest bit, a width, and whether the field is signed.
+    name, the lowest bit, a width, and whether the field is signed. A job register tells besides
+    whether it stands on the port as one less than it is.
     """
     core = Core(config)
     Fragment.get(core, None)  # Amaranth warns of a component that nobody elaborates
@@ -39,6 +41,9 @@ def interface(config: CoreConfig) -> dict[str, Any]:
         direction = "input" if member.flow is In else "output"
         found = {"name": name, "direction": direction, "width": len(Value.cast(port))}
         fields = list(_fields(member.shape))
+        if path[0] == "job" and path[-1] == "payload":
+            for field, register in zip(fields, job_shapes(config), strict=True):
+                field |= {"name": register, "less_one": is_less_one(register)}
         ports.append(found | ({"fields": fields} if isinstance(member.shape, data.Layout) else {}))
     return {
         "module": TOP,

@@ -214,9 +214,14 @@ _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
 """Registers that hold a position or a part of one, modulo the width of an index."""
 
 
+def is_less_one(name: str) -> bool:
+    """Return whether the job port carries one less than a register's value."""
+    return name.rpartition(".")[2] in LESS_ONE
+
+
 def _encode(name: str, value: int) -> int:
     """Return what the job port carries for a register."""
-    return value - (name.rpartition(".")[2] in LESS_ONE)
+    return value - is_less_one(name)
 
 
 def _fits(value: int, shape: Shape) -> bool:

@@ -129,6 +129,8 @@ def stream(core: Core, runs: Sequence[Run], quiet: int = 60) -> list[Streamed]:
                 context.set(bits(port.payload), word & ((1 << len(bits(port.payload))) - 1))
                 if number in held and context.get(port.ready):
                     moved.append(number)
+            if len(todo.jobs) == 1 and found.taken:
+                assert context.get(core.status.busy), "not busy before the last result"
             ready = not rests()
             context.set(core.o.ready, ready)
             if context.get(core.o.valid):

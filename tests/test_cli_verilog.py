@@ -180,7 +180,7 @@ def test_refusals(line, message):
         ("[width]\nstride = 'two'", "job register width.stride must be an integer, not 'two'"),
         ("size = 3", "size"),
         ("[breadth]\nstride = 2", "breadth.stride"),
-        ("length = 4294967296", "length"),
+        ("length = 4294967297", "length"),
         ("length = -1", "length"),
     ],
 )

@@ -211,6 +211,18 @@ def test_windows(name):
     check(config, jobs, rng)
 
 
+@pytest.mark.parametrize("name", ["argmax", "both", "folds of 200"])
+def test_busy_until_the_last_result_has_left(name):
+    """In each clock from the first beat on; also a job of one beat, whose result is far behind."""
+    config, rng = REDUCTIONS[name], random.Random(name)
+    todo = list(reductions(config, rng, 6))
+    if "length" not in dict(config.fixed):
+        problem = Reduction.of(config.operators[0], (1, 1), config.data_types[0], 1)
+        (job,) = plan(problem, config).jobs
+        todo.append((job, tensor(rng, config.data_types[0], (1, 1))))
+    check(config, todo, rng, parts=len(todo))
+
+
 REFUSING = {
     "windows": CoreConfig(
         (DataType.INT8, DataType.UINT8), 2, (2, 2, 3), (1, 2, 2), 4, 12, 5, operators=("max-pool",)

@@ -130,9 +130,7 @@ def volumes(config, count, seed, padding=True):
         for axis, w in enumerate(config.max_window)
     ]
     for _ in range(count):
-        lines = [
-            Line.of(rng.choice(source), fixed_window=rng.random() < 0.2) for source in sources
-        ]
+        lines = [Line.of(rng.choice(source), fixed_window=rng.random() < 0.2) for source in sources]
         yield lines, rng.randint(1, 3), 1
 
 

@@ -5,7 +5,9 @@ import random
 import pytest
 from gateware import pack, unpack, watch
 
+from extremum.hdl import reduction
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.flow import element_members
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.reduction import Reducer, digit_width, latency
 from extremum.model import DataType
@@ -55,13 +57,17 @@ CONFIGS = {
     ),
     "two bits": CoreConfig((DataType.UINT32,), 2, max_window=(1, 1, 1), index_width=12),
     "no values": CoreConfig((DataType.FLOAT32,), operators=("argmax", "argmin"), index_width=8),
+    "small parts": CoreConfig((DataType.INT8,), lanes=2, index_width=11),
     "no index": CoreConfig((DataType.FLOAT16,), index_width=0),
 }
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.4])
-def test_groups(name, gaps):
+def test_groups(name, gaps, monkeypatch):
+    if name == "small parts":
+        # The carry goes through three parts and more.
+        monkeypatch.setattr(reduction, "ordinal_part", lambda _: 3)
     config = CONFIGS[name]
     rng = random.Random(f"{name} {gaps}")
     reducer, late = Reducer(config, TAPS), latency(config)
@@ -123,22 +129,19 @@ def test_groups(name, gaps):
     assert [n - late for n, clock in enumerate(seen) if clock["token"]] == tokens
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "digits", "parts"),
-    [
-        ("float16", 1, 6, 4),
-        ("int8", 0, 3, 4),
-        ("int64", 0, 16, 4),
-        ("one bit", 0, 16, 1),
-        ("two bits", 0, 16, 2),
-        ("no values", 0, 11, 1),
-        ("no index", 1, 6, 1),
-    ],
-)
-def test_latency_follows_the_digits_and_the_parts(name, key, digits, parts):
+@pytest.mark.parametrize("name", CONFIGS)
+def test_latency_is_that_of_the_digits_and_the_parts(name):
+    """One clock for each, and one for a key where NaNs are flagged; the last clock is shared."""
     config = CONFIGS[name]
-    assert latency(config) == key + digits + parts
-    assert digits == -(-config.element_width // digit_width(config))
+    digits = -(-config.element_width // digit_width(config))
+    parts = max(1, -(-config.index_width // reduction.ordinal_part(config)))
+    assert latency(config) == ("nan" in element_members(config)) + digits + parts
+
+
+def test_the_configurations_differ_in_what_matters():
+    assert len({digit_width(config) for config in CONFIGS.values()}) >= 3
+    several = [c for c in CONFIGS.values() if c.index_width > reduction.ordinal_part(c)]
+    assert several
 
 
 def test_nothing_is_reduced_without_the_operators():

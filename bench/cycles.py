@@ -133,9 +133,10 @@ def main() -> int:
             found[workload["name"], lanes] = record
             failed |= bool(record["faults"])
             print(f"{workload['name']}, {lanes} lanes: {record['cycles']}", file=sys.stderr)
+            records = [found[key] for key in order if key in found]
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(records, indent=1) + "\n")
     records = [found[key] for key in order if key in found]
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(records, indent=1) + "\n")
     Console(width=140).print(show(records))
     return int(failed)
 

@@ -239,20 +239,22 @@ class OutputSchedule(wiring.Component):
         else:
             # The grid ends with the line: the next window on it would not be inside.
             window = delay(m, self._held(m, "window"), self.LATENCY)
-            m.d.comb += self.present.eq(Cat(window > tap for tap in range(self.taps)))
+            m.d.comb += self.present.eq(self._first_taps(window))
         return m
 
     def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
         """Tell which taps are present: those of the window that are in the tensor."""
         late = delay(m, self.token, 1)
-        size, window, shift = (
-            held(m, register(self.config, self.job, f"{AXES[self.axis]}.{name}"), late, name)
+        new_size, window, new_shift = (
+            register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("size", "window", "shift")
         )
-        shifted = Mux(is_final, shift, 0)
-        m.d.sync += self.shift.eq(shifted)
-        taps = Signal(range(self.taps + 1))
-        m.d.comb += taps.eq(window[: len(taps)] - shifted)
+        size, shift = held(m, new_size, late, "size"), held(m, new_shift, late, "shift")
+        m.d.sync += self.shift.eq(Mux(is_final, shift, 0))
+        # The taps of a window, and of one that is given early.
+        usual = held(m, self._first_taps(window), late, "usual_taps")
+        early = held(m, self._first_taps(window - new_shift), late, "early_taps")
+        taps = Mux(is_final, early, usual)
         if self.config.max_dilation[self.axis] == 1:
             # One subtraction serves all taps.
             place, beyond = Signal.like(coordinate), Signal(signed(len(coordinate) + 1))
@@ -267,7 +269,11 @@ class OutputSchedule(wiring.Component):
                 m.d.sync += place.eq(coordinate - dilation * tap)
                 insides.append(inside(place, size))
         for tap, is_inside in enumerate(insides):
-            m.d.sync += self.present[tap].eq((taps > tap) & is_inside)
+            m.d.sync += self.present[tap].eq(taps[tap] & is_inside)
+
+    def _first_taps(self, count: Value) -> Value:
+        """Return a bit for each tap: whether it is one of the first so many."""
+        return Cat(count > tap for tap in range(self.taps))
 
     def _held(self, m: Module, name: str) -> Value:
         value = register(self.config, self.job, f"{AXES[self.axis]}.{name}")

@@ -9,10 +9,7 @@ import pytest
 from accelerators import check
 
 from extremum import model
-from extremum.hdl import CoreConfig
 from extremum.host import Accelerator
-from extremum.host.jobs import SlidingJob
-from extremum.host.plan import plan
 from extremum.model import DataType, EmptyWindowWarning, Pooling
 
 FUNCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max", "max_pooling")
@@ -68,40 +65,6 @@ def test_warnings_name_the_caller():
             warnings.simplefilter("always")
             call()
         assert [(w.category, w.filename) for w in caught] == [(EmptyWindowWarning, __file__)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "cycles"),
-    [
-        (((2, 2, 1, 1, 2), (1, 1, 2), (8, 3, 7), (3, 4, 5), (1, 3, 1), (3, 6, 1)), 240),
-        (((1, 1, 6, 4, 1), (1, 2, 2), (6, 5, 5), (3, 6, 5), (3, 1, 6), (3, 1, 2)), 475),
-        (((1, 2, 5, 4, 2), (1, 1, 1), (8, 4, 5), (7, 5, 0), (0, 3, 7), (1, 2, 4)), 641),
-    ],
-)
-def test_cycles_are_predicted_where_the_last_beat_waits(arguments, cycles):
-    """Measured on a simulator: the last beat is taken before its slot, and after every window."""
-    sizes, window, strides, start, end, dilations = arguments
-    config = CoreConfig(
-        (DataType.INT8,),
-        lanes=2,
-        max_window=(2, 3, 3),
-        max_dilation=(2, 3, 7),
-        max_line=8,
-        max_plane=20,
-        coordinate_width=4,
-    )
-    problem = Pooling.of(
-        sizes,
-        "int8",
-        window,
-        strides=strides,
-        start_padding=start,
-        end_padding=end,
-        dilations=dilations,
-    )
-    todo = plan(problem, config)
-    assert all(isinstance(job, SlidingJob) for job in todo.jobs)
-    assert abs(todo.cycles - cycles) <= 4 * len(todo.jobs)
 
 
 @pytest.mark.parametrize(

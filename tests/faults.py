@@ -14,9 +14,11 @@ RESULTS = 4
 """Results of a job, one for each beat."""
 
 FAULTS = ("hang", "none", "payload", "valid", "many", "early", "late", "fatal", "stop", "finish")
-"""What the job's payload selects."""
+"""What the low bits of the job's payload select; those of a real job, here 12, hang as well."""
 
-_CASES = "".join(f"  wire {name}_ = fault == {code};\n" for code, name in enumerate(FAULTS))
+_CASES = f"  wire hang_ = fault == 0 || fault >= {len(FAULTS)};\n" + "".join(
+    f"  wire {name}_ = fault == {code};\n" for code, name in enumerate(FAULTS) if code
+)
 
 VERILOG = f"""
 module extremum_core (

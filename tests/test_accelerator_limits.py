@@ -30,7 +30,7 @@ pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
         ("image", (1, 2, 9, 90), {"window": (2, 4), "start_padding": (1, 2)}, "max_line"),
         ("volume", (1, 2, 5, 6, 7), {"window": (3, 2, 3), "dilations": (2, 3, 1)}, "tiles"),
         ("reduction", (1, 1, 6, 6), {"window": 2}, "gathered"),
-        ("reduction", (1, 1, 6, 6), {"window": 1}, None),
+        ("reduction", (1, 1, 6, 6), {"window": 1}, "gathered"),
     ],
     ids=str,
 )

@@ -67,7 +67,7 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
     The pieces of beats and of results are so small that most jobs have many. NumPy packs the beats
     of the one, and the pump those of the other.
     """
-    monkeypatch.setattr("extremum.host.jobs.PIECE_ELEMENTS", 16)
+    monkeypatch.setattr("extremum.host.rows.PIECE_ELEMENTS", 16)
     monkeypatch.setattr("extremum.host.native.ROOM_ELEMENTS", 16)
     config = CORES[core]
     native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
@@ -83,7 +83,7 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
 @pytest.mark.parametrize("core", ["every_type", "reduction"])
 def test_large_operators_go_in_pieces(core, monkeypatch):
     """As large ones do: beats by the piece, results by the group of slices."""
-    monkeypatch.setattr("extremum.host.jobs.PIECE_ELEMENTS", 20)
+    monkeypatch.setattr("extremum.host.rows.PIECE_ELEMENTS", 20)
     monkeypatch.setattr("extremum.host.native.ROOM_ELEMENTS", 20)
     rng = np.random.default_rng(7)
     x = rng.integers(0, 5, (5, 3, 7, 20)).astype(np.float32)

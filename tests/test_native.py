@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from accelerators import check, make
 
+from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError
 from extremum.host.backend import Run
 from extremum.host.native import NativeSimulator, load
@@ -134,13 +135,14 @@ def test_the_clock_of_a_later_run_is_told_twice():
 
 def test_beats_that_do_not_fit():
     config = CORES["reduction"]
+    job = JobRegisters(slots=2, length=2).to_bits(config)
     for pieces, message in (
         ([np.zeros((2, 3), np.int8)], "beats must be 2 lanes of at most 8 bytes, not int8 of siz"),
         ([np.zeros((1, 2), np.int8)], "the pieces hold fewer beats than promised"),
     ):
         native = NativeSimulator(config)
         with pytest.raises(ValueError, match=message):
-            native.run(Run([0], pieces, 2, [1], np.dtype("i1"), watchdog=9), lambda *_: None)
+            native.run(Run([job], pieces, 2, [1], np.dtype("i1"), watchdog=99), lambda *_: None)
 
 
 def test_waves_of_a_window(tmp_path):

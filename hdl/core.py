@@ -12,11 +12,11 @@ from extremum.hdl import fold, pooling, position, queue, reduction
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import BLIND, Entrance, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay
-from extremum.hdl.job import job_layout, job_shapes
+from extremum.hdl.job import ends_with_plane, job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
 from extremum.hdl.queue import ResultQueue
 from extremum.hdl.results import Packer, output_layout
-from extremum.hdl.windows import WindowSchedule, ends_with_plane
+from extremum.hdl.windows import WindowSchedule
 
 QUEUE_MARGIN = 12
 """Room in the result queue beyond the pipeline's length, so that it is known in time."""

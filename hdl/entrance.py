@@ -10,9 +10,17 @@ from amaranth.utils import bits_for
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import delay, held
-from extremum.hdl.job import AXES, JobError, job_layout, job_shapes, register
+from extremum.hdl.job import (
+    AXES,
+    JobError,
+    ends_with_plane,
+    is_endless,
+    job_layout,
+    job_shapes,
+    register,
+)
 from extremum.hdl.schedule import InputSchedule
-from extremum.hdl.windows import WindowSchedule, ends_with_plane, is_endless
+from extremum.hdl.windows import WindowSchedule
 
 
 def status_layout() -> data.StructLayout:

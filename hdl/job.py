@@ -177,14 +177,15 @@ class JobRegisters:
                 )
         bits = offset = 0
         for name, shape in job_shapes(config).items():
-            value = _encode(name, values[name])
+            value = values[name]
             if _is_position(name):
                 value %= 1 << shape.width
-            if not _fits(value, shape):
+            low, high = _range(name, shape)
+            if not low <= value <= high:
                 raise OverflowError(
                     f"job register {name} has {shape.width} bits, too few for {values[name]}"
                 )
-            bits |= (value & ((1 << shape.width) - 1)) << offset
+            bits |= (_encode(name, value) & ((1 << shape.width) - 1)) << offset
             offset += shape.width
         return bits
 
@@ -224,9 +225,10 @@ def _encode(name: str, value: int) -> int:
     return value - is_less_one(name)
 
 
-def _fits(value: int, shape: Shape) -> bool:
-    low = -(1 << (shape.width - 1)) if shape.signed else 0
-    return low <= value < low + (1 << shape.width)
+def _range(name: str, shape: Shape) -> tuple[int, int]:
+    """Return the least and the greatest value that a register of this shape holds."""
+    low = (-(1 << (shape.width - 1)) if shape.signed else 0) + is_less_one(name)
+    return low, low + (1 << shape.width) - 1
 
 
 def _is_position(name: str) -> bool:
@@ -320,7 +322,7 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
     Raises
     ------
     ValueError
-        A register that ``config.fixed`` names does not exist.
+        ``config.fixed`` names a register that does not exist, or a value that no job asks for.
     """
     shapes = _all_shapes(config)
     for name, value in config.fixed:
@@ -328,10 +330,33 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
             raise ValueError(
                 f"fixed: there is no job register {name!r}: it must be one of {', '.join(shapes)}"
             )
-        if not _fits(_encode(name, value), shapes[name]):
-            raise ValueError(f"fixed: {name} cannot be {value!r}: it has {shapes[name].width} bits")
+        low, high = _range(name, shapes[name])
+        if name == "tail":
+            low, high = 1, config.lanes
+        axis, _, part = name.rpartition(".")
+        if part == "window":
+            low, high = 1, config.max_window[AXES.index(axis)]
+        if part == "dilation":
+            low, high = 1, config.max_dilation[AXES.index(axis)]
+        if not low <= value <= high:
+            raise ValueError(f"fixed: {name} must be from {low} to {high}, not {value!r}")
     constants = fixed_registers(config)
     return {name: shape for name, shape in shapes.items() if name not in constants and shape.width}
+
+
+def is_endless(config: CoreConfig) -> bool:
+    """Return whether the core does one reduction again and again: its jobs have no end."""
+    constants = fixed_registers(config)
+    return (
+        not config.has_windows
+        and not job_shapes(config)
+        and (constants["slots"] == constants["length"])
+    )
+
+
+def ends_with_plane(config: CoreConfig) -> bool:
+    """Return whether a job is one plane without padding, so that its lines tell its end."""
+    return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:

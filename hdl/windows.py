@@ -9,23 +9,8 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import control_layout, delay, held
-from extremum.hdl.job import AXES, fixed_registers, job_layout, job_shapes, register
+from extremum.hdl.job import AXES, is_endless, job_layout, register
 from extremum.hdl.schedule import OutputSchedule
-
-
-def is_endless(config: CoreConfig) -> bool:
-    """Return whether the core does one reduction again and again: its jobs have no end."""
-    constants = fixed_registers(config)
-    return (
-        not config.has_windows
-        and not job_shapes(config)
-        and (constants["slots"] == constants["length"])
-    )
-
-
-def ends_with_plane(config: CoreConfig) -> bool:
-    """Return whether a job is one plane without padding, so that its lines tell its end."""
-    return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
 
 
 class WindowSchedule(wiring.Component):

@@ -11,8 +11,7 @@ from gateware import stream
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core, latency
 from extremum.hdl.entrance import status_layout
-from extremum.hdl.job import JobError, job_shapes
-from extremum.hdl.windows import is_endless
+from extremum.hdl.job import JobError, is_endless, job_shapes
 from extremum.host.jobs import ReductionJob, SlidingJob
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling, Reduction

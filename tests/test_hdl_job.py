@@ -238,14 +238,26 @@ def test_padding_is_refused_by_a_core_without(changes):
 def test_what_is_fixed_must_exist_and_fit():
     for fixed, message in (
         (("width.lag", 1), r"^fixed: there is no job register 'width\.lag': it must be one of"),
-        (("slots", 1 << 33), r"^fixed: slots cannot be 8589934592: it has 32 bits$"),
-        (("fold", 2), r"^fixed: fold cannot be 2: it has 1 bits$"),
+        (("slots", 1 << 33), r"^fixed: slots must be from 1 to 4294967296, not 8589934592$"),
+        (("fold", 2), r"^fixed: fold must be from 0 to 1, not 2$"),
     ):
         with pytest.raises(ValueError, match=message):
             job_shapes(dataclasses.replace(CONFIG, fixed=(fixed,)))
 
 
-@pytest.mark.parametrize("fixed", [("length", 0), ("width.size", 0), ("slots", -1), ("tail", -1)])
-def test_what_is_fixed_is_no_less_than_a_job_may_ask_for(fixed):
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        ("length", 0),
+        ("width.size", 0),
+        ("slots", -1),
+        ("tail", 0),
+        ("tail", CONFIG.lanes + 1),
+        ("width.window", 0),
+        ("width.window", CONFIG.max_window[2] + 1),
+        ("height.dilation", 0),
+    ],
+)
+def test_what_is_fixed_is_what_a_job_may_ask_for(fixed):
     with pytest.raises(ValueError, match=r"^fixed: "):
         job_shapes(dataclasses.replace(CONFIG, fixed=(fixed,)))

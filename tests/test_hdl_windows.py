@@ -10,8 +10,8 @@ from lines import Line, random_dimensions, small_dimensions
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import control_layout
-from extremum.hdl.job import AXES, JobRegisters, job_layout
-from extremum.hdl.windows import WindowSchedule, ends_with_plane, is_endless
+from extremum.hdl.job import AXES, JobRegisters, ends_with_plane, is_endless, job_layout
+from extremum.hdl.windows import WindowSchedule
 from extremum.host.registers import schedule
 from extremum.model import DataType, SpatialDimension
 

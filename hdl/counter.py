@@ -11,38 +11,6 @@ LOW_WIDTH = 8
 """Bits that are counted in one clock; those above have as many clocks as these take to wrap."""
 
 
-class Countdown:
-    """A counter from ``steps - 1`` to 0, whose end is a flag in a register.
-
-    Parameters
-    ----------
-    m
-        Module to add the logic to.
-    shape
-        Of the count.
-    name
-        Prefix of the signals.
-
-    Attributes
-    ----------
-    last
-        Whether this is the last step.
-    """
-
-    def __init__(self, m: Module, shape: int, name: str):
-        self._m = m
-        self._count = Signal(shape, name=f"{name}_count")
-        self.last = Signal(name=f"{name}_last")
-
-    def load(self, steps: Value) -> None:
-        """Begin again, with ``steps`` of them (at least 1)."""
-        self._m.d.sync += [self._count.eq(steps - 1), self.last.eq(steps == 1)]
-
-    def step(self) -> None:
-        """Take a step."""
-        self._m.d.sync += [self._count.eq(self._count - 1), self.last.eq(self._count == 1)]
-
-
 class Cycle:
     """A counter that begins again behind its last step, of any width at the speed of a short one.
 
@@ -93,9 +61,10 @@ class Cycle:
         width = min(len(self._goal), LOW_WIDTH)
         # The number of the step to come, and whether its high bits are those of the last step.
         low = Signal(width, name=f"{name}_low", init=1)
-        restart = load | last
-        with m.If(enable):
-            m.d.sync += low.eq(Mux(restart, 1, low + 1))
+        with m.If(enable & (load | last)):
+            m.d.sync += low.eq(1)
+        with m.Elif(enable):
+            m.d.sync += low.eq(low + 1)
         close: Value = Const(1, 1)
         new_high_is_zero: Value = Const(1, 1)
         if len(self._goal) > width:

@@ -8,8 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import delay, held
+from extremum.hdl.flow import delay
 from extremum.hdl.job import (
     AXES,
     JobError,
@@ -19,7 +18,7 @@ from extremum.hdl.job import (
     job_shapes,
     register,
 )
-from extremum.hdl.schedule import InputSchedule
+from extremum.hdl.slots import SlotSchedule
 from extremum.hdl.windows import WindowSchedule
 
 
@@ -126,41 +125,32 @@ class Entrance(wiring.Component):
                 self.token.eq(0),
             ]
             return m
-        # A job begins behind the last slot of the one before, or when there is none. Which slot
-        # comes next is known ahead, only whether it comes now is not.
-        active, offered, load, go = Signal(), Signal(), Signal(), Signal()
-        last = self._last_slot(m, load, go)
-        entering = self._jobs(m, offered)
-        m.d.comb += [
-            self.end.eq(last),
-            load.eq(offered & (~active | last)),
-            go.eq(self.slot | (offered & ~active)),
-            self.token.eq(load & go),
-        ]
-        with m.If(go):
-            m.d.sync += active.eq(load | ~last)
-
-        # What is padding in any dimension, or behind the last beat, needs no beat.
-        present: list[Value] = []
-        lines_end: Value = Const(1)
-        for axis in config.axes if config.padding else ():
-            schedule = InputSchedule(config, axis)
-            m.submodules[AXES[axis]] = schedule
+        active, final, offered = Signal(), Signal(), Signal()
+        if ends_with_plane(config):
+            # The end is known only when the lines get there, and every slot needs a beat.
+            pending, taken, free = offered, self.token, Const(1, 1)
+            valid, wanted, last = active, Const(1, 1), self.plane_end
+        else:
+            m.submodules.slots = slots = SlotSchedule(config)
             m.d.comb += [
-                schedule.job.eq(self.job),
-                schedule.step.eq(go & (load | lines_end)),
-                schedule.load.eq(load),
+                slots.job.eq(self.job),
+                slots.offered.eq(offered),
+                slots.ready.eq(self.slot),
             ]
-            lines_end = lines_end & schedule.last
-            present.append(schedule.present)
-        wanted = Signal()
-        if present:
-            present.append(~self._flushing(m, load, go & (load | wanted)))
+            pending, taken = Signal(), slots.taken
+            m.d.sync += pending.eq(taken | (pending & ~self.token))
+            free = ~pending
+            valid, wanted, last = slots.valid, slots.wanted, slots.last
+        entering = self._jobs(m, offered, taken, free)
+        # The token goes with the last slot of the job before, or when there is none.
         m.d.comb += [
-            wanted.eq(Cat(*present).all()),
-            self.beat_wanted.eq(active & room & wanted),
-            self.slot.eq(active & room & (self.beat_here | ~wanted)),
+            self.beat_wanted.eq(valid & wanted & room),
+            self.slot.eq(valid & room & (self.beat_here | ~wanted)),
+            self.end.eq(last),
+            final.eq(self.slot & last),
+            self.token.eq(pending & (~active | final)),
         ]
+        m.d.sync += active.eq(self.token | (active & ~final))
 
         m.d.comb += self.status.busy.eq(active | entering | outstanding)
         # The token is behind the last word of the job before.
@@ -170,31 +160,23 @@ class Entrance(wiring.Component):
             m.d.sync += self.status.empty.eq(1)
         return m
 
-    def _last_slot(self, m: Module, load: Value, go: Value) -> Value:
-        """Return whether this is the job's last slot."""
-        if ends_with_plane(self.config):
-            return self.plane_end
-        new_slots = register(self.config, self.job, "slots")
-        slots = Cycle(m, held(m, new_slots, load & go, "slots"), "slot")
-        slots.run(load, go, new_slots)
-        return slots.last
-
-    def _jobs(self, m: Module, offered: Signal) -> Value:
+    def _jobs(self, m: Module, offered: Signal, taken: Value, free: Value) -> Value:
         """Tell whether a job may begin, and return whether one is on its way into the pipeline.
 
         When a job comes to the port its registers are looked at for a clock. It stays there until
-        its token has left the pipeline.
+        its token has left the pipeline. A core without a port offers its only job again when the
+        way is ``free``.
         """
         if not job_shapes(self.config):
-            m.d.comb += offered.eq(1)
+            m.d.comb += offered.eq(free)
             return Const(0, 1)
         seen, refused, entering = Signal(), Signal(), Signal()
         fault = self._check(m)
         m.d.sync += [
             seen.eq(self.job_valid & ~(seen | offered | refused | entering)),
-            offered.eq((seen & (fault == JobError.NONE)) | (offered & ~self.token)),
+            offered.eq((seen & (fault == JobError.NONE)) | (offered & ~taken)),
             refused.eq(seen & (fault != JobError.NONE)),
-            entering.eq(self.token | (entering & ~self.job_entered)),
+            entering.eq(taken | (entering & ~self.job_entered)),
         ]
         with m.If(seen):
             m.d.sync += [
@@ -203,16 +185,6 @@ class Entrance(wiring.Component):
             ]
         m.d.comb += self.job_ready.eq(self.job_entered | refused)
         return entering
-
-    def _flushing(self, m: Module, load: Value, enable: Value) -> Signal:
-        """Return whether the job's last beat has been taken."""
-        new_beats = register(self.config, self.job, "beats")
-        beats = Cycle(m, held(m, new_beats, load & enable, "beats"), "beat")
-        beats.run(load, enable, new_beats)
-        flushing = Signal()
-        with m.If(enable):
-            m.d.sync += flushing.eq(~load & beats.last)
-        return flushing
 
     def _room(self, m: Module) -> tuple[Value, Value]:
         """Return whether a slot may enter, and whether any has a result that has not left.

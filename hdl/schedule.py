@@ -23,7 +23,6 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import Countdown
 from extremum.hdl.flow import delay, held
 from extremum.hdl.job import AXES, job_layout, register
 
@@ -36,6 +35,13 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
     ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
     """
     return coordinate.as_unsigned() <= size_less_one
+
+
+def below(coordinate: Value, limit: int) -> Value:
+    """Return whether a coordinate is below a small number: few bits are compared, not all."""
+    low = bits_for(limit)
+    near = ~coordinate[low:-1].any() & (coordinate[:low] < limit)
+    return coordinate[-1] | near
 
 
 def walk_line(
@@ -165,8 +171,8 @@ class InputSchedule(wiring.Component):
 class OutputSchedule(wiring.Component):
     """Walks over the slots of one line of windows and tells which are given, and of what taps.
 
-    Latency: :attr:`LATENCY` clocks from a slot to ``emit``, ``final``, ``present`` and ``shift``;
-    ``last`` speaks of the present slot.
+    Latency: :attr:`LATENCY` clocks from a slot to ``emit`` and ``final``, one more to ``present``
+    and ``shift``; ``last`` speaks of the present slot.
 
     Parameters
     ----------
@@ -235,41 +241,46 @@ class OutputSchedule(wiring.Component):
         ]
         if self.config.padding:
             m.d.sync += fits.eq(coordinate <= self._held(m, "regular"))
-            self._look_at_taps(m, coordinate, is_final)
+            self._look_at_taps(m, coordinate)
         else:
             # The grid ends with the line: the next window on it would not be inside.
-            window = delay(m, self._held(m, "window"), self.LATENCY)
+            window = delay(m, self._held(m, "window"), self.LATENCY + 1)
             m.d.comb += self.present.eq(self._first_taps(window))
         return m
 
-    def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
+    def _look_at_taps(self, m: Module, coordinate: Value) -> None:
         """Tell which taps are present: those of the window that are in the tensor."""
-        late = delay(m, self.token, 1)
+        late = delay(m, self.token, 2)
         new_size, window, new_shift = (
             register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("size", "window", "shift")
         )
-        size, shift = held(m, new_size, late, "size"), held(m, new_shift, late, "shift")
-        m.d.sync += self.shift.eq(Mux(is_final, shift, 0))
+        shift = held(m, new_shift, late, "shift")
+        m.d.sync += self.shift.eq(Mux(self.final, shift, 0))
         # The taps of a window, and of one that is given early.
         usual = held(m, self._first_taps(window), late, "usual_taps")
-        early = held(m, self._first_taps(window - new_shift), late, "early_taps")
-        taps = Mux(is_final, early, usual)
+        left = delay(m, window - new_shift, 1)
+        early = held(m, self._first_taps(left), late, "early_taps")
+        taps = Mux(self.final, early, usual)
         if self.config.max_dilation[self.axis] == 1:
             # One subtraction serves all taps.
             place, beyond = Signal.like(coordinate), Signal(signed(len(coordinate) + 1))
             last_element = self._held(m, "size")
             m.d.sync += [place.eq(coordinate), beyond.eq(coordinate - last_element)]
-            insides = [(place >= tap) & (beyond <= tap) for tap in range(self.taps)]
+            insides = [
+                Cat(*(delay(m, side, 1) for side in (~below(place, tap), below(beyond, tap + 1))))
+                for tap in range(self.taps)
+            ]
         else:
             dilation = self._held(m, "dilation")
+            size = held(m, new_size, delay(m, self.token, 1), "size")
             insides = []
             for tap in range(self.taps):
                 place = Signal.like(coordinate, name=f"coordinate{tap}")
                 m.d.sync += place.eq(coordinate - dilation * tap)
-                insides.append(inside(place, size))
+                insides.append(delay(m, inside(place, size), 1))
         for tap, is_inside in enumerate(insides):
-            m.d.sync += self.present[tap].eq(taps[tap] & is_inside)
+            m.d.sync += self.present[tap].eq(taps[tap] & is_inside.all())
 
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first so many."""
@@ -299,23 +310,21 @@ class OutputSchedule(wiring.Component):
         )
         m.d.comb += self.last.eq(last)
 
-        # Slots up to the first window of a line, and from one to the next.
-        head = self._held(m, "head")
-        phase = Countdown(m, phase_width(new_head, stride), "phase")
-        due, begins_due = Signal(), Value.cast(head <= 0) if within_line else Const(1, 1)
-        with m.If(self.token):
-            phase.load(new_head.as_unsigned()[: config.coordinate_width])
-            m.d.sync += due.eq(new_head <= 0)
-        with m.Elif(self.step & self.last):
-            phase.load(head.as_unsigned()[: config.coordinate_width])
-            m.d.sync += due.eq(begins_due)
-        with m.Elif(self.step & due):
-            # The register is one less: as many slots lie between.
-            phase.load(stride)
-            m.d.sync += due.eq(stride == 0)
-        with m.Elif(self.step):
-            phase.step()
-            m.d.sync += due.eq(phase.last)
+        # Slots since the line began, or since a window was due, up to the next one: from the
+        # first slot the head, from a window a stride. The register of that is one less.
+        head, enable, begins = self._held(m, "head"), self.token | self.step, self.token | last
+        due, from_first = Signal(), Signal()
+        count = Signal(phase_width(new_head, stride), name="phase", reset_less=True)
+        with m.If(enable & (begins | due)):
+            m.d.sync += [count.eq(1), from_first.eq(begins)]
+        with m.Elif(enable):
+            m.d.sync += count.eq(count + 1)
+        at_goal = Mux(from_first, count == head.as_unsigned()[: len(count)], count == stride)
+        new_begins_due = Value.cast(new_head <= 0)
+        begins_due = Value.cast(head <= 0) if within_line else Const(1, 1)
+        with m.If(enable):
+            next_due = Mux(last, begins_due, Mux(due, stride == 0, at_goal))
+            m.d.sync += due.eq(Mux(self.token, new_begins_due, next_due))
         return coordinate, due
 
 

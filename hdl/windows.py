@@ -49,7 +49,7 @@ class WindowSchedule(wiring.Component):
     control: data.View
     result: Signal
 
-    LATENCY = OutputSchedule.LATENCY
+    LATENCY = OutputSchedule.LATENCY + 1
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -78,7 +78,10 @@ class WindowSchedule(wiring.Component):
                 schedule.token.eq(self.token),
                 schedule.step.eq(step),
             ]
-            for field in ("emit", "final", "present", "shift"):
+            for field in ("emit", "final"):
+                late = delay(m, getattr(schedule, field), 1)
+                m.d.comb += control[f"{field}_{name}"].eq(late)
+            for field in ("present", "shift"):
                 m.d.comb += control[f"{field}_{name}"].eq(getattr(schedule, field))
             step = step & schedule.last
             ends.append(schedule.last)
@@ -86,11 +89,11 @@ class WindowSchedule(wiring.Component):
             finals.append(schedule.final)
             if config.padding:
                 gaps.append(~schedule.present.any())
-        m.d.comb += self.plane_end.eq(Cat(*ends).all())
         token = delay(m, self.token, self.LATENCY)
-        window = Signal()
+        slot = delay(m, self.slot, self.LATENCY - 1)
+        window, closes = delay(m, slot & Cat(*emits).all(), 1), delay(m, Cat(*finals).all(), 1)
         m.d.comb += [
-            window.eq(delay(m, self.slot, self.LATENCY) & Cat(*emits).all()),
+            self.plane_end.eq(Cat(*ends).all()),
             control.empty.eq(Cat(*gaps).any()),
         ]
         first, last = self._count(m, token, window)
@@ -105,7 +108,6 @@ class WindowSchedule(wiring.Component):
             return m
         new_groups = register(config, self.job, "groups")
         groups = Cycle(m, held(m, new_groups, token, "groups"), "group")
-        closes = Cat(*finals).all()
         groups.run(token, token | (self.result & closes), new_groups)
         m.d.comb += [
             control.last_group.eq(groups.last),

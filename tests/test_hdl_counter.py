@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from extremum.hdl import counter
-from extremum.hdl.counter import Countdown, Cycle
+from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import held
 
 LIMITS = (255, 256, 257, 511, 512, 513)
@@ -152,44 +152,3 @@ def test_a_constant_number_of_steps(steps):
                 yield 0, 1, 1
 
     assert check(Counter(32, steps), clocks(), steps) >= 1
-
-
-class Down(wiring.Component):
-    """A :class:`Countdown` between ports."""
-
-    load: Signal
-    enable: Signal
-    new: Signal
-    last: Signal
-    steps = None
-
-    def __init__(self):
-        super().__init__({"load": In(1), "enable": In(1), "new": In(6), "last": Out(1)})
-
-    def elaborate(self, platform):
-        m = Module()
-        down = Countdown(m, 6, "down")
-        m.d.comb += self.last.eq(down.last)
-        with m.If(self.enable & self.load):
-            down.load((self.new + 1)[:6])
-        with m.Elif(self.enable):
-            down.step()
-        return m
-
-
-def test_a_countdown_ends_with_its_last_step():
-    rng = random.Random(4)
-
-    def clocks():
-        lengths = rng.sample(range(1, 64), 63)
-        yield 1, 0, lengths[0]
-        for length, following in zip(lengths, [*lengths[1:], 1], strict=True):
-            left = length
-            while left > 1:
-                step = rng.randint(0, 1)
-                left -= step
-                yield 0, step, length
-            yield 0, 0, length
-            yield 1, 1, following
-
-    assert check(Down(), clocks()) == 63  # pyright: ignore[reportArgumentType]

@@ -58,7 +58,7 @@ def check_output(lines, config, rng, gaps, axis=2):
     late = OutputSchedule.LATENCY
     names = ("emit", "final", "present", "shift")
     outputs = {name: bits(getattr(schedule, name)) for name in names}
-    seen = watch(schedule, clocks, outputs | {"last": schedule.last}, settle=late)
+    seen = watch(schedule, clocks, outputs | {"last": schedule.last}, settle=late + 1)
     given = 0
     for clock, place in enumerate(slots):
         if place is None:
@@ -67,6 +67,7 @@ def check_output(lines, config, rng, gaps, axis=2):
         number, last = line.window_in(slot)
         assert seen[clock]["last"] == last, place
         found = seen[clock + late]
+        found |= {name: seen[clock + late + 1][name] for name in ("present", "shift")}
         assert found["emit"] == (number is not None), place
         if number is None:
             continue

@@ -156,7 +156,7 @@ class Core(wiring.Component):
             ]
         m.d.comb += entrance.job.eq(job)
 
-        flow = self._enter(m, entrance, job)
+        flow, windows = self._enter(m, entrance, job)
         taps: dict[str, int] = {}
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, taps)
@@ -172,11 +172,11 @@ class Core(wiring.Component):
             m.submodules.reducer = reducer = reduction.Reducer(config, taps)
             _feed(m, reducer, flow, job)
             flow = reducer.o
-        self._finish(m, flow, taps, job=job, entrance=entrance, results=results)
+        self._finish(m, flow, taps, job=job, entrance=entrance, windows=windows, results=results)
         return m
 
-    def _enter(self, m: Module, entrance: Entrance, job: data.View) -> Words:
-        """Return the stream of codes, each with the control of its slot."""
+    def _enter(self, m: Module, entrance: Entrance, job: data.View) -> tuple[Words, WindowSchedule]:
+        """Return the stream of codes, each with the control of its slot, and who tells it."""
         config = self.config
         m.submodules.windows = windows = WindowSchedule(config)
         m.submodules.encoder = encoder = Encoder(config)
@@ -187,6 +187,7 @@ class Core(wiring.Component):
             windows.job.eq(job),
             windows.token.eq(entrance.token if ahead else token),
             windows.slot.eq(entrance.slot if ahead else slot),
+            windows.step.eq(delay(m, entrance.token | entrance.slot, not ahead)),
             windows.end.eq(delay(m, entrance.end, 1)),
             entrance.plane_end.eq(windows.plane_end),
             entrance.promised.eq(windows.result),
@@ -203,7 +204,7 @@ class Core(wiring.Component):
             flow.control.eq(control),
             flow.lanes.eq(encoder.codes),
         ]
-        return flow
+        return flow, windows
 
     def _finish(
         self,
@@ -213,6 +214,7 @@ class Core(wiring.Component):
         *,
         job: data.View,
         entrance: Entrance,
+        windows: WindowSchedule,
         results: ResultQueue,
     ) -> None:
         """Put value and position of every result into the queue."""
@@ -220,12 +222,14 @@ class Core(wiring.Component):
         m.submodules.packer = packer = Packer(config)
         valid, empty = delay(m, flow.valid, after), delay(m, flow.control.empty, after)
         token = delay(m, flow.token, after)
+        # What is known of a result at the head meets it here.
+        way = pipeline_latency(config) - 3 - WindowSchedule.LATENCY + ends_with_plane(config)
         m.d.comb += [
             packer.job.eq(job),
             packer.token.eq(token),
             packer.valid.eq(valid),
-            packer.last_group.eq(delay(m, flow.control.last_group, after)),
-            packer.done.eq(delay(m, flow.control.done, after)),
+            packer.last_group.eq(delay(m, windows.last_group, way)),
+            packer.done.eq(delay(m, windows.done, way)),
             results.write.eq(packer.o_valid),
             results.i.eq(Value.cast(packer.o)),
             entrance.job_entered.eq(delay(m, token, 1)),

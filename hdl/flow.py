@@ -11,8 +11,8 @@ different parts of the pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, ValueLike, unsigned
 from amaranth.lib import data, wiring
@@ -46,6 +46,16 @@ def held(m: Module, value: ValueLike, token: Value, name: str) -> Value:
     return register
 
 
+def derived(m: Module, function: Callable[..., Any], *values: Value) -> Value:
+    """Return what follows from job registers, a clock after they came; of constants at once.
+
+    ``function`` is given the registers, or integers if all of them are constants.
+    """
+    if all(isinstance(value, Const) for value in values):
+        return Const(int(function(*(value.value for value in values if isinstance(value, Const)))))
+    return delay(m, function(*values), 1)
+
+
 def choose(index: Value, values: Sequence[ValueLike]) -> Value:
     """Return ``values[index]``, by a tree of multiplexers; the index must not lie beyond."""
     level = [Value.cast(value) for value in values]
@@ -64,7 +74,7 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
     For each axis: ``emit``, a window is given; ``present``, which of its taps are elements, tap 0
     the newest; ``shift``, the number of tap 0 in the window; ``final``, the window is the line's
     last. ``empty``: the window has no element. Of the windows reduced to one result: ``first`` and
-    ``last``. ``last_group``: the result is of the last group. ``done``: it is the job's last.
+    ``last``.
     """
     members: dict[str, int] = {}
     for axis in config.axes:
@@ -75,9 +85,7 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
             f"present_{name}": taps,
             f"shift_{name}": bits_for(taps - 1),
         }
-    return data.StructLayout(
-        members | {"empty": 1, "first": 1, "last": 1, "last_group": 1, "done": 1}
-    )
+    return data.StructLayout(members | {"empty": 1, "first": 1, "last": 1})
 
 
 def element_members(config: CoreConfig) -> dict[str, Shape]:

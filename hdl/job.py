@@ -115,8 +115,9 @@ class JobRegisters:
         they carry slices.
     slots
         Length of the schedule, in clocks.
-    beats
-        Input beats. The slots after the last one flush the windows that reach into padding.
+    volumes
+        Input volumes (or planes): as many as groups in a pooling, and in a reduction every beat is
+        one. The slots after the last one flush the windows that reach into padding.
     length
         Windows that are reduced to one result: 1 in pooling.
     groups
@@ -140,7 +141,7 @@ class JobRegisters:
     ignore_nan: bool = False
     fold: bool = False
     slots: int = 1
-    beats: int = 1
+    volumes: int = 1
     length: int = 1
     groups: int = 1
     tail: int = 1
@@ -208,7 +209,7 @@ def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> 
     return flat
 
 
-LESS_ONE = ("slots", "beats", "length", "groups", "size", "stride", "period", "spacing")
+LESS_ONE = ("slots", "volumes", "length", "groups", "size", "stride", "period", "spacing")
 """Registers that the job port carries less one, so that none can be zero."""
 
 _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
@@ -247,7 +248,7 @@ def _all_shapes(config: CoreConfig) -> dict[str, Shape]:
         "ignore_nan": unsigned(1),
         "fold": unsigned(1),
         "slots": word,
-        "beats": word,
+        "volumes": word,
         "length": word,
         "groups": word,
         "tail": unsigned(bits_for(config.lanes)),
@@ -293,9 +294,9 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
     if config.lanes == 1:
         constants |= {"tail": 1, "lane_step": 0}
     if not config.has_windows:
-        constants |= {"beats": 1, "groups": 1, "origin": 0, "group_step": 0, "lane_step": 0}
+        constants |= {"volumes": 1, "groups": 1, "origin": 0, "group_step": 0, "lane_step": 0}
     if not config.padding:
-        constants["beats"] = 1
+        constants["volumes"] = 1
         if dict(config.fixed).get("groups") == 1:
             constants["slots"] = 1
         constants |= {f"{name}.{register}": 0 for name in AXES for register in ("shift", "regular")}
@@ -311,7 +312,7 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
     return constants | dict(config.fixed)
 
 
-_INDIFFERENT = ("ignore_nan", "slots", "beats", "groups", "lane_step", "regular")
+_INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "lane_step", "regular")
 """Registers whose value does not matter to a core that does not have them."""
 
 

@@ -141,13 +141,14 @@ class ResultQueue(wiring.Component):
 
         The oldest is taken whenever there is one and the way is free.
         """
-        newest, oldest = Signal(range(self.depth)), Signal(range(self.depth))
-        following = (oldest + 1)[: len(oldest)]
+        newest, oldest, following = (Signal(range(self.depth), init=init) for init in (0, 0, 1))
         waiting = Signal()
         pop = waiting & free
         m.d.sync += [
             newest.eq(newest + self.write),
-            oldest.eq(oldest + pop),
+            following.eq(following + pop),
             waiting.eq(self.write | (waiting & ~(pop & (following == newest)))),
         ]
+        with m.If(pop):
+            m.d.sync += oldest.eq(following)
         return newest, oldest, waiting

@@ -17,13 +17,16 @@ Of the data the schedule knows nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import delay, held
+from extremum.hdl.counter import StepCount, walk_line
+from extremum.hdl.flow import delay, derived, held
 from extremum.hdl.job import AXES, job_layout, register
 
 
@@ -35,68 +38,6 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
     ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
     """
     return coordinate.as_unsigned() <= size_less_one
-
-
-def below(coordinate: Value, limit: int) -> Value:
-    """Return whether a coordinate is below a small number: few bits are compared, not all."""
-    low = bits_for(limit)
-    near = ~coordinate[low:-1].any() & (coordinate[:low] < limit)
-    return coordinate[-1] | near
-
-
-def walk_line(
-    m: Module,
-    load: Value,
-    enable: Value,
-    *,
-    begin: Value,
-    restart: Value,
-    period: Value,
-    shortest: int = 1,
-) -> tuple[Signal, Signal]:
-    """Return the coordinate of the slot at hand, and whether its line ends with it.
-
-    Parameters
-    ----------
-    m
-        Module to add the logic to.
-    load
-        The next slot is the first of the next job.
-    enable
-        The next clock has the next slot, of whichever job.
-    begin
-        Coordinate of the next job's first slot, not above ``restart``.
-    restart
-        Coordinate of the first slot of every later line, in the next job.
-    period
-        Slots of a line less one, in the next job.
-    shortest
-        Slots that every line has at least.
-    """
-    coordinate, last, token = Signal(begin.shape()), Signal(), load & enable
-    again = held(m, restart, token, "restart")
-    is_once = Const(0, 1) if shortest > 1 else (period == 0)
-    once = held(m, is_once, token, "once")
-    if all(isinstance(value, Const) and value.value == 0 for value in (begin, restart)):
-        # A counter that is one slot ahead can be compared with the register as it is.
-        following = Signal.like(coordinate, init=1)
-        end = held(m, period, token, "end")
-        with m.If(enable & (load | last)):
-            m.d.sync += [following.eq(1), coordinate.eq(0)]
-        with m.Elif(enable):
-            m.d.sync += [following.eq(following + 1), coordinate.eq(following)]
-        with m.If(enable):
-            m.d.sync += last.eq(Mux(load, is_once, Mux(last, once, following == end)))
-        return coordinate, last
-    last_but_one = held(m, (restart + period - 1)[: len(begin)].as_signed(), token, "last_but_one")
-    with m.If(enable):
-        with m.If(load):
-            m.d.sync += [coordinate.eq(begin), last.eq((begin == restart) & is_once)]
-        with m.Elif(last):
-            m.d.sync += [coordinate.eq(again), last.eq(once)]
-        with m.Else():
-            m.d.sync += [coordinate.eq(coordinate + 1), last.eq(coordinate == last_but_one)]
-    return coordinate, last
 
 
 class InputSchedule(wiring.Component):
@@ -151,20 +92,41 @@ class InputSchedule(wiring.Component):
             register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("head", "size", "period")
         )
-        first = at_most_zero(head)
-        coordinate, last = walk_line(
-            m, self.load, self.step, begin=first, restart=first, period=period
+        # Slots of the line before the one to come: the elements begin behind its lead, and end a
+        # size later. The registers of size and period are one less.
+        slots = StepCount(
+            m, self.config.coordinate_width, "slot",
+            begin=self.load | self.last, enable=self.step, is_loaded=True,
+        )  # fmt: skip
+        begins = derived(m, lambda head: head >= 0, head)
+        is_one = derived(m, lambda period: period == 0, period)
+        lead = derived(m, leading_slots, head)
+        elements = derived(m, lambda size: size + 1, size)
+        goals = {
+            "first": (lead, derived(m, lambda head: head == -1, head)),
+            "stop": (
+                lead + elements,
+                derived(m, lambda head, size: (size == 0) & (head >= 0), head, size),
+            ),
+            "last": (period, derived(m, lambda period: period == 1, period)),
+        }
+        at_first, at_stop, at_last = (
+            slots.at(
+                held(m, goal, token, name)[: self.config.coordinate_width],
+                held(m, goal_is_one, token, f"{name}_is_one"),
+            )
+            for name, (goal, goal_is_one) in goals.items()
         )
-        m.d.comb += self.last.eq(last)
-        # A line comes to the tensor with coordinate 0, and leaves it behind the last element.
-        new_inside = Value.cast(first == 0)
-        begins_inside = held(m, new_inside, token, "begins_inside")
-        last_element = held(m, size, token, "last_element")
-        following = Mux(
-            last, begins_inside, (self.present & (coordinate != last_element)) | (coordinate == -1)
+        begins_inside, once = (
+            held(m, begins, token, "begins_inside"),
+            held(m, is_one, token, "once"),
         )
+        goes_on = (self.present & ~at_stop) | (at_first & ~begins_inside)
         with m.If(self.step):
-            m.d.sync += self.present.eq(Mux(self.load, new_inside, following))
+            m.d.sync += [
+                self.present.eq(Mux(self.load, begins, Mux(self.last, begins_inside, goes_on))),
+                self.last.eq(Mux(self.load, is_one, Mux(self.last, once, at_last))),
+            ]
         return m
 
 
@@ -188,7 +150,7 @@ class OutputSchedule(wiring.Component):
     token : In(1)
         The next job's first slot comes next.
     step : In(1)
-        Go to the next slot.
+        Go to the next slot, with a token always.
     last : Out(1)
         The slot is the last of the line of windows.
     emit : Out(1)
@@ -232,55 +194,76 @@ class OutputSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         coordinate, due = self._walk(m)
-        is_due, is_final, fits = Signal(), Signal(), Signal(init=1)
-        m.d.sync += [
-            is_due.eq(due),
-            is_final.eq(coordinate == self._held(m, "final")),
-            self.final.eq(is_final),
-            self.emit.eq((is_due & fits) | is_final),
-        ]
+        # A comparison of coordinates takes two clocks: one for its parts.
+        is_due, is_final = delay(m, due, 1), self._is_equal(m, coordinate, "final")
+        fits: Value = Const(1, 1)
         if self.config.padding:
-            m.d.sync += fits.eq(coordinate <= self._held(m, "regular"))
-            self._look_at_taps(m, coordinate)
+            fits = self._is_at_most(m, coordinate, "regular")
+            self._look_at_taps(m, coordinate, is_final)
         else:
             # The grid ends with the line: the next window on it would not be inside.
             window = delay(m, self._held(m, "window"), self.LATENCY + 1)
             m.d.comb += self.present.eq(self._first_taps(window))
+        m.d.sync += [self.final.eq(is_final), self.emit.eq((is_due & fits) | is_final)]
         return m
 
-    def _look_at_taps(self, m: Module, coordinate: Value) -> None:
+    def _is_equal(self, m: Module, coordinate: Value, name: str) -> Value:
+        """Return, a clock late, whether the coordinate is that of a job register."""
+        other = self._held(m, name)
+        middle = len(coordinate) // 2
+        parts = (slice(None, middle), slice(middle, None))
+        return Cat(delay(m, coordinate[part] == other[part], 1) for part in parts).all()
+
+    def _is_at_most(self, m: Module, coordinate: Value, name: str) -> Value:
+        """Return, a clock late, whether the coordinate is not above that of a job register."""
+        other = self._held(m, name)
+        middle = len(coordinate) // 2
+        low, high = (
+            (coordinate[:middle], other[:middle]),
+            (coordinate[middle:].as_signed(), other[middle:].as_signed()),
+        )
+        is_low, is_below, is_level = (
+            delay(m, flag, 1) for flag in (low[0] <= low[1], high[0] < high[1], high[0] == high[1])
+        )
+        return is_below | (is_level & is_low)
+
+    def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
         """Tell which taps are present: those of the window that are in the tensor."""
-        late = delay(m, self.token, 2)
+        late = delay(m, self.token, 1)
         new_size, window, new_shift = (
             register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("size", "window", "shift")
         )
         shift = held(m, new_shift, late, "shift")
-        m.d.sync += self.shift.eq(Mux(self.final, shift, 0))
+        m.d.sync += self.shift.eq(delay(m, Mux(is_final, shift, 0), 1))
         # The taps of a window, and of one that is given early.
         usual = held(m, self._first_taps(window), late, "usual_taps")
-        left = delay(m, window - new_shift, 1)
+        left = derived(m, lambda window, shift: window - shift, window, new_shift)
         early = held(m, self._first_taps(left), late, "early_taps")
-        taps = Mux(self.final, early, usual)
+        taps = delay(m, Mux(is_final, early, usual), 1)
         if self.config.max_dilation[self.axis] == 1:
             # One subtraction serves all taps.
             place, beyond = Signal.like(coordinate), Signal(signed(len(coordinate) + 1))
             last_element = self._held(m, "size")
             m.d.sync += [place.eq(coordinate), beyond.eq(coordinate - last_element)]
-            insides = [
-                Cat(*(delay(m, side, 1) for side in (~below(place, tap), below(beyond, tap + 1))))
-                for tap in range(self.taps)
-            ]
+            place, beyond = self._near(m, place), self._near(m, beyond)
+            insides = [(place >= tap) & (beyond <= tap) for tap in range(self.taps)]
         else:
             dilation = self._held(m, "dilation")
-            size = held(m, new_size, delay(m, self.token, 1), "size")
+            size = held(m, new_size, late, "size")
             insides = []
             for tap in range(self.taps):
                 place = Signal.like(coordinate, name=f"coordinate{tap}")
                 m.d.sync += place.eq(coordinate - dilation * tap)
                 insides.append(delay(m, inside(place, size), 1))
         for tap, is_inside in enumerate(insides):
-            m.d.sync += self.present[tap].eq(taps[tap] & is_inside.all())
+            m.d.sync += self.present[tap].eq(taps[tap] & is_inside)
+
+    def _near(self, m: Module, coordinate: Value) -> Value:
+        """Return, a clock late, a coordinate if it is a tap's number, else one below or above."""
+        bits = bits_for(self.taps)
+        far = coordinate[bits:-1].any()
+        return delay(m, Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1]), 1).as_signed()
 
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first so many."""
@@ -293,37 +276,51 @@ class OutputSchedule(wiring.Component):
     def _walk(self, m: Module) -> tuple[Value, Value]:
         """Return the slot's coordinate, and whether it is on the grid of strides."""
         config, axis = self.config, AXES[self.axis]
-        new_head, period = (register(config, self.job, f"{axis}.{n}") for n in ("head", "period"))
-        stride = self._held(m, "stride")
+        new_head, new_stride, period = (
+            register(config, self.job, f"{axis}.{name}") for name in ("head", "stride", "period")
+        )
         # Without padding every window ends within its line, and the line of windows is that of
         # the elements; else it begins with the first window, and runs on into the next line.
         within_line = not config.padding
-        window = register(config, self.job, f"{axis}.window")
         coordinate, last = walk_line(
             m,
             self.token,
-            self.token | self.step,
+            self.step,
             begin=at_most_zero(new_head),
             restart=at_most_zero(new_head) if within_line else new_head,
             period=period,
-            shortest=window.value if within_line and isinstance(window, Const) else 1,
         )
         m.d.comb += self.last.eq(last)
 
         # Slots since the line began, or since a window was due, up to the next one: from the
         # first slot the head, from a window a stride. The register of that is one less.
-        head, enable, begins = self._held(m, "head"), self.token | self.step, self.token | last
+        begins = self.token | last
         due, from_first = Signal(), Signal()
-        count = Signal(phase_width(new_head, stride), name="phase", reset_less=True)
-        with m.If(enable & (begins | due)):
-            m.d.sync += [count.eq(1), from_first.eq(begins)]
-        with m.Elif(enable):
-            m.d.sync += count.eq(count + 1)
-        at_goal = Mux(from_first, count == head.as_unsigned()[: len(count)], count == stride)
-        new_begins_due = Value.cast(new_head <= 0)
-        begins_due = Value.cast(head <= 0) if within_line else Const(1, 1)
-        with m.If(enable):
-            next_due = Mux(last, begins_due, Mux(due, stride == 0, at_goal))
+        width = phase_width(new_head, new_stride)
+        head, stride = self._held(m, "head").as_unsigned()[:width], self._held(m, "stride")
+        slots = StepCount(
+            m,
+            width,
+            "phase",
+            begin=begins | due,
+            enable=self.step,
+            is_loaded=True,
+        )
+        with m.If(self.step & (begins | due)):
+            m.d.sync += from_first.eq(begins)
+        new_begins_due = derived(m, lambda head: head <= 0, new_head)
+        head_is_one, is_dense, stride_is_two = (
+            held(m, derived(m, lambda value, n=n: value == n, value), self.token, name)
+            for value, n, name in (
+                (new_head, 1, "head_is_one"),
+                (new_stride, 0, "is_dense"),
+                (new_stride, 1, "stride_is_two"),
+            )
+        )
+        begins_due = held(m, new_begins_due, self.token, "begins_due")
+        goal = Mux(from_first, slots.at(head, head_is_one), slots.at(stride, stride_is_two))
+        next_due = Mux(last, begins_due if within_line else Const(1, 1), Mux(due, is_dense, goal))
+        with m.If(self.step):
             m.d.sync += due.eq(Mux(self.token, new_begins_due, next_due))
         return coordinate, due
 
@@ -342,3 +339,8 @@ def at_most_zero(head: Value) -> Value:
     if isinstance(head, Const):
         return Const(min(head.value, 0), head.shape())
     return Mux(head < 0, head, 0)
+
+
+def leading_slots(head: Any) -> Any:
+    """Return how many slots of a line have no element: those in front of the first one."""
+    return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)

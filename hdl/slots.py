@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import held
+from extremum.hdl.flow import delay, held
 from extremum.hdl.job import AXES, job_layout, register
 from extremum.hdl.schedule import InputSchedule
 
@@ -108,7 +108,7 @@ class SlotSchedule(wiring.Component):
     def _wanted(self, m: Module, load: Value, go: Value) -> Value:
         """Return whether this slot needs a beat.
 
-        What is padding in any dimension, or behind the job's last beat, does not.
+        What is padding in any dimension, or behind the last input volume, does not.
         """
         config = self.config
         if not config.padding or not config.has_windows:
@@ -126,11 +126,17 @@ class SlotSchedule(wiring.Component):
             lines_end = lines_end & schedule.last
             present.append(schedule.present)
 
-        new_beats, flushing, wanted = register(config, self.job, "beats"), Signal(), Signal()
-        beats = Cycle(m, held(m, new_beats, load & go, "beats"), "beat")
-        enable = go & (load | wanted)
-        beats.run(load, enable, new_beats)
-        with m.If(enable):
-            m.d.sync += flushing.eq(~load & beats.last)
+        # The volumes are counted a clock late. A job whose first slot is a whole volume has no
+        # slots behind its last one.
+        ends, flushing, wanted, is_first = Signal(), Signal(), Signal(), Signal()
+        late_load = delay(m, load & go, 1)
+        new_volumes = register(config, self.job, "volumes")
+        volumes = Cycle(m, held(m, new_volumes, late_load, "volumes"), "volume")
+        volumes.run(late_load, delay(m, ends, 1), new_volumes)
+        m.d.comb += ends.eq(go & (load | lines_end))
+        with m.If(go):
+            m.d.sync += is_first.eq(load)
+        with m.If(ends):
+            m.d.sync += flushing.eq(~load & (flushing | (volumes.last & ~is_first)))
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return wanted

@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from extremum.hdl.counter import walk_line
 from extremum.hdl.flow import choose, delay, held
 
 MAX_REGISTER_SPACING = 4
@@ -115,14 +116,10 @@ class DelayLine(wiring.Component):
         return words
 
     def _memory(self, m: Module, platform: object) -> None:
-        given = self._given_spacing
-        last_row = held(m, given, self.token, "last_row")
-        address = Signal(range(self.max_spacing))
-        with m.If(self.token | (self.step & (address == last_row))):
-            m.d.sync += address.eq(0)
-        with m.Elif(self.step):
-            m.d.sync += address.eq(address + 1)
-
+        given, first = self._given_spacing, Const(0, range(self.max_spacing))
+        address, _ = walk_line(
+            m, self.token, self.token | self.step, begin=first, restart=first, period=given
+        )
         m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
         step, word = delay(m, self.step, self.latency), delay(m, self.i, self.latency)
         row = Signal(self.width * self.taps)

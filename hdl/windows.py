@@ -31,6 +31,8 @@ class WindowSchedule(wiring.Component):
         The next job's first slot comes next.
     slot : In(1)
         A slot is here.
+    step : In(1)
+        Either of the two: from a register of its own it comes early in the clock.
     end : In(1)
         It is the job's last.
     plane_end : Out(1)
@@ -39,15 +41,22 @@ class WindowSchedule(wiring.Component):
         Of the slot.
     result : Out(1)
         The slot gives a result.
+    last_group : Out(1)
+        A clock later: that is of the last group.
+    done : Out(1)
+        With it: that is the job's last.
     """
 
     job: data.View
     token: Signal
     slot: Signal
+    step: Signal
     end: Signal
     plane_end: Signal
     control: data.View
     result: Signal
+    last_group: Signal
+    done: Signal
 
     LATENCY = OutputSchedule.LATENCY + 1
 
@@ -58,33 +67,35 @@ class WindowSchedule(wiring.Component):
                 "job": In(job_layout(config)),
                 "token": In(1),
                 "slot": In(1),
+                "step": In(1),
                 "end": In(1),
                 "plane_end": Out(1),
                 "control": Out(control_layout(config)),
                 "result": Out(1),
+                "last_group": Out(1),
+                "done": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, control = self.config, self.control
-        step: Value = self.slot
-        emits, finals, gaps, ends = [], [], [], []
+        lines_end: Value = Const(1, 1)
+        emits, finals, gaps = [], [], []
         for axis in config.axes:
             name = AXES[axis]
             m.submodules[name] = schedule = OutputSchedule(config, axis)
             m.d.comb += [
                 schedule.job.eq(self.job),
                 schedule.token.eq(self.token),
-                schedule.step.eq(step),
+                schedule.step.eq(self.step & (self.token | lines_end)),
             ]
             for field in ("emit", "final"):
                 late = delay(m, getattr(schedule, field), 1)
                 m.d.comb += control[f"{field}_{name}"].eq(late)
             for field in ("present", "shift"):
                 m.d.comb += control[f"{field}_{name}"].eq(getattr(schedule, field))
-            step = step & schedule.last
-            ends.append(schedule.last)
+            lines_end = lines_end & schedule.last
             emits.append(schedule.emit)
             finals.append(schedule.final)
             if config.padding:
@@ -93,7 +104,7 @@ class WindowSchedule(wiring.Component):
         slot = delay(m, self.slot, self.LATENCY - 1)
         window, closes = delay(m, slot & Cat(*emits).all(), 1), delay(m, Cat(*finals).all(), 1)
         m.d.comb += [
-            self.plane_end.eq(Cat(*ends).all()),
+            self.plane_end.eq(lines_end),
             control.empty.eq(Cat(*gaps).any()),
         ]
         first, last = self._count(m, token, window)
@@ -102,18 +113,24 @@ class WindowSchedule(wiring.Component):
             control.last.eq(last),
             self.result.eq(window & last),
         ]
-        if not config.has_windows:
-            end = last if is_endless(config) else delay(m, self.end, self.LATENCY)
-            m.d.comb += [control.done.eq(end), control.last_group.eq(end)]
-            return m
-        new_groups = register(config, self.job, "groups")
-        groups = Cycle(m, held(m, new_groups, token, "groups"), "group")
-        groups.run(token, token | (self.result & closes), new_groups)
-        m.d.comb += [
-            control.last_group.eq(groups.last),
-            control.done.eq(groups.last & closes & last),
-        ]
+        self._groups(m, token, closes & last, window & closes & last)
         return m
+
+    def _groups(self, m: Module, token: Value, closes: Value, closed: Value) -> None:
+        """Tell, a clock late, whether this is the last group, and the job's last result."""
+        late_token, late_closes = delay(m, token, 1), delay(m, closes, 1)
+        if not self.config.has_windows:
+            end = delay(m, self.end, self.LATENCY + 1)
+            end = late_closes if is_endless(self.config) else end
+            m.d.comb += [self.done.eq(end), self.last_group.eq(end)]
+            return
+        new_groups = register(self.config, self.job, "groups")
+        groups = Cycle(m, held(m, new_groups, late_token, "groups"), "group")
+        groups.run(late_token, delay(m, token | closed, 1), new_groups)
+        m.d.comb += [
+            self.last_group.eq(groups.last),
+            self.done.eq(groups.last & late_closes),
+        ]
 
     def _count(self, m: Module, token: Value, window: Value) -> tuple[Value, Value]:
         """Return whether a window is the first, the last of those reduced to one result."""

@@ -214,7 +214,7 @@ class SlidingJob(Job):
             data_type=self.config.data_type_code(self.problem.data_type),
             ignore_nan=self.problem.nan == "ignore",
             slots=self.schedule.slots,
-            beats=self.beats_in,
+            volumes=self.rows.groups,
             groups=self.rows.groups,
             tail=self.rows.tail,
             origin=modulo(sum(heads) + self.first * slice_weight),

@@ -83,7 +83,7 @@ class Rows:
             data_type=config.data_type_code(data_type),
             fold=self.fold,
             slots=self.beats,
-            beats=self.beats,
+            volumes=self.beats,
             length=self.beats_each,
             groups=self.groups,
             tail=self.tail,

@@ -91,7 +91,7 @@ def test_every_register_stands_in_its_place():
         }
 
 
-@pytest.mark.parametrize("name", ["slots", "beats", "length", "groups", "tail"])
+@pytest.mark.parametrize("name", ["slots", "volumes", "length", "groups", "tail"])
 def test_the_port_counts_from_where_it_is_said_to(name):
     """Those that travel less one have no zero; a zero of another is the core's to refuse."""
     if name in LESS_ONE:
@@ -168,7 +168,7 @@ def test_what_a_core_does_not_have_is_not_on_its_port():
     """All that is left of an argmax are the slots, the length and the direction."""
     assert list(job_shapes(ARGMAX)) == ["decreasing", "slots", "length"]
     names = set(job_shapes(MAX_POOL))
-    assert not names & {"minimum", "decreasing", "ignore_nan", "fold", "length", "tail", "beats"}
+    assert not names & {"minimum", "decreasing", "ignore_nan", "fold", "length", "tail", "volumes"}
     assert not any(name.startswith("depth.") or is_one_of(name, POSITIONS) for name in names)
     assert not any(is_one_of(name, ("shift", "regular")) for name in names)
     assert {"width.window", "height.spacing", "slots", "groups"} <= names
@@ -209,7 +209,7 @@ def test_a_job_that_needs_another_value_is_refused(config, name, value):
         registers.to_bits(config)
 
 
-@pytest.mark.parametrize("name", ["ignore_nan", "beats", "groups", "group_step", "width.tap_step"])
+@pytest.mark.parametrize("name", ["ignore_nan", "volumes", "groups", "group_step", "width.tap_step"])
 def test_what_a_core_has_no_use_for_may_be_anything(name):
     """But not if it was fixed on purpose."""
     values = flat(JobRegisters()) | fixed_registers(ARGMAX)

@@ -8,14 +8,14 @@ from amaranth.hdl import Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import fold, pooling, position, queue, reduction
+from extremum.hdl import fold, pooling, position, queue, reduction, windows
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.entrance import BLIND, Entrance, status_layout
+from extremum.hdl.entrance import Entrance, blind, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay
 from extremum.hdl.job import ends_with_plane, job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
 from extremum.hdl.queue import ResultQueue
-from extremum.hdl.results import Packer, output_layout
+from extremum.hdl.results import Packer, lead, output_layout
 from extremum.hdl.windows import WindowSchedule
 
 QUEUE_MARGIN = 12
@@ -36,14 +36,20 @@ class Stage(Protocol):
 
 def _result_latency(config: CoreConfig) -> int:
     """Return the clocks from a winner to its value and its position."""
-    return max(position.latency(config), Decoder.LATENCY if config.has_values else 0)
+    value = Decoder.LATENCY if config.has_values else 0
+    return max(position.latency(config), value, lead(config))
+
+
+def _code_latency(config: CoreConfig) -> int:
+    """Return the clocks from an element to its code and the control of its slot."""
+    return max(Encoder.LATENCY, windows.latency(config))
 
 
 def pipeline_latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to the result queue."""
     return (
         1
-        + Encoder.LATENCY
+        + _code_latency(config)
         + sum(pooling.latency(config, axis) for axis in config.axes)
         + fold.latency(config)
         + reduction.latency(config)
@@ -136,7 +142,7 @@ class Core(wiring.Component):
         results = ResultQueue(output_layout(config).size, _queue_depth(config))
         m.submodules.queue = results
         m.submodules.entrance = entrance = Entrance(
-            config, results.depth, _results_in(config, BLIND)
+            config, results.depth, _results_in(config, blind(config))
         )
         m.d.comb += [
             entrance.beat_here.eq(self.i.valid),
@@ -156,7 +162,7 @@ class Core(wiring.Component):
             ]
         m.d.comb += entrance.job.eq(job)
 
-        flow, windows = self._enter(m, entrance, job)
+        flow, schedule = self._enter(m, entrance, job)
         taps: dict[str, int] = {}
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, taps)
@@ -172,39 +178,40 @@ class Core(wiring.Component):
             m.submodules.reducer = reducer = reduction.Reducer(config, taps)
             _feed(m, reducer, flow, job)
             flow = reducer.o
-        self._finish(m, flow, taps, job=job, entrance=entrance, windows=windows, results=results)
+        self._finish(m, flow, taps, job=job, entrance=entrance, schedule=schedule, results=results)
         return m
 
     def _enter(self, m: Module, entrance: Entrance, job: data.View) -> tuple[Words, WindowSchedule]:
         """Return the stream of codes, each with the control of its slot, and who tells it."""
         config = self.config
-        m.submodules.windows = windows = WindowSchedule(config)
+        m.submodules.windows = schedule = WindowSchedule(config)
         m.submodules.encoder = encoder = Encoder(config)
         token, slot = delay(m, entrance.token, 1), delay(m, entrance.slot, 1)
         # Where lines end the job, the entrance must know their end at once.
         ahead = ends_with_plane(config)
         m.d.comb += [
-            windows.job.eq(job),
-            windows.token.eq(entrance.token if ahead else token),
-            windows.slot.eq(entrance.slot if ahead else slot),
-            windows.step.eq(delay(m, entrance.token | entrance.slot, not ahead)),
-            windows.end.eq(delay(m, entrance.end, 1)),
-            entrance.plane_end.eq(windows.plane_end),
-            entrance.promised.eq(windows.result),
+            schedule.job.eq(job),
+            schedule.token.eq(entrance.token if ahead else token),
+            schedule.slot.eq(entrance.slot if ahead else slot),
+            schedule.end.eq(delay(m, entrance.end, 1)),
+            entrance.plane_end.eq(schedule.plane_end),
+            entrance.promised.eq(schedule.result),
             encoder.job.eq(job),
             encoder.token.eq(token),
             Value.cast(encoder.elements).eq(delay(m, Value.cast(self.i.payload), 1)),
         ]
         flow: Any = Flow(config, candidate_layout(config, {})).create(path=("codes",))
-        late = Encoder.LATENCY - WindowSchedule.LATENCY + ahead
-        control = delay(m, Value.cast(windows.control), late)
+        clocks = _code_latency(config)
+        control = delay(m, Value.cast(schedule.control), clocks - windows.latency(config) + ahead)
         m.d.comb += [
-            flow.token.eq(delay(m, token, Encoder.LATENCY)),
-            flow.valid.eq(delay(m, slot, Encoder.LATENCY)),
+            flow.token.eq(delay(m, token, clocks)),
+            flow.valid.eq(delay(m, slot, clocks)),
             flow.control.eq(control),
-            flow.lanes.eq(encoder.codes),
+            Value.cast(flow.lanes).eq(
+                delay(m, Value.cast(encoder.codes), clocks - Encoder.LATENCY)
+            ),
         ]
-        return flow, windows
+        return flow, schedule
 
     def _finish(
         self,
@@ -214,22 +221,22 @@ class Core(wiring.Component):
         *,
         job: data.View,
         entrance: Entrance,
-        windows: WindowSchedule,
+        schedule: WindowSchedule,
         results: ResultQueue,
     ) -> None:
         """Put value and position of every result into the queue."""
         config, after = self.config, _result_latency(self.config)
         m.submodules.packer = packer = Packer(config)
         valid, empty = delay(m, flow.valid, after), delay(m, flow.control.empty, after)
-        token = delay(m, flow.token, after)
+        token, early = delay(m, flow.token, after), lead(config)
         # What is known of a result at the head meets it here.
-        way = pipeline_latency(config) - 3 - WindowSchedule.LATENCY + ends_with_plane(config)
+        way = pipeline_latency(config) - 3 - windows.latency(config) + ends_with_plane(config)
         m.d.comb += [
             packer.job.eq(job),
-            packer.token.eq(token),
-            packer.valid.eq(valid),
-            packer.last_group.eq(delay(m, windows.last_group, way)),
-            packer.done.eq(delay(m, windows.done, way)),
+            packer.token.eq(delay(m, flow.token, after - early)),
+            packer.valid.eq(delay(m, flow.valid, after - early)),
+            packer.last_group.eq(delay(m, schedule.last_group, way - early)),
+            packer.done.eq(delay(m, schedule.done, way - early)),
             results.write.eq(packer.o_valid),
             results.i.eq(Value.cast(packer.o)),
             entrance.job_entered.eq(delay(m, token, 1)),

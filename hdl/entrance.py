@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
+from extremum.hdl import windows
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import delay
 from extremum.hdl.job import (
@@ -18,8 +18,8 @@ from extremum.hdl.job import (
     job_shapes,
     register,
 )
+from extremum.hdl.queue import room
 from extremum.hdl.slots import SlotSchedule
-from extremum.hdl.windows import WindowSchedule
 
 
 def status_layout() -> data.StructLayout:
@@ -27,8 +27,12 @@ def status_layout() -> data.StructLayout:
     return data.StructLayout({"busy": 1, "refused": 1, "error": 3, "empty": 1})
 
 
-BLIND = 1 + WindowSchedule.LATENCY + 2
-"""Slots that are let in before the room that one takes is known: its control, a sum, a flag."""
+def blind(config: CoreConfig) -> int:
+    """Return how many slots are let in before the room that one takes is known.
+
+    That takes its control, a sum and a flag.
+    """
+    return 1 + windows.latency(config) + 2
 
 
 class Entrance(wiring.Component):
@@ -43,7 +47,7 @@ class Entrance(wiring.Component):
         Of the core.
     room
         Results that the queue holds.
-    blind
+    unknown
         Results that may come of the slots let in before the room that they take is known.
 
     Members
@@ -89,10 +93,10 @@ class Entrance(wiring.Component):
     empty_given: Signal
     status: data.View
 
-    def __init__(self, config: CoreConfig, room: int, blind: int):
+    def __init__(self, config: CoreConfig, room: int, unknown: int):
         self.config = config
         self.room = room
-        self.blind = blind
+        self.unknown = unknown
         super().__init__(
             {
                 "job": In(job_layout(config)),
@@ -116,19 +120,19 @@ class Entrance(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        room, outstanding = self._room(m)
+        free, outstanding = self._room(m)
 
         if is_endless(config):
             m.d.comb += [
-                self.beat_wanted.eq(room),
-                self.slot.eq(room & self.beat_here),
+                self.beat_wanted.eq(free),
+                self.slot.eq(free & self.beat_here),
                 self.token.eq(0),
             ]
             return m
         active, final, offered = Signal(), Signal(), Signal()
         if ends_with_plane(config):
             # The end is known only when the lines get there, and every slot needs a beat.
-            pending, taken, free = offered, self.token, Const(1, 1)
+            pending, taken, may_offer = offered, self.token, Const(1, 1)
             valid, wanted, last = active, Const(1, 1), self.plane_end
         else:
             m.submodules.slots = slots = SlotSchedule(config)
@@ -139,13 +143,13 @@ class Entrance(wiring.Component):
             ]
             pending, taken = Signal(), slots.taken
             m.d.sync += pending.eq(taken | (pending & ~self.token))
-            free = ~pending
+            may_offer = ~pending
             valid, wanted, last = slots.valid, slots.wanted, slots.last
-        entering = self._jobs(m, offered, taken, free)
+        entering = self._jobs(m, offered, taken, may_offer)
         # The token goes with the last slot of the job before, or when there is none.
         m.d.comb += [
-            self.beat_wanted.eq(valid & wanted & room),
-            self.slot.eq(valid & room & (self.beat_here | ~wanted)),
+            self.beat_wanted.eq(valid & wanted & free),
+            self.slot.eq(valid & free & (self.beat_here | ~wanted)),
             self.end.eq(last),
             final.eq(self.slot & last),
             self.token.eq(pending & (~active | final)),
@@ -160,15 +164,15 @@ class Entrance(wiring.Component):
             m.d.sync += self.status.empty.eq(1)
         return m
 
-    def _jobs(self, m: Module, offered: Signal, taken: Value, free: Value) -> Value:
+    def _jobs(self, m: Module, offered: Signal, taken: Value, may_offer: Value) -> Value:
         """Tell whether a job may begin, and return whether one is on its way into the pipeline.
 
         When a job comes to the port its registers are looked at for a clock. It stays there until
-        its token has left the pipeline. A core without a port offers its only job again when the
-        way is ``free``.
+        its token has left the pipeline. A core without a port offers its only job again as soon
+        as it may.
         """
         if not job_shapes(self.config):
-            m.d.comb += offered.eq(free)
+            m.d.comb += offered.eq(may_offer)
             return Const(0, 1)
         seen, refused, entering = Signal(), Signal(), Signal()
         fault = self._check(m)
@@ -187,15 +191,11 @@ class Entrance(wiring.Component):
         return entering
 
     def _room(self, m: Module) -> tuple[Value, Value]:
-        """Return whether a slot may enter, and whether any has a result that has not left.
-
-        The flag is the sign of a sum: what is promised, less what may be.
-        """
-        limit = self.room - self.blind
-        change, sum_ = Signal(signed(3)), Signal(signed(bits_for(self.room) + 1), init=-limit - 1)
-        m.d.sync += [change.eq(self.promised - self.packed - self.left), sum_.eq(sum_ + change)]
-        recent = Cat(delay(m, self.slot, clocks) for clocks in range(1, BLIND)).any()
-        return sum_ < 0, (sum_ != -limit - 1) | recent
+        """Return whether a slot may enter, and whether any has a result that has not left."""
+        change = self.promised - self.packed - self.left
+        is_free, none = room(m, change, self.room - self.unknown + 1)
+        recent = Cat(delay(m, self.slot, clocks) for clocks in range(1, blind(self.config))).any()
+        return is_free, ~none | recent
 
     def _check(self, m: Module) -> Value:
         """Return, a clock late, what is wrong with the registers on the job port, if anything."""

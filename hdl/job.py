@@ -67,7 +67,7 @@ class DimensionRegisters:
         What going on to the next window adds to the position, the dimensions within beginning
         again.
     tap_step
-        What one tap adds to the position.
+        What going back by one tap adds to the position.
     """
 
     window: int = 1

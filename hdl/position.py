@@ -1,8 +1,8 @@
 """The position of every winner: a sum of coordinate times weight, without a multiplier.
 
 The position of a window's last tap steps by what going on to the next window adds: along the
-width, to the next line, plane or group. From it the taps back to the winner are taken off, and the
-lane's share is added. All of it is modulo the width of an index.
+width, to the next line, plane or group. The lane's share is added to it, and for each dimension
+the way back to the winning tap. All of it is modulo the width of an index.
 """
 
 from __future__ import annotations
@@ -10,17 +10,28 @@ from __future__ import annotations
 from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, ceil_log2
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, choose, delay, held, result_layout
 from extremum.hdl.job import AXES, job_layout, register
 
+DIGIT = 2
+"""Bits of a tap's number that are multiplied in one clock: by 0, 1, 2 or 3."""
+
+
+def _digits(config: CoreConfig, axis: int) -> int:
+    """Return how many digits the number of a tap has."""
+    window = config.max_window[axis]
+    return -(-bits_for(window - 1) // DIGIT) if window > 1 else 0
+
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from a winner to its position: a choice, and each term that is added."""
+    """Return the clocks from a winner to its position: its multiples, and a tree of sums."""
     if not config.has_windows or not config.index_width:
         return 0
-    return 2 + sum(window > 1 for window in config.max_window)
+    ways_back = sum(_digits(config, axis) for axis in config.axes)
+    return 1 + ceil_log2(1 + (config.lanes > 1) + ways_back)
 
 
 class PositionGenerator(wiring.Component):
@@ -62,26 +73,41 @@ class PositionGenerator(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, width = self.config, self.config.index_width
+        config, token = self.config, self.i.token
         origin = self._origin(m)
-        tokens = [delay(m, self.i.token, clock) for clock in range(latency(config) + 1)]
-        shares = self._multiples(m, "lane_step", config.lanes, tokens[1])
-        backs = [
-            self._multiples(
-                m, f"{axis}.tap_step", config.max_window[AXES.index(axis)], tokens[clock]
+        shares = self._multiples(m, "lane_step", config.lanes, delay(m, token, 1))
+        steps = {
+            axis: self._multiples(
+                m, f"{axis}.tap_step", min(config.max_window[AXES.index(axis)], 1 << DIGIT), token
             )
-            for clock, axis in enumerate(self.axes, start=2)
-        ]
+            for axis in self.axes
+        }
         for lane in range(config.lanes):
-            total = Signal(width, name=f"position{lane}", reset_less=True)
-            m.d.sync += total.eq(origin + shares[lane])
-            for clock, (axis, table) in enumerate(zip(self.axes, backs, strict=True), start=2):
-                tap = delay(m, Value.cast(self.i.lanes[lane][f"tap_{axis}"]), clock)
-                rest = Signal(width, name=f"position{lane}_{axis}", reset_less=True)
-                m.d.sync += rest.eq(total - choose(tap, table))
-                total = rest
-            m.d.comb += self.positions[lane].eq(total)
+            terms: list[Value] = [origin, shares[lane]] if lane else [origin]
+            for axis, multiples in steps.items():
+                tap = Value.cast(self.i.lanes[lane][f"tap_{axis}"])
+                for digit in range(_digits(config, AXES.index(axis))):
+                    number = tap[digit * DIGIT : (digit + 1) * DIGIT]
+                    way_back = choose(number, multiples[: 1 << len(number)]) << (digit * DIGIT)
+                    terms.append(delay(m, way_back[: config.index_width], 1))
+            position = self._sum(m, terms, latency(config) - 1, f"position{lane}")
+            m.d.comb += self.positions[lane].eq(position)
         return m
+
+    def _sum(self, m: Module, terms: list[Value], clocks: int, name: str) -> Value:
+        """Return the sum of some terms, so many clocks late: two are added in each."""
+        for clock in range(clocks):
+            pairs = zip(terms[::2], terms[1::2], strict=False)
+            sums = []
+            for number, (left, right) in enumerate(pairs):
+                total = Signal(
+                    self.config.index_width, name=f"{name}_{clock}_{number}", reset_less=True
+                )
+                m.d.sync += total.eq(left + right)
+                sums.append(total)
+            odd = [delay(m, terms[-1], 1)] if len(terms) % 2 else []
+            terms = sums + odd
+        return terms[0]
 
     def _origin(self, m: Module) -> Signal:
         """Return, a clock late, the position of the window's last tap."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
+from amaranth.utils import bits_for, ceil_log2
 
 from extremum.hdl.flow import delay
 from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
@@ -33,6 +33,25 @@ def latency(width: int, depth: int) -> int:
     if depth == 2:
         return 1
     return 2 + (1 + MEMORY_LATENCY if in_blocks(width, depth) else 0)
+
+
+def room(m: Module, change: Value, limit: int) -> tuple[Value, Value]:
+    """Return whether less than a limit are there, and whether none is, both two clocks late.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    change
+        By how many they become more in this clock.
+    limit
+        Those that come in the two clocks after it is reached are not in it.
+    """
+    # The flag is the sign of a sum.
+    late = Signal(change.shape())
+    above = Signal(signed(bits_for(limit + 2) + 2), init=-limit)
+    m.d.sync += [late.eq(change), above.eq(above + late)]
+    return above[-1], above == -limit
 
 
 class ResultQueue(wiring.Component):
@@ -120,10 +139,11 @@ class ResultQueue(wiring.Component):
         width = len(self.i)
         m.submodules.memory = memory = RegisteredMemory(width, self.depth)
         m.submodules.front = front = ResultQueue(width, FRONT_DEPTH)
-        there = Signal(range(FRONT_DEPTH + 1))
-        newest, oldest, waiting = self._count(m, there != FRONT_DEPTH)
-        read = waiting & (there != FRONT_DEPTH)
-        m.d.sync += there.eq(there + read - (self.valid & self.ready))
+        # Two more are on their way before the sum knows of the first.
+        read = Signal()
+        has_room, _ = room(m, read - (self.valid & self.ready), FRONT_DEPTH - 2)
+        newest, oldest, waiting = self._count(m, has_room)
+        m.d.comb += read.eq(waiting & has_room)
         m.d.comb += [
             memory.write_address.eq(newest),
             memory.write_data.eq(self.i),

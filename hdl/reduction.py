@@ -14,7 +14,7 @@ from extremum.hdl.job import job_layout, register
 def digit_width(config: CoreConfig) -> int:
     """Return the bits that are compared in one clock: few, and more where latency is scarce."""
     if config.has_windows:
-        return 4 if config.element_width <= 32 else 6
+        return 4 if config.element_width <= 32 else 7
     return 1 if config.lanes == 1 and config.element_width <= 32 else 2
 
 

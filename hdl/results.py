@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import held
+from extremum.hdl.flow import delay, held
 from extremum.hdl.job import job_layout, register
 
 
@@ -26,10 +26,15 @@ def output_layout(config: CoreConfig) -> data.StructLayout:
     return data.StructLayout(members | {"last": 1})
 
 
+def lead(config: CoreConfig) -> int:
+    """Return by how many clocks the place of a result is known before the result."""
+    return int(config.lanes > 1)
+
+
 class Packer(wiring.Component):
     """Puts results into beats: one of each lane, or in a fold those of lane 0 one after another.
 
-    Latency: 1 clock. Throughput: one result of each lane per clock, taken always.
+    Latency: 1 clock from ``results``. Throughput: one result of each lane per clock, taken always.
 
     Parameters
     ----------
@@ -43,7 +48,7 @@ class Packer(wiring.Component):
     token : In(1)
         The next job's results come next.
     valid : In(1)
-        There is a result.
+        There is a result: :func:`lead` clocks before it is on ``results``.
     last_group : In(1)
         It is of the last group of slices.
     done : In(1)
@@ -102,21 +107,25 @@ class Packer(wiring.Component):
                 m.d.sync += place.eq(0)
             with m.Elif(self.valid):
                 m.d.sync += place.eq(Mux(full, 0, place + 1))
+        early = lead(config)
+        valid, done = delay(m, self.valid, early), delay(m, self.done, early)
         m.d.comb += self.packed.eq(self.valid & ~full)
-        m.d.sync += self.o_valid.eq(self.valid & full)
-        with m.If(self.valid):
-            m.d.sync += self.o.last.eq(self.done)
+        m.d.sync += self.o_valid.eq(valid & delay(m, full, early))
+        with m.If(valid):
+            m.d.sync += self.o.last.eq(done)
         for lane in lanes:
             live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
-            here: Value = Const(1, 1)
+            here: Value = self.valid
             source = self.results[lane]
             if config.can_fold:
                 # A beat's first result clears the places behind it.
                 live = Mux(fold, place == lane, live)
-                here = ~fold | (place <= lane)
-                source = Mux(fold, Value.cast(self.results[0]), Value.cast(source))
+                here = self.valid & (~fold | (place <= lane))
+                if lane:
+                    source = Mux(delay(m, fold, early), *map(Value.cast, (self.results[0], source)))
             source = data.View(self.results.shape().elem_shape, source)
-            with m.If(self.valid & here):
+            live = delay(m, live, early)
+            with m.If(delay(m, here, early)):
                 for name in self.fields:
                     field = Value.cast(source[name])
                     m.d.sync += self.o[name][lane].eq(Mux(live, field, 0))

@@ -267,7 +267,7 @@ class OutputSchedule(wiring.Component):
 
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first so many."""
-        return Cat(count > tap for tap in range(self.taps))
+        return Cat(count[: bits_for(self.taps)] > tap for tap in range(self.taps))
 
     def _held(self, m: Module, name: str) -> Value:
         value = register(self.config, self.job, f"{AXES[self.axis]}.{name}")

@@ -75,15 +75,11 @@ class SlotSchedule(wiring.Component):
         counting, load = Signal(), Signal()
         counted = self._counted(m, load, go)
         m.d.comb += [load.eq(self.offered & (~counting | counted)), self.taken.eq(load & go)]
-        active, begins, last = Signal(), Signal(), Signal()
+        begins = staged(m, go, load, 1)
+        wanted, stages = self._wanted(m, begins, go)
+        active, last = (staged(m, go, flag, 1 + stages) for flag in (counting, counted))
         with m.If(go):
-            m.d.sync += [
-                counting.eq(load | (counting & ~counted)),
-                active.eq(counting),
-                begins.eq(load),
-                last.eq(counted),
-            ]
-        wanted = self._wanted(m, begins, go)
+            m.d.sync += counting.eq(load | (counting & ~counted))
 
         # A slot that finds the output occupied waits beside it, and the walk with it.
         slot, beside = Cat(wanted, last), Signal(2, reset_less=True)
@@ -105,38 +101,55 @@ class SlotSchedule(wiring.Component):
         slots.run(load, go, new_slots)
         return slots.last
 
-    def _wanted(self, m: Module, load: Value, go: Value) -> Value:
-        """Return whether this slot needs a beat.
+    def _wanted(self, m: Module, load: Value, go: Value) -> tuple[Value, int]:
+        """Return whether a slot needs a beat, and by how many steps that is known late.
 
-        What is padding in any dimension, or behind the last input volume, does not.
+        What is padding in any dimension, or behind the last input volume, does not. Each dimension
+        is a step behind the one within it.
         """
         config = self.config
         if not config.padding or not config.has_windows:
-            return Const(1, 1)
-        present: list[Value] = []
-        lines_end: Value = Const(1)
-        for axis in config.axes:
+            return Const(1, 1), 0
+        stages, wanted = len(config.axes) - 1, Signal()
+        steps: Value = Const(1, 1)
+        ends, present = steps, []
+        for stage, axis in enumerate(config.axes):
             schedule = InputSchedule(config, axis)
             m.submodules[AXES[axis]] = schedule
             m.d.comb += [
                 schedule.job.eq(self.job),
-                schedule.step.eq(go & (load | lines_end)),
+                schedule.step.eq(go & steps),
                 schedule.load.eq(load),
             ]
-            lines_end = lines_end & schedule.last
-            present.append(schedule.present)
+            present.append(staged(m, go, schedule.present, stages - stage))
+            ends = load | (steps & schedule.last)
+            if stage < stages:
+                load, steps = staged(m, go, load, 1), staged(m, go, ends, 1)
+        m.d.comb += wanted.eq(Cat(*present).all() & ~self._flushing(m, load, ends, go))
+        return wanted, stages
 
-        # The volumes are counted a clock late. A job whose first slot is a whole volume has no
-        # slots behind its last one.
-        ends, flushing, wanted, is_first = Signal(), Signal(), Signal(), Signal()
+    def _flushing(self, m: Module, load: Value, ends: Value, go: Value) -> Signal:
+        """Return whether the last volume has ended.
+
+        ``ends`` tells that with this slot one does, or that the next job begins. The volumes are
+        counted a clock late. A job whose first slot is a whole volume has no slots behind its
+        last one.
+        """
         late_load = delay(m, load & go, 1)
-        new_volumes = register(config, self.job, "volumes")
+        new_volumes = register(self.config, self.job, "volumes")
         volumes = Cycle(m, held(m, new_volumes, late_load, "volumes"), "volume")
-        volumes.run(late_load, delay(m, ends, 1), new_volumes)
-        m.d.comb += ends.eq(go & (load | lines_end))
-        with m.If(go):
-            m.d.sync += is_first.eq(load)
-        with m.If(ends):
+        volumes.run(late_load, delay(m, ends & go, 1), new_volumes)
+        flushing, is_first = Signal(), staged(m, go, load, 1)
+        with m.If(go & ends):
             m.d.sync += flushing.eq(~load & (flushing | (volumes.last & ~is_first)))
-        m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
-        return wanted
+        return flushing
+
+
+def staged(m: Module, go: Value, flag: Value, steps: int) -> Value:
+    """Return a flag as it was some steps ago."""
+    for _ in range(steps):
+        register = Signal()
+        with m.If(go):
+            m.d.sync += register.eq(flag)
+        flag = register
+    return flag

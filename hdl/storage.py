@@ -124,16 +124,16 @@ class DelayLine(wiring.Component):
         step, word = delay(m, self.step, self.latency), delay(m, self.i, self.latency)
         row = Signal(self.width * self.taps)
         following = (word | (row << self.width))[: len(row)]
-        m.d.comb += [
-            memory.read_address.eq(address),
-            memory.write_address.eq(delay(m, address, self.latency)),
-            memory.write_data.eq(following),
-            memory.write_enable.eq(step),
-            self.o.eq(row),
-        ]
         # The memory shows a row that was written before its address came.
         token = delay(m, self.token, self.latency)
-        recent = self._history(m, step, following, MEMORY_LATENCY)
+        recent = self._history(m, step, following, MEMORY_LATENCY + 1)
+        m.d.comb += [
+            memory.read_address.eq(address),
+            memory.write_address.eq(delay(m, address, self.latency + 1)),
+            memory.write_data.eq(recent[0]),
+            memory.write_enable.eq(delay(m, step, 1)),
+            self.o.eq(row),
+        ]
         shown: Value = memory.read_data
         for distance, written in enumerate(recent, start=1):
             close = held(m, given == distance - 1, token, f"close{distance}")

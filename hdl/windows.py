@@ -9,14 +9,27 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import control_layout, delay, held
-from extremum.hdl.job import AXES, is_endless, job_layout, register
+from extremum.hdl.job import AXES, ends_with_plane, is_endless, job_layout, register
 from extremum.hdl.schedule import OutputSchedule
+
+
+def _behind(config: CoreConfig) -> int:
+    """Return by how many clocks a dimension is behind the one within it.
+
+    If lines tell the end of a job, they tell it at once.
+    """
+    return int(not ends_with_plane(config))
+
+
+def latency(config: CoreConfig) -> int:
+    """Return the clocks from a slot to its control."""
+    return OutputSchedule.LATENCY + 1 + _behind(config) * max(len(config.axes) - 1, 0)
 
 
 class WindowSchedule(wiring.Component):
     """Walks over the slots of a job, and tells what windows are given in them.
 
-    Latency: :attr:`LATENCY` clocks. Throughput: one slot per clock, taken always.
+    Latency: :func:`latency` clocks. Throughput: one slot per clock, taken always.
 
     Parameters
     ----------
@@ -31,8 +44,6 @@ class WindowSchedule(wiring.Component):
         The next job's first slot comes next.
     slot : In(1)
         A slot is here.
-    step : In(1)
-        Either of the two: from a register of its own it comes early in the clock.
     end : In(1)
         It is the job's last.
     plane_end : Out(1)
@@ -50,15 +61,12 @@ class WindowSchedule(wiring.Component):
     job: data.View
     token: Signal
     slot: Signal
-    step: Signal
     end: Signal
     plane_end: Signal
     control: data.View
     result: Signal
     last_group: Signal
     done: Signal
-
-    LATENCY = OutputSchedule.LATENCY + 1
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -67,7 +75,6 @@ class WindowSchedule(wiring.Component):
                 "job": In(job_layout(config)),
                 "token": In(1),
                 "slot": In(1),
-                "step": In(1),
                 "end": In(1),
                 "plane_end": Out(1),
                 "control": Out(control_layout(config)),
@@ -80,31 +87,36 @@ class WindowSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, control = self.config, self.control
-        lines_end: Value = Const(1, 1)
-        emits, finals, gaps = [], [], []
-        for axis in config.axes:
-            name = AXES[axis]
+        behind, clocks = _behind(config), latency(config)
+        step: Value = self.token | self.slot
+        emits, finals, gaps, ends = [], [], [], []
+        for number, axis in enumerate(config.axes):
+            name, late = AXES[axis], behind * number
             m.submodules[name] = schedule = OutputSchedule(config, axis)
+            rest = clocks - 1 - late - OutputSchedule.LATENCY
+            emit, final, present, shift = (
+                delay(m, getattr(schedule, field), rest)
+                for field in ("emit", "final", "present", "shift")
+            )
             m.d.comb += [
                 schedule.job.eq(self.job),
-                schedule.token.eq(self.token),
-                schedule.step.eq(self.step & (self.token | lines_end)),
+                schedule.token.eq(delay(m, self.token, late)),
+                schedule.step.eq(step),
+                control[f"emit_{name}"].eq(delay(m, emit, 1)),
+                control[f"final_{name}"].eq(delay(m, final, 1)),
+                control[f"present_{name}"].eq(present),
+                control[f"shift_{name}"].eq(shift),
             ]
-            for field in ("emit", "final"):
-                late = delay(m, getattr(schedule, field), 1)
-                m.d.comb += control[f"{field}_{name}"].eq(late)
-            for field in ("present", "shift"):
-                m.d.comb += control[f"{field}_{name}"].eq(getattr(schedule, field))
-            lines_end = lines_end & schedule.last
-            emits.append(schedule.emit)
-            finals.append(schedule.final)
+            step = delay(m, schedule.token | (step & schedule.last), behind)
+            ends.append(schedule.last)
+            emits.append(emit)
+            finals.append(final)
             if config.padding:
-                gaps.append(~schedule.present.any())
-        token = delay(m, self.token, self.LATENCY)
-        slot = delay(m, self.slot, self.LATENCY - 1)
+                gaps.append(~present.any())
+        token, slot = delay(m, self.token, clocks), delay(m, self.slot, clocks - 1)
         window, closes = delay(m, slot & Cat(*emits).all(), 1), delay(m, Cat(*finals).all(), 1)
         m.d.comb += [
-            self.plane_end.eq(lines_end),
+            self.plane_end.eq(Cat(*ends).all()),
             control.empty.eq(Cat(*gaps).any()),
         ]
         first, last = self._count(m, token, window)
@@ -120,7 +132,7 @@ class WindowSchedule(wiring.Component):
         """Tell, a clock late, whether this is the last group, and the job's last result."""
         late_token, late_closes = delay(m, token, 1), delay(m, closes, 1)
         if not self.config.has_windows:
-            end = delay(m, self.end, self.LATENCY + 1)
+            end = delay(m, self.end, latency(self.config) + 1)
             end = late_closes if is_endless(self.config) else end
             m.d.comb += [self.done.eq(end), self.last_group.eq(end)]
             return

@@ -34,6 +34,10 @@ class Tap:
     lanes: list[Value]
 
 
+HALF = 16
+"""Codes wider than this are compared in two halves, side by side."""
+
+
 def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
     """Return whether ``a > b``, or ``a >= b`` if ``or_equals``: the sign of one subtraction."""
     if isinstance(or_equals, Const) and not or_equals.value:
@@ -41,11 +45,31 @@ def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
     return (Cat(NEVER, b) - Cat(or_equals, a))[-1]
 
 
-def beats(newer: data.View, older: data.View, or_equals: Value = NEVER) -> Value:
-    """Return whether ``newer`` is greater than ``older``, or equals it; NaNs are equal."""
-    greater = exceeds(Value.cast(newer.code), Value.cast(older.code), or_equals)
+def _late_exceeds(m: Module, a: Value, b: Value, or_equals: Value) -> Value:
+    """Return, a clock late, whether ``a > b``, or ``a >= b`` if ``or_equals``."""
+    if len(a) <= HALF:
+        return delay(m, exceeds(a, b, or_equals), 1)
+    half = len(a) // 2
+    low, high, level = (
+        delay(m, flag, 1)
+        for flag in (
+            exceeds(a[:half], b[:half], or_equals),
+            exceeds(a[half:], b[half:]),
+            a[half:] == b[half:],
+        )
+    )
+    return high | (level & low)
+
+
+def beats(m: Module, newer: data.View, older: data.View, or_equals: Value = NEVER) -> Value:
+    """Return, a clock late, whether ``newer`` is greater than ``older``, or equals it.
+
+    NaNs are equal.
+    """
+    greater = _late_exceeds(m, Value.cast(newer.code), Value.cast(older.code), or_equals)
     if "nan" in newer.shape().members:
-        return Mux(newer.nan & older.nan, or_equals, greater)
+        tied = delay(m, newer.nan & older.nan, 1)
+        return Mux(tied, delay(m, or_equals, 1), greater)
     return greater
 
 
@@ -54,17 +78,15 @@ def winner(m: Module, older: Tap, newer: Tap, take_last: Value = NEVER) -> Tap:
 
     Latency: :data:`CELL_LATENCY` clocks.
     """
-    present = Signal()
-    m.d.sync += present.eq(older.present | newer.present)
+    older_present, newer_present = (delay(m, tap.present, 1) for tap in (older, newer))
     lanes = []
     for old, new in zip(older.lanes, newer.lanes, strict=True):
-        take_newer = Signal()
-        better = beats(data.View(newer.layout, new), data.View(older.layout, old), take_last)
-        m.d.sync += take_newer.eq(newer.present & (~older.present | better))
+        better = beats(m, data.View(newer.layout, new), data.View(older.layout, old), take_last)
+        take_newer = newer_present & (~older_present | better)
         chosen = Signal(len(old), reset_less=True)
         m.d.sync += chosen.eq(Mux(take_newer, delay(m, new, 1), delay(m, old, 1)))
         lanes.append(chosen)
-    return Tap(delay(m, present, 1), older.layout, lanes)
+    return Tap(delay(m, older_present | newer_present, 1), older.layout, lanes)
 
 
 def tree_latency(count: int) -> int:

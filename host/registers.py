@@ -50,7 +50,7 @@ def dimension_registers(
                 shift=line.shift,
                 spacing=line.dilation * words if line.window > 1 else 1,
                 position_step=modulo(stride - within),
-                tap_step=modulo(line.dilation * weight),
+                tap_step=modulo(-line.dilation * weight),
             )
         )
         words *= dimension.outputs

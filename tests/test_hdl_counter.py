@@ -45,17 +45,21 @@ def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int
     Returns how many last steps there were.
     """
     lasts, rng = 0, random.Random(1)
+    listed = [(0, 0, 1), *clocks]
+    # A new number is there for a clock before it is loaded.
+    coming = [new if load else None for load, _, new in listed[1:]] + [None]
+    assert all(not load or new is None for (load, *_), new in zip(listed, coming, strict=True))
 
     async def bench(context):
         nonlocal lasts
         total, place, shown = steps, 0, None
-        for load, step, new in clocks:
-            if (load, step, new) != shown:
-                shown = load, step, new
+        for (load, step, new), after in zip(listed, coming, strict=True):
+            if (load, step, new, after) != shown:
+                shown = load, step, new, after
                 # What is not enabled loads nothing.
                 context.set(component.load, load if load or step else rng.getrandbits(1))
                 context.set(component.enable, load or step)
-                context.set(component.new, new - 1)
+                context.set(component.new, (after or new) - 1)
             if total:
                 last = place == total - 1
                 assert context.get(component.last) == last, (total, place)
@@ -89,8 +93,10 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_every_number_of_steps(part):
-    """8 bits in one clock and those above ahead of it: from 1 to 600 steps, shuffled."""
+@pytest.mark.parametrize("short", [8, 12])
+def test_every_number_of_steps(part, short, monkeypatch):
+    """In one piece, or 8 bits and those above ahead of them: from 1 to 600 steps, shuffled."""
+    monkeypatch.setattr(counter, "SHORT", short)
     rng = random.Random(part)
     lengths = list(range(1 + part, 601, 3))
     rng.shuffle(lengths)
@@ -99,7 +105,8 @@ def test_every_number_of_steps(part):
 
 
 @pytest.mark.parametrize("gaps", [0.05, 0.5])
-def test_gaps_at_the_limits(gaps):
+def test_gaps_at_the_limits(gaps, monkeypatch):
+    monkeypatch.setattr(counter, "SHORT", 8)
     rng = random.Random(f"{gaps}")
     lengths = [*LIMITS, 1, 2, 3, 254, 258, *rng.sample(LIMITS, 6), 1, 1, 2]
     assert check(Counter(10), rounds(lengths, rng, gaps, extra=(1, 5, 260)))
@@ -110,6 +117,7 @@ def test_gaps_at_the_limits(gaps):
 def test_many_parts_above(bits, gaps, monkeypatch):
     """With few bits in a clock, three and more parts are compared ahead."""
     monkeypatch.setattr(counter, "LOW_WIDTH", bits)
+    monkeypatch.setattr(counter, "SHORT", bits)
     rng = random.Random(f"{bits} {gaps}")
     limits = [1 << n for n in range(11)]
     lengths = [max(1, limit + near) for limit in limits for near in (-1, 0, 1)]
@@ -122,6 +130,7 @@ def test_many_parts_above(bits, gaps, monkeypatch):
 @pytest.mark.parametrize("bits", [4, 8])
 def test_begun_again_at_any_time(bits, monkeypatch):
     monkeypatch.setattr(counter, "LOW_WIDTH", bits)
+    monkeypatch.setattr(counter, "SHORT", bits)
     rng = random.Random(bits)
 
     def clocks():
@@ -131,7 +140,7 @@ def test_begun_again_at_any_time(bits, monkeypatch):
             yield 1, rng.randint(0, 1), length
             pace = rng.choice((1, 1, 0.5))
             # Often it is loaded again just about where something wraps.
-            for _ in range(max(0, rng.choice((length, 1 << bits, near)) + rng.randint(-3, 4))):
+            for _ in range(max(1, rng.choice((length, 1 << bits, near)) + rng.randint(-3, 4))):
                 yield 0, int(rng.random() < pace), length
 
     assert check(Counter(11), clocks())

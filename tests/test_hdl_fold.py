@@ -68,7 +68,7 @@ def test_rows(name, gaps):
                 clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise})
             codes = rng.sample(range(200), rng.choice((1, 2, 3)))
             words = [draw(rng, layout, codes) for _ in range(lanes)]
-            control = {name: rng.getrandbits(1) for name in ("first", "last", "empty", "done")}
+            control = {name: rng.getrandbits(1) for name in ("first", "last", "empty")}
             beat = sum(pack(layout, word) << layout.size * n for n, word in enumerate(words))
             packed = pack(control_shape, control)
             expected[len(clocks)] = control, [w | {"tap_lane": 0} for w in words], fold

@@ -209,7 +209,9 @@ def test_a_job_that_needs_another_value_is_refused(config, name, value):
         registers.to_bits(config)
 
 
-@pytest.mark.parametrize("name", ["ignore_nan", "volumes", "groups", "group_step", "width.tap_step"])
+@pytest.mark.parametrize(
+    "name", ["ignore_nan", "volumes", "groups", "group_step", "width.tap_step"]
+)
 def test_what_a_core_has_no_use_for_may_be_anything(name):
     """But not if it was fixed on purpose."""
     values = flat(JobRegisters()) | fixed_registers(ARGMAX)

@@ -99,8 +99,6 @@ def test_groups(name, gaps, monkeypatch):
                     "first": ordinal == 0,
                     "last": ordinal == length - 1,
                     "empty": rng.random() < 0.3,
-                    "last_group": rng.random() < 0.3,
-                    "done": rng.random() < 0.3,
                 }
                 word = 0
                 for lane, group in enumerate(groups):

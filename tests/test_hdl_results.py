@@ -12,7 +12,7 @@ from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.queue import FRONT_DEPTH, MAX_DISTRIBUTED_BITS, ResultQueue
-from extremum.hdl.results import Packer, output_layout
+from extremum.hdl.results import Packer, lead, output_layout
 from extremum.model import DataType
 
 FOUR = CoreConfig((DataType.INT8,), lanes=4, index_width=6)
@@ -76,14 +76,22 @@ def test_results_are_put_into_beats(name, gaps):
             else:
                 packed.add(here)
     clocks.append(dict(idle))
+    # What they are is known before they are there.
+    early = lead(config)
+    rows = [
+        {"results": clock.pop("results", rng.getrandbits(layout.size * lanes))} for clock in clocks
+    ]
+    clocks += [dict(idle) for _ in range(early)]
+    for clock, row in zip(clocks[early:], rows, strict=True):
+        clock.update(row)
     outputs = {"packed": packer.packed, "valid": packer.o_valid, "o": packer.o}
     seen = watch(packer, clocks, outputs, settle=1)
     results = {number for number, clock in enumerate(clocks) if clock["valid"]}
-    for number, (clock, following) in enumerate(itertools.pairwise(seen)):
+    assert [n for n, clock in enumerate(seen) if clock["packed"]] == sorted(packed)
+    for number, (clock, following) in enumerate(itertools.pairwise(seen[early:])):
         if number not in results:
             # A beat stays until the next result.
             assert following["o"] == clock["o"]
-        assert clock["packed"] == (number in packed)
         assert following["valid"] == (number in beats)
         if number in beats:
             row, done = beats[number]

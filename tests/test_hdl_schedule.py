@@ -31,14 +31,17 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
     size = job_layout(config).size
     clocks: list[dict[str, int]] = [{"step": 0, "token": 0}]
     slots: list[tuple[Line, int] | None] = [None]
+    begun = 0
     for number, line in enumerate(lines):
-        token = {"token": 1, "job": job_of(line, config, axis)}
-        # The token may meet the last slot of the job before, or come on its own.
-        if number and rng.random() < 0.5:
-            clocks[-1] |= token
+        # The registers are on the port for a clock before the token. That may meet the last slot
+        # of the job before, or come on its own.
+        job = {"job": job_of(line, config, axis)}
+        if number and rng.random() < 0.5 and len(clocks) > begun + 2:
+            clocks[-2] |= job
+            clocks[-1] |= job | {"token": 1}
         else:
-            clocks.append(token | {"step": 0})
-            slots.append(None)
+            clocks += [job | {"step": 0, "token": token} for token in (0, 1)]
+            slots += [None, None]
         total = min(line.begin + 3 * line.registers.period, most_slots)
         slot, begun = 0, len(clocks)
         while slot < total:
@@ -55,6 +58,7 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
 def check_output(lines, config, rng, gaps, axis=2):
     schedule = OutputSchedule(config, axis)
     clocks, slots = stimulus(lines, config, rng, gaps, axis)
+    clocks = [clock | {"step": clock["token"] or clock["step"]} for clock in clocks]
     late = OutputSchedule.LATENCY
     names = ("emit", "final", "present", "shift")
     outputs = {name: bits(getattr(schedule, name)) for name in names}

@@ -20,13 +20,16 @@ def check(line, jobs, gaps, seed):
     clocks: list[dict[str, int]] = [{"token": 0, "step": 0}]
     shown: list[list[int | None] | None] = [None]
     for number, (spacing, count) in enumerate(jobs):
-        token = {"token": 1, "spacing": spacing - 1}
-        # The token may meet the last word of the job before, or come on its own.
+        # The register is on the port for a clock before its token. That may meet the last word of
+        # the job before, or come on its own.
+        given = {"spacing": spacing - 1}
         if number and rng.random() < 0.5:
-            clocks[-1] |= token
+            clocks[-2] |= given
+            clocks[-1] |= given | {"token": 1}
         else:
-            clocks.append(token | {"step": 0, "i": rng.getrandbits(width)})
-            shown.append(None)
+            clocks.append(given | {"token": 0, "step": 0, "i": rng.getrandbits(width)})
+            clocks.append(given | {"token": 1, "step": 0, "i": rng.getrandbits(width)})
+            shown += [None, None]
         words: list[int] = []
         while len(words) < count:
             word, step = rng.getrandbits(width), rng.random() >= gaps
@@ -40,10 +43,10 @@ def check(line, jobs, gaps, seed):
             )
             if step:
                 words.append(word)
-        if rng.random() < 0.5 or len(words) < 2:
+        if rng.random() < 0.5 or len(words) < 4:
             # A job whose token has not left the line yet keeps its registers.
-            clocks += [{"token": 0, "step": 0}] * line.latency
-            shown += [None] * line.latency
+            clocks += [{"token": 0, "step": 0} for _ in range(line.latency + 1)]
+            shown += [None] * (line.latency + 1)
     seen = watch(line, clocks, {"o": bits(line.o)}, settle=line.latency)
     compared = 0
     for expected, clock in zip(shown, seen[line.latency :], strict=True):

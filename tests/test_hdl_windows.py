@@ -11,7 +11,7 @@ from lines import Line, random_dimensions, small_dimensions
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import control_layout
 from extremum.hdl.job import AXES, JobRegisters, ends_with_plane, is_endless, job_layout
-from extremum.hdl.windows import WindowSchedule
+from extremum.hdl.windows import WindowSchedule, latency
 from extremum.host.registers import schedule
 from extremum.model import DataType, SpatialDimension
 
@@ -65,14 +65,17 @@ def check(config, jobs, rng, gaps):
     clocks: list[dict[str, int]] = [{"token": 0, "slot": 0, "end": 0}]
     wanted: dict[int, dict] = {}
     quiet = []
+    late = latency(config)
     for number, (lines, groups, length) in enumerate(jobs):
         job = job_of(lines, groups, length)
-        token = {"token": 1, "job": job.to_bits(config)}
-        # The token may meet the last slot of the job before, or come on its own.
+        # The registers are on the port for a clock before the token. That may meet the last slot
+        # of the job before, or come on its own.
+        registers = {"job": job.to_bits(config)}
         if number and rng.random() < 0.5:
-            clocks[-1] |= token
+            clocks[-2] |= registers
+            clocks[-1] |= registers | {"token": 1}
         else:
-            clocks.append(token | {"slot": 0})
+            clocks += [registers | {"slot": 0, "token": token} for token in (0, 1)]
         begun = len(clocks)
         given = expected(config, lines, groups, length)
         for slot in range(job.slots):
@@ -84,20 +87,18 @@ def check(config, jobs, rng, gaps):
             else:
                 quiet.append(len(clocks))
             clocks.append({"token": 0, "slot": 1, "end": slot == job.slots - 1})
-        if len(clocks) - begun > WindowSchedule.LATENCY + 1:
-            clocks[begun + WindowSchedule.LATENCY + 1]["job"] = rng.getrandbits(
-                job_layout(config).size
-            )
+        if len(clocks) - begun > late + 4:
+            clocks[begun + late + 2]["job"] = rng.getrandbits(job_layout(config).size)
         else:
-            clocks += [{"token": 0, "slot": 0}] * WindowSchedule.LATENCY
-        clocks[-1] = dict(clocks[-1])
-    late = WindowSchedule.LATENCY
-    outputs = {"control": component.control, "result": component.result}
-    seen = watch(component, clocks, outputs, settle=late)
+            clocks += [{"token": 0, "slot": 0} for _ in range(late + 3)]
+    names = ("control", "result", "last_group", "done")
+    outputs = {name: getattr(component, name) for name in names}
+    seen = watch(component, clocks, outputs, settle=late + 1)
     for clock in quiet:
         assert not seen[clock + late]["result"], clocks[clock]
     for clock, control in wanted.items():
         found = unpack(layout, seen[clock + late]["control"])
+        found |= {name: seen[clock + late + 1][name] for name in ("last_group", "done")}
         assert seen[clock + late]["result"] == control["last"], control
         for name, value in control.items():
             if name.startswith("elements_"):
@@ -204,12 +205,14 @@ def test_the_end_of_a_plane():
         index_width=0, padding=False, fixed=(*fixed, ("groups", 1)),
     )  # fmt: skip
     component = WindowSchedule(config)
-    clocks = [{"slot": 0, "token": 0}]
-    ends: list[bool | None] = [None]
+    clocks = [{"slot": 0, "token": 0} for _ in range(2)]
+    ends: list[bool | None] = [None, None]
     for height, width in ((2, 2), (4, 6), (6, 4), (2, 8)):
         lines = [Line.of(ONE), *(Line.of(SpatialDimension(n, 2, 2)) for n in (height, width))]
         job = job_of(lines, 1)
-        clocks[-1] = clocks[-1] | {"token": 1, "job": job.to_bits(config)}
+        registers = {"job": job.to_bits(config)}
+        clocks[-2] |= registers
+        clocks[-1] |= registers | {"token": 1}
         for slot in range(height * width):
             clocks.append({"token": 0, "slot": 1})
             ends.append(slot == height * width - 1)
@@ -230,12 +233,14 @@ def test_without_an_end(length):
     component = WindowSchedule(config)
     rng = random.Random(length)
     slots = [rng.random() < 0.8 for _ in range(4 * length + 20)]
-    late = WindowSchedule.LATENCY
-    outputs = {"control": component.control, "result": component.result}
-    seen = watch(component, [{"slot": s} for s in slots], outputs, settle=late)
+    late = latency(config)
+    names = ("control", "result", "last_group", "done")
+    outputs = {name: getattr(component, name) for name in names}
+    seen = watch(component, [{"slot": s} for s in slots], outputs, settle=late + 1)
     number = 0
-    for slot, clock in zip(slots, seen[late:], strict=True):
+    for slot, (clock, after) in zip(slots, itertools.pairwise(seen[late:]), strict=True):
         found = unpack(control_layout(config), clock["control"])
+        found |= {name: after[name] for name in ("done", "last_group")}
         first, last = number % length == 0, number % length == length - 1
         assert clock["result"] == (slot and last)
         if slot:

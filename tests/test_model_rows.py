@@ -1,15 +1,16 @@
-"""Winners of rows, on either side of every length at which the way to find them changes."""
+"""The best of rows and its places, on either side of every length at which the way changes."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import FLOATS, TYPES, tensors
+from reference import assert_equal_bits
+from strategies import FLOATS, NAN_MODES, TYPES, memory_layouts, special_values, tensors
 
 import extremum.model.rows as rows_module
-from extremum.model import argmax, argmin
-from extremum.model.order import comparable
-from extremum.model.rows import first_winner, last_winner
+from extremum.model import argmax, argmin, as_tensor, max_pooling, reduce_max, reduce_min
+from extremum.model.order import bits_follow_value, comparable
+from extremum.model.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
 
 WIDTHS = (1, 2, 15, 32, 33, 34, 48, 49, 62, 63, 64, 65, 66, 79, 80, 97, 128, 130)
 
@@ -31,6 +32,15 @@ def test_winners_of_rows(name, data):
     """Rows that are filled up, and rows that are reversed word by word, with a tail and without."""
     rows = data.draw(st.sampled_from([1, 3, 63, 64, 70]))
     check(data.draw(tensors((rows, data.draw(st.sampled_from(WIDTHS))), name)))
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_apart(name, width):
+    """Rows that do not follow each other in memory, and rows in the reverse order."""
+    wide = np.random.default_rng(width).integers(0, 5, (70, width + 16)).astype(name)
+    for x in (wide[:, :width], wide[:, 16:], wide[::-2, :width], wide[:, ::-1][:, :width]):
+        check(x)
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -67,3 +77,83 @@ def test_long_rows(count, place):
             expected = [count - 1, place % count if best else count - 1]
             found = function(x, 1, axis_direction="decreasing")
             assert found.ravel().tolist() == expected
+
+
+def check_best(x):
+    """Compare with NumPy's own reductions, which let NaN win."""
+    for minimum, expected in ((False, x.max(axis=1)), (True, x.min(axis=1))):
+        best = best_of_rows(x, minimum=minimum)
+        assert best.flags.writeable
+        assert not np.may_share_memory(best, x)
+        np.testing.assert_array_equal(best, expected, strict=True)
+        if bits_follow_value(x):
+            assert_equal_bits(best, expected)
+
+
+def widths_by_row(name):
+    """Lengths of one to a few elements, and those around which rows are reduced one by one."""
+    least = -(-LEAST_BY_ROW // np.dtype(name).itemsize)
+    return [*range(1, 10), *range(least - 2, least + 3), 2 * least + 1]
+
+
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=100)
+@given(data=st.data())
+def test_best_of_rows(name, data):
+    width = data.draw(st.sampled_from(widths_by_row(name)))
+    shape = (data.draw(st.sampled_from([1, 2, 3, 40])), width)
+    x = data.draw(tensors(shape, name, nan=name != "float16" and data.draw(st.booleans())))
+    check_best(as_tensor(data.draw(memory_layouts(x))))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_best_of_rows_of_extremes(name):
+    """Rows of one sign, which half floats are asked twice about, between rows of the other."""
+    values = special_values(name, nan=False)
+    for width in widths_by_row(name):
+        x = np.empty((3 * len(values), width), name)
+        x[:] = np.repeat(values, 3)[:, None]
+        for row, place in ((0, 0), (1, width // 2), (2, -1)):
+            x[row::3, place] = np.roll(values, 1)
+        check_best(x)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("others", [1, -1])
+def test_one_nan_in_a_row(sign, others):
+    """Of either sign, among numbers of either sign, at any place: it is the best."""
+    for width in widths_by_row("float32"):
+        for place in {0, width // 2, width - 1}:
+            x = np.full((3, width), others, np.float32)
+            x[1, place] = np.copysign(np.nan, sign)
+            check_best(x)
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_first_winners_of_half_floats(data):
+    """By their bits, without NaN and -0."""
+    shape = (data.draw(st.sampled_from([1, 3, 64, 70])), data.draw(st.sampled_from(WIDTHS)))
+    x = data.draw(tensors(shape, "float16", nan=False)) + np.float16(0)
+    assert bits_follow_value(x)
+    assert np.array_equal(first_winner(x), x.argmax(axis=1))
+    assert np.array_equal(first_winner(x, minimum=True), x.argmin(axis=1))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_values_of_rows_are_those_at_the_positions(name, data):
+    """Bit for bit, whether they come from values or from positions."""
+    shape = (data.draw(st.integers(1, 70)), data.draw(st.sampled_from(widths_by_row(name))))
+    x, nan = data.draw(tensors(shape, name)), data.draw(st.sampled_from(NAN_MODES))
+    for reduce, find in ((reduce_max, argmax), (reduce_min, argmin)):
+        places = find(x, 1, nan=nan).astype(int)
+        assert_equal_bits(reduce(x, 1, nan=nan), np.take_along_axis(x, places, 1))
+    planes = x.reshape(1, len(x), 1, -1)
+    values, indices = max_pooling(
+        planes, planes.shape[2:], nan=nan, return_indices=True, index_layout="plane"
+    )
+    assert_equal_bits(values.reshape(-1, 1), reduce_max(x, 1, nan=nan))
+    assert_equal_bits(max_pooling(planes, planes.shape[2:], nan=nan), values)
+    assert np.array_equal(indices.reshape(-1, 1), argmax(x, 1, nan=nan))

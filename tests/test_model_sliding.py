@@ -103,28 +103,64 @@ def test_windows_as_large_as_their_planes(name, plane, data):
     assert_equal_bits(found, values)
 
 
-@settings(max_examples=60)
+@pytest.fixture
+def fresh_plans():
+    sliding_module._plan.cache_clear()
+    yield
+    sliding_module._plan.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_plans")
+@pytest.mark.parametrize("least", [0, 1 << 40])
+@settings(max_examples=200)
 @given(data=st.data())
-def test_both_ways_to_reduce_a_plane_agree(data):
-    sizes, _ = data.draw(poolings())
+def test_both_ways_to_join_short_stretches(least, data):
+    """Window by window, and everywhere at once, with what is not wanted left out."""
+    sizes, geometry = data.draw(poolings())
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
-    whole = max_pooling(x, sizes[2:])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sliding_module, "LONG_PLANE", 1)
-        assert_equal_bits(max_pooling(x, sizes[2:]), whole)
+        patch.setattr(sliding_module, "SHORT_STRETCH", least)
+        sliding_module._plan.cache_clear()
+        nan = data.draw(st.sampled_from(NAN_MODES))
+        check_against_reference(x, geometry, "tensor", nan, "uint32")
+
+
+@pytest.mark.parametrize("name", ["float32", "int8"])
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_lines_around_a_short_stretch(name, padding, stride):
+    """Lines that are just short and just long, of even and odd length, in both dimensions."""
+    short = sliding_module.SHORT_STRETCH // np.dtype(name).itemsize
+    rng = np.random.default_rng(stride)
+    for width in range(short - 2, short + 5):
+        for plane in ((7, width), (width, 3)):
+            x = rng.integers(-9, 9, (2, 2, *plane)).astype(name)
+            arguments = {"strides": stride, "start_padding": padding, "end_padding": padding}
+            values, indices = max_pooling(
+                x, 3, **arguments, return_indices=True, index_layout="plane"
+            )
+            assert_equal_bits(max_pooling(x, 3, **arguments), values)
+            padded = np.pad(x, [(0, 0)] * 2 + [(padding, padding)] * 2, constant_values=-99)
+            windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+            windows = windows[:, :, ::stride, ::stride].reshape(*values.shape, 9)
+            assert np.array_equal(values, windows.max(axis=-1))
+            row, column = np.divmod(windows.argmax(axis=-1), 3)
+            row += stride * np.arange(values.shape[2])[:, None] - padding
+            column += stride * np.arange(values.shape[3]) - padding
+            assert np.array_equal(indices, row * plane[1] + column)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])
 def test_doubling_takes_few_passes(shape, monkeypatch):
     """A window of 2000 taps takes as many passes as 2000 has binary digits."""
     passes = []
-    write = sliding_module._Join.write
+    join = sliding_module._join
 
     def counted(*arguments):
         passes.append(arguments)
-        write(*arguments)
+        join(*arguments)
 
-    monkeypatch.setattr(sliding_module._Join, "write", counted)
+    monkeypatch.setattr(sliding_module, "_join", counted)
     x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.int8)
     window = tuple(min(2000, size) for size in shape[2:])
     _, indices = max_pooling(x, window, return_indices=True)

@@ -123,7 +123,7 @@ def test_steps_add_up_to_positions(dimensions, weights):
             position += steps[max(axis for axis, end in enumerate(ends) if not end)]
     assert (position - way_within(dimensions, weights)) % 2**32 == 0
     for r, d, weight in zip(registers, dimensions, weights, strict=True):
-        assert r.tap_step == r.dilation * weight % 2**32
+        assert r.tap_step == -r.dilation * weight % 2**32
         assert r.dilation == (d.dilation if d.window > 1 else 1)
 
 

@@ -60,9 +60,7 @@ def pipeline_latency(config: CoreConfig) -> int:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a beat to offering a result that it completes."""
-    return pipeline_latency(config) + queue.latency(
-        output_layout(config).size, _queue_depth(config)
-    )
+    return pipeline_latency(config) + queue.latency(_queue_depth(config))
 
 
 def _queue_depth(config: CoreConfig) -> int:

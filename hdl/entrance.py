@@ -205,32 +205,30 @@ class Entrance(wiring.Component):
         def value(name: str) -> Value:
             return register(config, self.job, name)
 
+        def late(flag: Value) -> Value:
+            return delay(m, flag, 1)
+
         axes = [AXES[axis] for axis in config.axes]
-        counts = [name for name in ("tail",) if name in shapes]
-        counts += [
-            f"{axis}.{name}"
-            for axis in axes
-            for name in ("window", "dilation")
-            if f"{axis}.{name}" in shapes
-        ]
+        counts = ["tail", *(f"{name}.{part}" for name in axes for part in ("window", "dilation"))]
         windows, spacings = [], []
         for axis in config.axes:
             name = AXES[axis]
             window, spacing = f"{name}.window", f"{name}.spacing"
             if window in shapes:
-                windows.append(value(window) > config.max_window[axis])
+                windows.append(late(value(window) > config.max_window[axis]))
             if spacing in shapes:
-                spacings.append((value(window) > 1) & (value(spacing) >= config.max_spacing[axis]))
+                is_far = late(value(spacing) >= config.max_spacing[axis])
+                spacings.append(late(value(window) > 1) & is_far)
         found = {
-            JobError.COUNT: Cat(*(value(name) == 0 for name in counts)).any(),
+            JobError.COUNT: Cat(late(value(name) == 0) for name in counts if name in shapes).any(),
             JobError.WINDOW: Cat(*windows).any(),
             JobError.SPACING: Cat(*spacings).any(),
         }
         if "data_type" in shapes:
-            found[JobError.DATA_TYPE] = value("data_type") >= len(config.data_types)
+            found[JobError.DATA_TYPE] = late(value("data_type") >= len(config.data_types))
         if "tail" in shapes:
-            found[JobError.TAIL] = value("tail") > config.lanes
+            found[JobError.TAIL] = late(value("tail") > config.lanes)
         fault: Value = Const(JobError.NONE, JobError)
         for error, is_found in reversed(found.items()):
-            fault = Mux(delay(m, is_found, 1), Const(error, JobError), fault)
+            fault = Mux(is_found, Const(error, JobError), fault)
         return fault

@@ -11,11 +11,8 @@ from amaranth.utils import bits_for, ceil_log2
 from extremum.hdl.flow import delay
 from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
 
-MAX_DISTRIBUTED_BITS = 4096
-"""Up to this size a queue is made of look-up tables, above it of a block memory."""
-
 FRONT_DEPTH = 16
-"""Beats between a block memory and the output: more than it takes to read one."""
+"""Beats that wait in look-up tables. More of them wait in a block memory in front of these."""
 
 
 def depth(results: int) -> int:
@@ -23,16 +20,11 @@ def depth(results: int) -> int:
     return 1 << ceil_log2(max(results, 2))
 
 
-def in_blocks(width: int, depth: int) -> bool:
-    """Return whether a queue is made of block memory."""
-    return depth > FRONT_DEPTH and width * depth > MAX_DISTRIBUTED_BITS
-
-
-def latency(width: int, depth: int) -> int:
+def latency(depth: int) -> int:
     """Return the clocks from a beat to its place at the output."""
     if depth == 2:
         return 1
-    return 2 + (1 + MEMORY_LATENCY if in_blocks(width, depth) else 0)
+    return 2 + (1 + MEMORY_LATENCY if depth > FRONT_DEPTH else 0)
 
 
 def room(m: Module, change: Value, limit: int) -> tuple[Value, Value]:
@@ -103,7 +95,7 @@ class ResultQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if in_blocks(len(self.i), self.depth):
+        if self.depth > FRONT_DEPTH:
             self._read_ahead(m)
             return m
         free = ~self.valid | self.ready
@@ -167,7 +159,7 @@ class ResultQueue(wiring.Component):
         m.d.sync += [
             newest.eq(newest + self.write),
             following.eq(following + pop),
-            waiting.eq(self.write | (waiting & ~(pop & (following == newest)))),
+            waiting.eq(self.write | (waiting & (~free | (following != newest)))),
         ]
         with m.If(pop):
             m.d.sync += oldest.eq(following)

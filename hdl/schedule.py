@@ -210,8 +210,7 @@ class OutputSchedule(wiring.Component):
     def _is_equal(self, m: Module, coordinate: Value, name: str) -> Value:
         """Return, a clock late, whether the coordinate is that of a job register."""
         other = self._held(m, name)
-        middle = len(coordinate) // 2
-        parts = (slice(None, middle), slice(middle, None))
+        parts = (slice(low, low + 4) for low in range(0, len(coordinate), 4))
         return Cat(delay(m, coordinate[part] == other[part], 1) for part in parts).all()
 
     def _is_at_most(self, m: Module, coordinate: Value, name: str) -> Value:

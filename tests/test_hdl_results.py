@@ -11,7 +11,7 @@ from gateware import pack, run, unpack, watch
 from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.queue import FRONT_DEPTH, MAX_DISTRIBUTED_BITS, ResultQueue
+from extremum.hdl.queue import FRONT_DEPTH, ResultQueue
 from extremum.hdl.results import Packer, lead, output_layout
 from extremum.model import DataType
 
@@ -104,20 +104,12 @@ def test_results_are_put_into_beats(name, gaps):
     assert set(dict(iter(output_layout(config)))) == {*fields, "last"}
 
 
-def blocks(depth):
-    """The narrowest beat whose queue is of block memory."""
-    return MAX_DISTRIBUTED_BITS // depth + 1
-
-
-RESULTS = [(8, 1), (8, 3), (8, 5), (8, 16), (8, 32), (blocks(32), 32), (blocks(64), 50)]
-QUEUES = [(width, queues.depth(results)) for width, results in RESULTS]
+QUEUES = [(8, queues.depth(results)) for results in (1, 3, 5, 16, 17, 50)]
 
 
 def test_the_queues_are_of_three_kinds():
-    assert [depth for _, depth in QUEUES] == [2, 4, 8, 16, 32, 32, 64]
-    assert [queues.in_blocks(*queue) for queue in QUEUES] == [False] * 5 + [True] * 2
-    assert [queues.latency(*queue) for queue in QUEUES] == [1] + [2] * 4 + [5] * 2
-    assert FRONT_DEPTH < 32
+    assert [depth for _, depth in QUEUES] == [2, 4, 8, FRONT_DEPTH, 2 * FRONT_DEPTH, 64]
+    assert [queues.latency(depth) for _, depth in QUEUES] == [1, 2, 2, 2, 5, 5]
 
 
 @pytest.mark.parametrize(("width", "depth"), QUEUES)
@@ -166,9 +158,9 @@ def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
     run(queue, bench)
     assert [word for _, word in taken] == words
     late = [out - into for (out, _), (into, _) in zip(taken, given, strict=True)]
-    assert min(late) >= queues.latency(width, depth)
+    assert min(late) >= queues.latency(depth)
     if not rests:
-        assert set(late) == {queues.latency(width, depth)}
+        assert set(late) == {queues.latency(depth)}
     elif gaps < rests:
         assert full
 

@@ -11,7 +11,19 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["bits_follow_value", "comparable", "from_key", "highest", "lowest", "order_key"]
+__all__ = [
+    "bits_follow_value",
+    "comparable",
+    "from_key",
+    "has_minus_zero",
+    "has_nan",
+    "highest",
+    "lowest",
+    "order_key",
+]
+
+_SIGNED, _UNSIGNED = ({n: np.dtype(f"{kind}{n}") for n in (2, 4)} for kind in "iu")
+"""Types of the bits of floats, by their size."""
 
 
 def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -> np.ndarray:
@@ -40,9 +52,9 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     """
     if x.dtype.kind != "f":
         return x
-    bits = x.view(f"i{x.dtype.itemsize}")
-    greatest, (has_sign, has_nan) = highest(bits.dtype), _signs_and_nan(x)
-    if not has_sign and not has_nan:
+    bits = x.view(_SIGNED[x.itemsize])
+    greatest, (some_signs, some_nan) = highest(bits.dtype), _signs_and_nan(x)
+    if not some_signs and not some_nan:
         return bits
     # Floats are sign and magnitude; negating the magnitude of the negative ones orders them all
     # and gives both zeros the key 0. NaN has the magnitudes above infinity's.
@@ -50,7 +62,7 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     key = sign & greatest
     key ^= bits
     key -= sign
-    if has_nan:
+    if some_nan:
         wins_by_greatest = (nan == "propagate") != minimum
         key[np.isnan(x)] = greatest if wins_by_greatest else lowest(bits.dtype)
     return key
@@ -91,7 +103,7 @@ def comparable(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) 
     NumPy lets the first NaN win, as ``"propagate"`` does, so that `x` itself will do unless NaN has
     to lose. Half floats go by their key all the same: NumPy compares them one by one.
     """
-    if x.dtype.kind == "f" and (x.dtype.itemsize == 2 or (nan == "ignore" and _has_nan(x))):
+    if x.dtype.kind == "f" and (x.dtype.itemsize == 2 or (nan == "ignore" and has_nan(x))):
         return order_key(x, nan=nan, minimum=minimum)
     return x
 
@@ -102,11 +114,24 @@ def bits_follow_value(x: np.ndarray) -> bool:
     True for integers. For floats, only if no element is NaN or -0: then a maximum of values, or of
     keys, is exact to the bit.
     """
+    return not (has_minus_zero(x) or has_nan(x))
+
+
+def has_minus_zero(x: np.ndarray) -> bool:
+    """Tell whether some element of `x` is -0."""
     if x.dtype.kind != "f":
-        return True
-    bits = x.view(f"i{x.dtype.itemsize}")
-    # -0 has the bits of the least integer.
-    return bool(bits.min() != lowest(bits.dtype)) and not _has_nan(x)
+        return False
+    bits = x.view(_SIGNED[x.itemsize])
+    # It has the bits of the least integer.
+    return bool(bits.min() == lowest(bits.dtype))
+
+
+def has_nan(x: np.ndarray) -> bool:
+    """Tell whether some element of `x` is NaN."""
+    if x.dtype.kind != "f":
+        return False
+    # NumPy compares half floats one by one, their bits many at a time.
+    return _signs_and_nan(x)[1] if x.dtype.itemsize == 2 else bool(np.isnan(x.max()))
 
 
 @lru_cache
@@ -126,14 +151,9 @@ def at(x: np.ndarray, axis: int, index: slice | int) -> np.ndarray:
     return x[(slice(None),) * axis + (index,)]
 
 
-def _has_nan(x: np.ndarray) -> bool:
-    # NumPy compares half floats one by one, their bits many at a time.
-    return _signs_and_nan(x)[1] if x.dtype.itemsize == 2 else bool(np.isnan(x.max()))
-
-
 def _signs_and_nan(x: np.ndarray) -> tuple[bool, bool]:
     """Tell whether some elements have a sign, and whether some are NaN."""
-    signed, unsigned = x.view(f"i{x.dtype.itemsize}"), x.view(f"u{x.dtype.itemsize}")
+    signed, unsigned = x.view(_SIGNED[x.itemsize]), x.view(_UNSIGNED[x.itemsize])
     # NaN without a sign is above infinity, and with one, as an unsigned number, above minus
     # infinity, and that above all others.
     high, top = signed.max(), unsigned.max()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
-from .order import bits_follow_value, comparable, from_key, order_key
+from .order import bits_follow_value, comparable, from_key, has_minus_zero, has_nan, order_key
 from .rows import first_winner
 from .sliding import are_planes, slide_maximum, slide_winners
 from .spatial import SpatialDimension
@@ -300,21 +300,18 @@ class Pooling:
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """Give the positions within a plane, None if nobody asks for them, and the values."""
         cuts = [planes[(..., *part.elements)] for part in parts]
-        if (
-            self.return_indices
-            and cuts[0].shape == planes.shape
-            and are_planes(parts[0].dimensions)
-        ):
+        if not self.return_indices:
+            value = _greatest(cuts, parts)
+            if value is not None:
+                return None, value
+        elif cuts[0].shape == planes.shape and are_planes(parts[0].dimensions):
             rows = cuts[0].reshape(math.prod(planes.shape[:2]), -1)
-            position = first_winner(comparable(rows, nan=self.nan))
+            by_bits = rows.dtype == np.float16 and bits_follow_value(rows)
+            position = first_winner(rows if by_bits else comparable(rows, nan=self.nan))
             shape = (*planes.shape[:2], *(1,) * len(self.spatial))
             value = rows.take(np.arange(0, rows.size, rows.shape[1]) + position).reshape(shape)
             return position.reshape(shape), value
-        exact = all(bits_follow_value(cut) for cut in cuts)
-        if exact and not self.return_indices:
-            pairs = zip(cuts, parts, strict=True)
-            found = [slide_maximum(comparable(cut), part.dimensions) for cut, part in pairs]
-            return None, from_key(reduce(np.maximum, found), planes.dtype)
+        exact = self.return_indices and all(bits_follow_value(cut) for cut in cuts)
         weights = self._plane_weights
         best = position = None
         for cut, part in zip(cuts, parts, strict=True):
@@ -367,6 +364,17 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
     if len(checked) not in (4, 5):
         raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")
     return checked
+
+
+def _greatest(cuts: list[np.ndarray], parts: list[Tile]) -> np.ndarray | None:
+    """Give the values of the winners, if they can be told without positions."""
+    halves = cuts[0].dtype == np.float16
+    if any(has_minus_zero(cut) or (halves and has_nan(cut)) for cut in cuts):
+        return None
+    pairs = zip(cuts, parts, strict=True)
+    best = reduce(np.maximum, [slide_maximum(cut, part.dimensions) for cut, part in pairs])
+    # Any NaN that a window meets is there, but not always with the bits of the first.
+    return None if has_nan(best) else best
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

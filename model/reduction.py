@@ -12,7 +12,7 @@ import numpy as np
 
 from .checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
 from .order import at, bits_follow_value, comparable, from_key
-from .rows import first_winner, last_winner
+from .rows import best_of_rows, first_winner, last_winner
 from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
 
 if TYPE_CHECKING:
@@ -264,8 +264,11 @@ class Reduction:
         minimum = self.function.is_minimum
         if not self.function.gives_index and bits_follow_value(x):
             # Nobody asks for positions, and equal elements are the same.
-            keys = comparable(x, nan=self.nan, minimum=minimum)
-            best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
+            if x.shape[2] == 1:
+                best = best_of_rows(x[..., 0], minimum=minimum)[:, None]
+            else:
+                keys = comparable(x, minimum=minimum)
+                best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
             return np.zeros(best.shape, np.uint8), best
         x = x.transpose(0, 2, 1)
         if x.shape[1] > 1:

@@ -3,27 +3,33 @@
 The best of 2k taps is the better of two bests of k taps that lie k taps apart, and the best of a
 window of any length is the better of two such bests that overlap: so a window of n taps takes
 log2(n) passes. Winners may overlap and may be found dimension by dimension because the order of
-elements (key, then position) is total.
+elements (key, then position) is total. What is joined with what follows from the geometry: `_plan`.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .order import lowest
-from .rows import first_winner
+from .order import comparable, from_key, lowest
+from .rows import best_of_rows, first_winner
 from .spatial import SpatialDimension
+
+if TYPE_CHECKING:
+    from types import EllipsisType
 
 __all__ = ["are_planes", "slide_maximum", "slide_winners"]
 
-LONG_PLANE = 256
-"""Elements from which a plane is worth a reduction of its own; doubling takes all at once."""
+SHORT_STRETCH = 256
+"""Bytes below which a stretch of pairs takes NumPy longer to set up than to join.
+
+Measured on lines of 28 to 512 bytes. Then all is joined in one go, and what is wanted is copied,
+which needs less setting up; with strides above 2, too much would be joined in vain.
+"""
 
 
 def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.ndarray:
@@ -32,14 +38,15 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
     Parameters
     ----------
     x : ndarray
-        Its last axes are the dimensions, in order. NumPy's maximum must be the order wanted.
+        Its last axes are the dimensions, in order. No -0. Some NaN wins if a window meets any, but
+        half floats must hold none.
     dimensions : sequence of SpatialDimension
 
     Returns
     -------
     ndarray
         Windows in place of elements along the last axes; the lowest number for an empty window.
-        `x` itself if each window is an element.
+        A view of `x` if each window is an element.
 
     Examples
     --------
@@ -48,15 +55,13 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
     """
     lead = x.shape[: x.ndim - len(dimensions)]
     if are_planes(dimensions):
-        ones, plane = (1,) * len(dimensions), math.prod(d.size for d in dimensions)
-        x = x.reshape(*lead, plane)
-        if plane >= LONG_PLANE:
-            return x.max(axis=-1).reshape(*lead, *ones)
-        return _slide([x], len(lead), _row(plane))[0].reshape(*lead, *ones)
+        rows = x.reshape(-1, math.prod(d.size for d in dimensions))
+        return best_of_rows(rows).reshape(*lead, *(1,) * len(dimensions))
+    parts = [comparable(x)]
     # Outermost first: fewer rows remain for the inner dimensions, where strides are slow.
     for axis, dimension in enumerate(dimensions, len(lead)):
-        [x] = _slide([x], axis, dimension)
-    return x
+        parts = _slide(parts, axis, dimension)
+    return from_key(parts[0], x.dtype)
 
 
 def slide_winners(
@@ -112,12 +117,6 @@ def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:
     return all(d.outputs == 1 and d.window == d.size == d.padded for d in dimensions)
 
 
-@lru_cache
-def _row(size: int) -> SpatialDimension:
-    """One window, and it is the row."""
-    return SpatialDimension(size, window=size)
-
-
 def _plane_winners(
     key: np.ndarray, sizes: Sequence[int], weights: Sequence[int], origin: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -160,98 +159,154 @@ def _slide(
     """
     if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
         return parts
-    shape, size, stride = parts[0].shape, dimension.size, dimension.stride
+    shape = parts[0].shape
     lead, pitch = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     types = [parts[0].dtype] if kind is None else [parts[0].dtype, kind]
-    parts = [part.reshape(lead, size, pitch) for part in parts]
-    levels = {0: parts} if 0 in dimension.levels else {}
-    for level in range(1, max(dimension.levels, default=0) + 1):
-        doubled = _empty((lead, size, pitch), types)
-        # All planes are one long row here; nobody uses what reaches from one into the next.
-        join = _Join(dimension.dilation << (level - 1), step << (level - 1))
-        join.write(_in_a_row(parts), _in_a_row(doubled))
-        parts = doubled
-        if level in dimension.levels:
-            levels[level] = parts
-    result = _empty((lead, dimension.outputs, pitch), types)
-    for run in dimension.runs:
-        source, taps = levels[run.level], run.taps - (1 << run.level)
-        join = _Join(taps * dimension.dilation, taps * step, run.element, run.window, stride)
-        if run.windows > 1 and dimension.outputs * stride == size:
-            # The windows of all planes are a stride apart too, and taken as those of one plane.
-            # Those that reach from one plane into the next are overwritten by later runs.
-            join.write(_in_a_row(source), _in_a_row(result))
+    plan = _plan(dimension, lead, pitch * parts[0].itemsize)
+    levels = {0: [part.reshape(-1, pitch) for part in parts]}
+    for level, pairs in enumerate(plan.doublings, 1):
+        levels[level] = _joined(levels[level - 1], pairs, types, step)
+        if level - 1 not in dimension.levels:
+            del levels[level - 1]
+    result = [np.empty((lead, dimension.outputs, pitch), dtype) for dtype in types]
+    for level, everywhere, in_a_row, pairs in plan.runs:
+        source, target = levels[level], result
+        if everywhere:
+            source = _joined(source, everywhere, types, step)
+        if in_a_row:
+            target = [part.reshape(-1, pitch) for part in target]
         else:
-            join.write(source, result, run.windows)
+            source = [part.reshape(lead, -1, pitch) for part in source]
+        _join(source, target, pairs, step)
     if len(dimension.empty_windows):
-        result[0][:, dimension.empty_windows] = lowest(result[0].dtype)
+        result[0][:, dimension.empty_windows] = lowest(types[0])
     return [part.reshape(*shape[:axis], -1, *shape[axis + 1 :]) for part in result]
 
 
-def _empty(shape: tuple[int, ...], types: Sequence[np.dtype]) -> list[np.ndarray]:
-    return [np.empty(shape, dtype) for dtype in types]
+_Lines: TypeAlias = "tuple[EllipsisType, slice, slice]"
+"""Index of lines, which are what lies at one element of a dimension: of each plane, or of all."""
 
 
-def _in_a_row(parts: list[np.ndarray]) -> list[np.ndarray]:
-    """View all planes as one."""
-    return [part.reshape(1, -1, part.shape[2]) for part in parts]
-
-
-class _Join(NamedTuple):
-    """The better of two elements, window by window, along the middle one of three axes.
+class _Pairs(NamedTuple):
+    """Pairs of lines that are joined.
 
     Attributes
     ----------
-    shift, added : int
-        From the earlier element to the later one; and what that adds to an offset.
-    element, window : int
-        Where the first pair begins, and where its winner goes.
-    stride : int
-        From pair to pair.
+    early, late, target : tuple
+        The two lines of the pairs, and where their winners go. The early ones are just copied if
+        there are no late ones.
+    taps : int
+        How many taps lie between the two.
     """
 
-    shift: int
-    added: int
-    element: int = 0
-    window: int = 0
-    stride: int = 1
+    early: _Lines
+    late: _Lines | None
+    target: _Lines
+    taps: int
 
-    def write(
-        self, source: list[np.ndarray], target: list[np.ndarray], most: int = sys.maxsize
-    ) -> None:
-        """Write the winners of as many pairs as there are and have room, but at `most` so many."""
-        room = target[0].shape[1] - self.window
-        last = source[0].shape[1] - 1 - self.element - self.shift
-        count = min(most, room, last // self.stride + 1)
-        reach = (count - 1) * self.stride + 1
-        later = self.element + self.shift
-        first = slice(None), slice(self.element, self.element + reach, self.stride)
-        second = slice(None), slice(later, later + reach, self.stride)
-        windows = slice(None), slice(self.window, self.window + count)
-        pairs = [(part[first], part[second]) for part in source]
-        best, *best_offset = (part[windows] for part in target)
-        if not self.shift:
-            best[...] = pairs[0][0]
-            for offset in best_offset:
-                offset[...] = pairs[1][0] if len(pairs) > 1 else 0
-            return
-        if not best_offset:
-            np.maximum(*pairs[0], out=best)
-            return
-        if self.stride > 1:
-            # NumPy computes faster without gaps.
-            pairs = [tuple(np.ascontiguousarray(part) for part in pair) for pair in pairs]
-        early, late = pairs[0]
-        wins = np.greater(late, early).view(np.uint8)
-        np.maximum(early, late, out=best)
-        # It is slow at choosing by a mask, and fast at arithmetic. The second wins with a later tap
-        # than any of the first, so that the greater offset is the winner's.
-        [target_offset] = best_offset
-        added = target_offset.dtype.type(self.added)
-        if len(pairs) == 1:
-            np.multiply(wins, added, out=target_offset)
-            return
-        early_offset, late_offset = pairs[1]
-        offset = late_offset + added
-        offset *= wins
-        np.maximum(early_offset, offset, out=target_offset)
+
+class _RunPlan(NamedTuple):
+    """How the windows of a run are found.
+
+    Attributes
+    ----------
+    level : int
+        How often the taps are doubled before.
+    everywhere : _Pairs or None
+        What is joined in one go before, so that the windows need but be copied.
+    in_a_row : bool
+        Whether the windows of all planes are taken as those of one.
+    pairs : _Pairs
+    """
+
+    level: int
+    everywhere: _Pairs | None
+    in_a_row: bool
+    pairs: _Pairs
+
+
+class _Plan(NamedTuple):
+    """What is joined along a dimension: to double the taps, level by level, and for each run."""
+
+    doublings: list[_Pairs]
+    runs: list[_RunPlan]
+
+
+@lru_cache(maxsize=256)
+def _plan(dimension: SpatialDimension, lead: int, line: int) -> _Plan:
+    """Plan to slide over `lead` planes of lines of `line` bytes.
+
+    Plans are kept, as they take as long to make as small tensors take to pool.
+    """
+    size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
+
+    def everywhere(taps: int) -> _Pairs:
+        # All planes are one long row here; nobody uses what reaches from one into the next.
+        early, late = _lines(0, lead * size - taps * dilation), _lines(taps * dilation, lead * size)
+        return _Pairs(early, late, early, taps)
+
+    runs = []
+    for window, windows, element, met, level in dimension.runs:
+        count, taps, before = windows, met - (1 << level), None
+        # The windows of all planes may be a stride apart too, and are taken as those of one plane.
+        # Those that reach from one plane into the next are overwritten by later runs.
+        in_a_row = windows > 1 and dimension.outputs * stride == size
+        stretch = line if stride > 1 else line * (lead if in_a_row else 1) * windows
+        if windows > 1 and taps and stride <= 2 and stretch < SHORT_STRETCH:
+            before, taps = everywhere(taps), 0
+        shift = taps * dilation
+        if in_a_row:
+            room = lead * size - element - shift
+            count = min(lead * dimension.outputs - window, -(-room // stride))
+        reach, later = (count - 1) * stride + 1, element + shift
+        early = _lines(element, element + reach, stride)
+        late = _lines(later, later + reach, stride) if shift else None
+        pairs = _Pairs(early, late, _lines(window, window + count), taps)
+        runs.append(_RunPlan(level, before, in_a_row, pairs))
+    doublings = [everywhere(1 << level) for level in range(max(dimension.levels, default=0))]
+    return _Plan(doublings, runs)
+
+
+def _lines(start: int, stop: int, step: int = 1) -> _Lines:
+    return ..., slice(start, stop, step), slice(None)
+
+
+def _joined(
+    source: list[np.ndarray], pairs: _Pairs, types: Sequence[np.dtype], step: int
+) -> list[np.ndarray]:
+    """Give as many lines as there are, with the winners at the first lines of the pairs."""
+    target = [np.empty(source[0].shape, dtype) for dtype in types]
+    _join(source, target, pairs, step)
+    return target
+
+
+def _join(source: list[np.ndarray], target: list[np.ndarray], pairs: _Pairs, step: int) -> None:
+    """Write the winners of pairs; keys, and offsets unless nobody asks for them."""
+    keys, best = source[0], target[0]
+    if pairs.late is None:
+        best[pairs.target] = keys[pairs.early]
+        for offset in target[1:]:
+            offset[pairs.target] = source[1][pairs.early] if len(source) > 1 else 0
+        return
+    best = best[pairs.target]
+    if len(target) == 1:
+        np.maximum(keys[pairs.early], keys[pairs.late], out=best)
+        return
+    picked = [(part[pairs.early], part[pairs.late]) for part in source]
+    if pairs.early[1].step > 1:
+        # NumPy computes faster without gaps.
+        picked = [tuple(np.ascontiguousarray(part) for part in pair) for pair in picked]
+    early, late = picked[0]
+    wins = np.greater(late, early).view(np.uint8)
+    np.maximum(early, late, out=best)
+    # It is slow at choosing by a mask, and fast at arithmetic. The second wins with a later tap
+    # than any of the first, so that the greater offset is the winner's.
+    offset = target[1][pairs.target]
+    added = offset.dtype.type(pairs.taps * step)
+    if len(picked) == 1:
+        np.multiply(wins, added, out=offset)
+        return
+    early, late = picked[1]
+    late = late + added
+    late *= wins
+    np.maximum(early, late, out=offset)

@@ -156,11 +156,10 @@ class SpatialDimension:
         return {run.level for run in self.runs}
 
     def first_elements(self) -> np.ndarray:
-        """Give the first element that each window meets; any element for an empty window."""
-        first = np.zeros(self.outputs, np.int64)
-        for window, windows, element, *_ in self.runs:
-            stop = element + windows * self.stride
-            first[window : window + windows] = np.arange(element, stop, self.stride)
+        """Give the first element that each window meets; any number for an empty window."""
+        first = np.arange(self.outputs) * self.stride - self.start_padding
+        # A window that begins in the padding goes on from tap to tap until it meets an element.
+        first[: self._whole_windows.start] %= self.dilation
         return first
 
     @property

@@ -37,6 +37,8 @@ class StepCount:
     ----------
     following
         The number of the step to come.
+    number
+        The number itself.
     """
 
     def __init__(
@@ -46,10 +48,11 @@ class StepCount:
         second = 2 % (1 << width)
         self.following = Signal(width, name=f"{name}_next", init=second, reset_less=is_loaded)
         self._is_first = Signal(name=f"{name}_first", init=1, reset_less=is_loaded)
+        self.number = Signal(width, name=f"{name}_number", init=1, reset_less=is_loaded)
         with m.If(enable & begin):
-            m.d.sync += self.following.eq(second)
+            m.d.sync += [self.following.eq(second), self.number.eq(1)]
         with m.Elif(enable):
-            m.d.sync += self.following.eq(self.following + 1)
+            m.d.sync += [self.following.eq(self.following + 1), self.number.eq(self.following)]
         with m.If(enable):
             m.d.sync += self._is_first.eq(begin)
 
@@ -164,59 +167,47 @@ class Cycle:
         return close
 
 
-def walk_line(
-    m: Module, token: Value, step: Value, *, begin: Value, restart: Value, period: Value
-) -> tuple[Signal, Value]:
-    """Return the coordinate of the slot at hand, and whether its line ends with it.
+class Line:
+    """Walks over the slots of a line, and of the next line of the same job, without a gap.
 
     Parameters
     ----------
     m
         Module to add the logic to.
-    token
+    name
+        Prefix of the signals.
+    load
         The next slot is the first of the next job.
     step
-        The next clock has the next slot, of whichever job: with a token always.
-    begin
-        Coordinate of the next job's first slot, not above ``restart``. It, and what follows, must
-        have been there for a clock.
-    restart
-        Coordinate of the first slot of every later line, in the next job.
-    period
-        Slots of a line less one, in the next job.
-    """
-    coordinate = Signal(begin.shape(), name="coordinate", reset_less=True)
-    if all(isinstance(value, Const) and value.value == 0 for value in (begin, restart)):
-        slots = Cycle(m, held(m, period, token, "period"), "slot")
-        slots.run(token, token | step, period)
-        with m.If(token | (step & slots.last)):
-            m.d.sync += coordinate.eq(0)
-        with m.Elif(step):
-            m.d.sync += coordinate.eq(coordinate + 1)
-        return coordinate, slots.last
+        The next clock has the next slot, of whichever job.
+    slots_less_one
+        Of a line, in the next job. It, and every other number, must have been there for a clock.
 
-    # The first line may be longer than the later ones, which begin behind its first slots.
-    end = derived(m, lambda restart, period: restart + period, restart, period)
-    is_once = derived(m, lambda period: period == 0, period)
-    is_twice = derived(m, lambda period: period == 1, period)
-    is_level = derived(m, lambda begin, restart: begin == restart, begin, restart)
-    is_next = derived(m, lambda begin, restart: begin + 1 == restart, begin, restart)
-    again, once, twice = (
-        held(m, value, token, name)
-        for value, name in ((restart, "restart"), (is_once, "once"), (is_twice, "twice"))
-    )
-    last_but_two = held(m, (end - 2)[: len(begin)].as_signed(), token, "last_but_two")
-    new_first_once = is_once & is_level
-    new_first_twice = (is_twice & is_level) | (is_once & is_next)
-    last, is_first, met, twice_now = (
-        Signal(name=name, reset_less=True) for name in ("last", "is_first", "met", "twice_now")
-    )
-    with m.If(step):
-        m.d.sync += [
-            coordinate.eq(Mux(token, begin, Mux(last, again, coordinate + 1))),
-            is_first.eq(token | last),
-            met.eq(coordinate == last_but_two),
-            twice_now.eq(Mux(token, new_first_twice, twice)),
-            last.eq(Mux(token, new_first_once, Mux(last, once, Mux(is_first, twice_now, met)))),
-        ]
-    return coordinate, last
+    Attributes
+    ----------
+    last
+        The slot at hand is the line's last.
+    number
+        Which slot it is, counted from 1.
+    """
+
+    def __init__(self, m: Module, name: str, *, load: Value, step: Value, slots_less_one: Value):
+        self._m, self._load, self._step = m, load, step
+        self.last = Signal(name=f"{name}_last")
+        self._count = StepCount(
+            m, len(slots_less_one), name, begin=load | self.last, enable=step, is_loaded=True
+        )
+        self.number = self._count.number
+        m.d.comb += self.last.eq(self.at(slots_less_one, f"{name}_end"))
+
+    def at(self, number: Value, name: str) -> Signal:
+        """Return whether the slot at hand is the one of a number, counted from 0."""
+        m, token = self._m, self._load & self._step
+        is_first, is_second = (derived(m, lambda number, n=n: number == n, number) for n in (0, 1))
+        again = held(m, is_first, token, f"{name}_at_once")
+        second = held(m, is_second, token, f"{name}_at_second")
+        later = self._count.at(held(m, number, token, f"{name}_number"), second)
+        flag = Signal(name=name)
+        with m.If(self._step):
+            m.d.sync += flag.eq(Mux(self._load, is_first, Mux(self.last, again, later)))
+        return flag

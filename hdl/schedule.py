@@ -25,7 +25,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import StepCount, walk_line
+from extremum.hdl.counter import Line, StepCount
 from extremum.hdl.flow import delay, derived, held
 from extremum.hdl.job import AXES, job_layout, register
 
@@ -40,10 +40,59 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
     return coordinate.as_unsigned() <= size_less_one
 
 
+def walk_line(
+    m: Module, token: Value, step: Value, *, begin: Value, restart: Value, period: Value
+) -> tuple[Signal, Value]:
+    """Return the coordinate of the slot at hand, and whether its line ends with it.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    token
+        The next slot is the first of the next job.
+    step
+        The next clock has the next slot, of whichever job: with a token always.
+    begin
+        Coordinate of the next job's first slot, not above ``restart``. It, and what follows, must
+        have been there for a clock.
+    restart
+        Coordinate of the first slot of every later line, in the next job.
+    period
+        Slots of a line less one, in the next job.
+    """
+    coordinate = Signal(begin.shape(), name="coordinate", reset_less=True)
+    # The first line may be longer than the later ones, which begin behind its first slots.
+    end = derived(m, lambda restart, period: restart + period, restart, period)
+    is_once = derived(m, lambda period: period == 0, period)
+    is_twice = derived(m, lambda period: period == 1, period)
+    is_level = derived(m, lambda begin, restart: begin == restart, begin, restart)
+    is_next = derived(m, lambda begin, restart: begin + 1 == restart, begin, restart)
+    again, once, twice = (
+        held(m, value, token, name)
+        for value, name in ((restart, "restart"), (is_once, "once"), (is_twice, "twice"))
+    )
+    last_but_two = held(m, (end - 2)[: len(begin)].as_signed(), token, "last_but_two")
+    new_first_once = is_once & is_level
+    new_first_twice = (is_twice & is_level) | (is_once & is_next)
+    last, is_first, met, twice_now = (
+        Signal(name=name, reset_less=True) for name in ("last", "is_first", "met", "twice_now")
+    )
+    with m.If(step):
+        m.d.sync += [
+            coordinate.eq(Mux(token, begin, Mux(last, again, coordinate + 1))),
+            is_first.eq(token | last),
+            met.eq(coordinate == last_but_two),
+            twice_now.eq(Mux(token, new_first_twice, twice)),
+            last.eq(Mux(token, new_first_once, Mux(last, once, Mux(is_first, twice_now, met)))),
+        ]
+    return coordinate, last
+
+
 class InputSchedule(wiring.Component):
     """Walks over the slots of one line and tells which of them are elements of the tensor.
 
-    ``present`` and ``last`` are registers and speak of the present slot.
+    ``present`` and ``last`` speak of the present slot.
 
     Parameters
     ----------
@@ -87,46 +136,22 @@ class InputSchedule(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        token = self.step & self.load
         head, size, period = (
             register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("head", "size", "period")
         )
-        # Slots of the line before the one to come: the elements begin behind its lead, and end a
-        # size later. The registers of size and period are one less.
-        slots = StepCount(
-            m, self.config.coordinate_width, "slot",
-            begin=self.load | self.last, enable=self.step, is_loaded=True,
-        )  # fmt: skip
-        begins = derived(m, lambda head: head >= 0, head)
-        is_one = derived(m, lambda period: period == 0, period)
+        line = Line(m, "slot", load=self.load, step=self.step, slots_less_one=period)
+        # The elements begin behind the line's leading slots, and end a size later.
         lead = derived(m, leading_slots, head)
-        elements = derived(m, lambda size: size + 1, size)
-        goals = {
-            "first": (lead, derived(m, lambda head: head == -1, head)),
-            "stop": (
-                lead + elements,
-                derived(m, lambda head, size: (size == 0) & (head >= 0), head, size),
-            ),
-            "last": (period, derived(m, lambda period: period == 1, period)),
-        }
-        at_first, at_stop, at_last = (
-            slots.at(
-                held(m, goal, token, name)[: self.config.coordinate_width],
-                held(m, goal_is_one, token, f"{name}_is_one"),
-            )
-            for name, (goal, goal_is_one) in goals.items()
-        )
-        begins_inside, once = (
-            held(m, begins, token, "begins_inside"),
-            held(m, is_one, token, "once"),
-        )
-        goes_on = (self.present & ~at_stop) | (at_first & ~begins_inside)
+        stop = derived(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
+        begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
+        was_present = Signal()
         with m.If(self.step):
-            m.d.sync += [
-                self.present.eq(Mux(self.load, begins, Mux(self.last, begins_inside, goes_on))),
-                self.last.eq(Mux(self.load, is_one, Mux(self.last, once, at_last))),
-            ]
+            m.d.sync += was_present.eq(self.present & ~self.load & ~line.last)
+        m.d.comb += [
+            self.last.eq(line.last),
+            self.present.eq(begins | (was_present & ~ends)),
+        ]
         return m
 
 
@@ -193,19 +218,80 @@ class OutputSchedule(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        coordinate, due = self._walk(m)
-        # A comparison of coordinates takes two clocks: one for its parts.
-        is_due, is_final = delay(m, due, 1), self._is_equal(m, coordinate, "final")
-        fits: Value = Const(1, 1)
         if self.config.padding:
-            fits = self._is_at_most(m, coordinate, "regular")
-            self._look_at_taps(m, coordinate, is_final)
+            self._across_lines(m)
         else:
-            # The grid ends with the line: the next window on it would not be inside.
-            window = delay(m, self._held(m, "window"), self.LATENCY + 1)
-            m.d.comb += self.present.eq(self._first_taps(window))
-        m.d.sync += [self.final.eq(is_final), self.emit.eq((is_due & fits) | is_final)]
+            self._within_lines(m)
         return m
+
+    def _register(self, name: str) -> Value:
+        return register(self.config, self.job, f"{AXES[self.axis]}.{name}")
+
+    def _held(self, m: Module, name: str) -> Value:
+        return held(m, self._register(name), self.token, name)
+
+    def _within_lines(self, m: Module) -> None:
+        """Give windows that end within the line of their elements, the last one on the grid.
+
+        The next window on the grid would not be inside: it ends with the line.
+        """
+        line = Line(
+            m, "slot", load=self.token, step=self.step, slots_less_one=self._register("period")
+        )
+        begins_due = derived(m, lambda head: head <= 0, self._register("head"))
+        due = self._due(m, line.last, held(m, begins_due, self.token, "begins_due"))
+        window = delay(m, self._held(m, "window"), self.LATENCY + 1)
+        m.d.comb += [
+            self.last.eq(line.last),
+            self.emit.eq(delay(m, due, self.LATENCY)),
+            self.final.eq(delay(m, line.at(self._register("final"), "is_final"), self.LATENCY)),
+            self.present.eq(self._first_taps(window)),
+        ]
+
+    def _across_lines(self, m: Module) -> None:
+        """Give windows that reach into padding, some of them in the next line."""
+        head, period = self._register("head"), self._register("period")
+        # The line of windows begins with the first of them.
+        coordinate, last = walk_line(
+            m, self.token, self.step, begin=at_most_zero(head), restart=head, period=period
+        )
+        due = self._due(m, last, Const(1, 1))
+        # A comparison of coordinates takes two clocks: one for its parts.
+        is_final = self._is_equal(m, coordinate, "final")
+        fits = self._is_at_most(m, coordinate, "regular")
+        m.d.comb += self.last.eq(last)
+        m.d.sync += [
+            self.final.eq(is_final),
+            self.emit.eq((delay(m, due, 1) & fits) | is_final),
+        ]
+        self._look_at_taps(m, coordinate, is_final)
+
+    def _due(self, m: Module, last: Value, begins_due: Value) -> Signal:
+        """Return whether the slot is on the grid of strides."""
+        new_head, new_stride = self._register("head"), self._register("stride")
+        # Slots since the line began, or since a window was due, up to the next one: from the
+        # first slot the head, from a window a stride. The register of that is one less.
+        begins = self.token | last
+        due, from_first = Signal(name="due"), Signal()
+        width = phase_width(new_head, new_stride)
+        head, stride = self._held(m, "head").as_unsigned()[:width], self._held(m, "stride")
+        slots = StepCount(m, width, "phase", begin=begins | due, enable=self.step, is_loaded=True)
+        with m.If(self.step & (begins | due)):
+            m.d.sync += from_first.eq(begins)
+        head_is_one, is_dense, stride_is_two = (
+            held(m, derived(m, lambda value, n=n: value == n, value), self.token, name)
+            for value, n, name in (
+                (new_head, 1, "head_is_one"),
+                (new_stride, 0, "is_dense"),
+                (new_stride, 1, "stride_is_two"),
+            )
+        )
+        goal = Mux(from_first, slots.at(head, head_is_one), slots.at(stride, stride_is_two))
+        new_begins_due = derived(m, lambda head: head <= 0, new_head)
+        later = Mux(last, begins_due, Mux(due, is_dense, goal))
+        with m.If(self.step):
+            m.d.sync += due.eq(Mux(self.token, new_begins_due, later))
+        return due
 
     def _is_equal(self, m: Module, coordinate: Value, name: str) -> Value:
         """Return, a clock late, whether the coordinate is that of a job register."""
@@ -229,10 +315,7 @@ class OutputSchedule(wiring.Component):
     def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
         """Tell which taps are present: those of the window that are in the tensor."""
         late = delay(m, self.token, 1)
-        new_size, window, new_shift = (
-            register(self.config, self.job, f"{AXES[self.axis]}.{name}")
-            for name in ("size", "window", "shift")
-        )
+        new_size, window, new_shift = map(self._register, ("size", "window", "shift"))
         shift = held(m, new_shift, late, "shift")
         m.d.sync += self.shift.eq(delay(m, Mux(is_final, shift, 0), 1))
         # The taps of a window, and of one that is given early.
@@ -267,61 +350,6 @@ class OutputSchedule(wiring.Component):
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first so many."""
         return Cat(count[: bits_for(self.taps)] > tap for tap in range(self.taps))
-
-    def _held(self, m: Module, name: str) -> Value:
-        value = register(self.config, self.job, f"{AXES[self.axis]}.{name}")
-        return held(m, value, self.token, name)
-
-    def _walk(self, m: Module) -> tuple[Value, Value]:
-        """Return the slot's coordinate, and whether it is on the grid of strides."""
-        config, axis = self.config, AXES[self.axis]
-        new_head, new_stride, period = (
-            register(config, self.job, f"{axis}.{name}") for name in ("head", "stride", "period")
-        )
-        # Without padding every window ends within its line, and the line of windows is that of
-        # the elements; else it begins with the first window, and runs on into the next line.
-        within_line = not config.padding
-        coordinate, last = walk_line(
-            m,
-            self.token,
-            self.step,
-            begin=at_most_zero(new_head),
-            restart=at_most_zero(new_head) if within_line else new_head,
-            period=period,
-        )
-        m.d.comb += self.last.eq(last)
-
-        # Slots since the line began, or since a window was due, up to the next one: from the
-        # first slot the head, from a window a stride. The register of that is one less.
-        begins = self.token | last
-        due, from_first = Signal(), Signal()
-        width = phase_width(new_head, new_stride)
-        head, stride = self._held(m, "head").as_unsigned()[:width], self._held(m, "stride")
-        slots = StepCount(
-            m,
-            width,
-            "phase",
-            begin=begins | due,
-            enable=self.step,
-            is_loaded=True,
-        )
-        with m.If(self.step & (begins | due)):
-            m.d.sync += from_first.eq(begins)
-        new_begins_due = derived(m, lambda head: head <= 0, new_head)
-        head_is_one, is_dense, stride_is_two = (
-            held(m, derived(m, lambda value, n=n: value == n, value), self.token, name)
-            for value, n, name in (
-                (new_head, 1, "head_is_one"),
-                (new_stride, 0, "is_dense"),
-                (new_stride, 1, "stride_is_two"),
-            )
-        )
-        begins_due = held(m, new_begins_due, self.token, "begins_due")
-        goal = Mux(from_first, slots.at(head, head_is_one), slots.at(stride, stride_is_two))
-        next_due = Mux(last, begins_due if within_line else Const(1, 1), Mux(due, is_dense, goal))
-        with m.If(self.step):
-            m.d.sync += due.eq(Mux(self.token, new_begins_due, next_due))
-        return coordinate, due
 
 
 def phase_width(head: Value, stride: Value) -> int:

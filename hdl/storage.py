@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.counter import walk_line
+from extremum.hdl.counter import Line
 from extremum.hdl.flow import choose, delay, held
 
 MAX_REGISTER_SPACING = 4
@@ -116,11 +116,12 @@ class DelayLine(wiring.Component):
         return words
 
     def _memory(self, m: Module, platform: object) -> None:
-        given, first = self._given_spacing, Const(0, range(self.max_spacing))
-        address, _ = walk_line(
-            m, self.token, self.token | self.step, begin=first, restart=first, period=given
-        )
-        m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
+        given = self._given_spacing
+        rows = Line(m, "row", load=self.token, step=self.token | self.step, slots_less_one=given)
+        # They are counted from 1: the last of a power of two is row 0.
+        address, depth = rows.number, self.max_spacing
+        depth += depth & (depth - 1) > 0
+        m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, depth)
         step, word = delay(m, self.step, self.latency), delay(m, self.i, self.latency)
         row = Signal(self.width * self.taps)
         following = (word | (row << self.width))[: len(row)]

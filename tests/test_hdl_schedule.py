@@ -21,6 +21,9 @@ INSIDE = CoreConfig(
     operators=("max-pool",), padding=False,
 )  # fmt: skip
 
+EARLY = 3
+"""Clocks that a job is on the port before its token."""
+
 
 def job_of(line, config, axis=2):
     return JobRegisters(**{AXES[axis]: line.registers}).to_bits(config)  # pyright: ignore
@@ -33,15 +36,17 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
     slots: list[tuple[Line, int] | None] = [None]
     begun = 0
     for number, line in enumerate(lines):
-        # The registers are on the port for a clock before the token. That may meet the last slot
-        # of the job before, or come on its own.
+        # The registers are on the port for some clocks before the token. That may meet the last
+        # slot of the job before, or come on its own.
         job = {"job": job_of(line, config, axis)}
-        if number and rng.random() < 0.5 and len(clocks) > begun + 2:
-            clocks[-2] |= job
-            clocks[-1] |= job | {"token": 1}
+        if number and rng.random() < 0.5 and len(clocks) > begun + EARLY + 1:
+            for clock in clocks[-1 - EARLY :]:
+                clock.update(job)
+            clocks[-1]["token"] = 1
         else:
-            clocks += [job | {"step": 0, "token": token} for token in (0, 1)]
-            slots += [None, None]
+            for early in range(EARLY, -1, -1):
+                clocks.append(job | {"step": 0, "token": early == 0})
+                slots.append(None)
         total = min(line.begin + 3 * line.registers.period, most_slots)
         slot, begun = 0, len(clocks)
         while slot < total:

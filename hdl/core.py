@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import fold, pooling, position, queue, reduction, windows
+from extremum.hdl import fold, pooling, position, queue, reduction, slots, windows
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import Entrance, blind, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay
@@ -63,18 +63,28 @@ def latency(config: CoreConfig) -> int:
     return pipeline_latency(config) + queue.latency(_queue_depth(config))
 
 
+def job_interval(config: CoreConfig) -> int:
+    """Return the slots that a job must have to be followed by the next without a bubble.
+
+    Shorter jobs follow each other within as many clocks, or a few less. A job stays on its port
+    until its token has left the pipeline; then the next one is looked at, and its slots begin.
+    """
+    begin = 0 if ends_with_plane(config) else slots.latency(config)
+    return pipeline_latency(config) + 3 + begin
+
+
 def _queue_depth(config: CoreConfig) -> int:
     """Return how many beats wait at most: what may come of the slots in the pipeline."""
     return queue.depth(_results_in(config, pipeline_latency(config) + QUEUE_MARGIN) + 1)
 
 
-def _results_in(config: CoreConfig, slots: int) -> int:
+def _results_in(config: CoreConfig, count: int) -> int:
     """Return how many results may come of so many slots."""
     fixed = dict(config.fixed)
     apart = fixed.get("length", 1)
     if config.has_windows and not config.padding:
         apart = min(fixed.get("width.stride", 1), fixed.get("width.window", 1))
-    return -(-slots // apart)
+    return -(-count // apart)
 
 
 class Core(wiring.Component):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.utils import bits_for
 
@@ -108,7 +113,7 @@ class Cycle:
         enable
             Take a step, or begin again.
         new_steps_less_one
-            The new number. It must have been there for a clock.
+            The new number. It must have been there for two clocks.
         """
         if self._once:
             return
@@ -120,7 +125,11 @@ class Cycle:
         close: Value = Const(1, 1)
         new_high_is_zero: Value = Const(1, 1)
         if len(goal) > width:
-            new_high_is_zero = derived(m, lambda steps: steps >> width == 0, new)
+            parts = [
+                derived(m, lambda steps, low=low: steps >> low & 0xFF == 0, new)
+                for low in range(width, len(goal), 8)
+            ]
+            new_high_is_zero = derived(m, lambda *parts: _all(parts), *parts)
             close = self._high(load, enable, count.following, new_high_is_zero)
         low_is = [
             derived(m, lambda steps, low=low: steps & ((1 << width) - 1) == low, new)
@@ -165,6 +174,10 @@ class Cycle:
         with m.Elif(late_wrap):
             m.d.sync += ahead.eq(ahead + 1)
         return close
+
+
+def _all(flags: Sequence[Any]) -> Any:
+    return reduce(and_, flags)
 
 
 class Line:

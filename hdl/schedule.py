@@ -320,7 +320,8 @@ class OutputSchedule(wiring.Component):
         m.d.sync += self.shift.eq(delay(m, Mux(is_final, shift, 0), 1))
         # The taps of a window, and of one that is given early.
         usual = held(m, self._first_taps(window), late, "usual_taps")
-        left = derived(m, lambda window, shift: window - shift, window, new_shift)
+        mask = (1 << bits_for(self.taps)) - 1
+        left = derived(m, lambda window, shift: (window - shift) & mask, window, new_shift)
         early = held(m, self._first_taps(left), late, "early_taps")
         taps = delay(m, Mux(is_final, early, usual), 1)
         if self.config.max_dilation[self.axis] == 1:

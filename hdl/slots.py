@@ -13,13 +13,23 @@ from extremum.hdl.job import AXES, job_layout, register
 from extremum.hdl.schedule import InputSchedule
 
 
+def _stages(config: CoreConfig) -> int:
+    """Return by how many steps the outermost dimension is behind the innermost."""
+    return len(config.axes) - 1 if config.padding and config.has_windows else 0
+
+
+def latency(config: CoreConfig) -> int:
+    """Return the clocks from taking a job to its first slot, beyond the one of any register."""
+    return 2 + _stages(config)
+
+
 class SlotSchedule(wiring.Component):
     """Walks over the slots of one job after the other, as far ahead as two slots.
 
     What a slot needs is known before anyone asks whether it is there: the walk waits for a flag
     in a register, not for the beats.
 
-    Latency: 4 clocks from a job's offer to its first slot. Throughput: one slot per clock, and no
+    Latency: :func:`latency` clocks. Throughput: one slot per clock, and no
     clock is lost between jobs.
 
     Parameters
@@ -76,7 +86,7 @@ class SlotSchedule(wiring.Component):
         counted = self._counted(m, load, go)
         m.d.comb += [load.eq(self.offered & (~counting | counted)), self.taken.eq(load & go)]
         begins = staged(m, go, load, 1)
-        wanted, stages = self._wanted(m, begins, go)
+        wanted, stages = self._wanted(m, begins, go), _stages(self.config)
         active, last = (staged(m, go, flag, 1 + stages) for flag in (counting, counted))
         with m.If(go):
             m.d.sync += counting.eq(load | (counting & ~counted))
@@ -101,16 +111,16 @@ class SlotSchedule(wiring.Component):
         slots.run(load, go, new_slots)
         return slots.last
 
-    def _wanted(self, m: Module, load: Value, go: Value) -> tuple[Value, int]:
-        """Return whether a slot needs a beat, and by how many steps that is known late.
+    def _wanted(self, m: Module, load: Value, go: Value) -> Value:
+        """Return whether a slot needs a beat, late by the steps of the outermost dimension.
 
         What is padding in any dimension, or behind the last input volume, does not. Each dimension
         is a step behind the one within it.
         """
         config = self.config
         if not config.padding or not config.has_windows:
-            return Const(1, 1), 0
-        stages, wanted = len(config.axes) - 1, Signal()
+            return Const(1, 1)
+        stages, wanted = _stages(config), Signal()
         steps: Value = Const(1, 1)
         ends, present = steps, []
         for stage, axis in enumerate(config.axes):
@@ -126,7 +136,7 @@ class SlotSchedule(wiring.Component):
             if stage < stages:
                 load, steps = staged(m, go, load, 1), staged(m, go, ends, 1)
         m.d.comb += wanted.eq(Cat(*present).all() & ~self._flushing(m, load, ends, go))
-        return wanted, stages
+        return wanted
 
     def _flushing(self, m: Module, load: Value, ends: Value, go: Value) -> Signal:
         """Return whether the last volume has ended.

@@ -78,12 +78,11 @@ def test_results_are_put_into_beats(name, gaps):
     clocks.append(dict(idle))
     # What they are is known before they are there.
     early = lead(config)
-    rows = [
-        {"results": clock.pop("results", rng.getrandbits(layout.size * lanes))} for clock in clocks
-    ]
+    noise = rng.getrandbits(layout.size * lanes)
+    words = [clock.pop("results", noise) for clock in clocks]
     clocks += [dict(idle) for _ in range(early)]
-    for clock, row in zip(clocks[early:], rows, strict=True):
-        clock.update(row)
+    for clock, word in zip(clocks[early:], words, strict=True):
+        clock["results"] = word
     outputs = {"packed": packer.packed, "valid": packer.o_valid, "o": packer.o}
     seen = watch(packer, clocks, outputs, settle=1)
     results = {number for number, clock in enumerate(clocks) if clock["valid"]}

@@ -6,14 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from extremum.hdl.core import latency, pipeline_latency
+from extremum.hdl.core import job_interval, latency, pipeline_latency
 from extremum.hdl.results import output_layout
 from extremum.host.backend import Run
 from extremum.host.native import NativeSimulator
 from extremum.host.plan import plan
 from extremum.model import Pooling, Reduction
 from extremum.tb.cores import CORES
-from extremum.tb.rate import HANDOVER
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import jobs, tensor
 
@@ -69,16 +68,20 @@ def test_a_job_alone_takes_what_is_predicted(simulator):
 def test_jobs_that_last_as_long_as_the_pipeline_follow_at_once(simulator):
     """Jobs of random kinds back to back: each waits for the slots, or the token, of the former."""
     native, config = simulator
-    least = pipeline_latency(config) + HANDOVER
-    source = random.Random(5)
+    least = job_interval(config)
+    source, exact = random.Random(5), 0
     for _ in range(30):
         batch = list(jobs(source, config, source.randint(2, 5)))
         first, last = batch[0][0].schedule, batch[-1][0]
-        before = sum(max(job.schedule.slots, least) for job, _ in batch[:-1])
+        slots = [job.schedule.slots for job, _ in batch[:-1]]
+        most = sum(max(count, least) for count in slots)
+        fewest = sum(max(count, pipeline_latency(config) + 2) for count in slots)
         end = max(last.schedule.last_window + latency(config), last.schedule.last_element)
-        took = clocks(native, config, batch)
+        before = clocks(native, config, batch) - (end - first.first_element + 1)
         # A job that ends in padding may give its last results behind those that follow it.
-        assert took == before + end - first.first_element + 1, [job for job, _ in batch]
+        assert fewest <= before <= most, [job for job, _ in batch]
+        exact += all(count >= least for count in slots)
+    assert exact
 
 
 def test_stalls_cost_what_they_are(simulator):
@@ -125,5 +128,5 @@ def test_generous_padding_costs_no_slots(simulator, name):
     assert clocks(native, config, [(job, x)]) <= elements + latency(config)
     # One after the other too.
     again = clocks(native, config, [(job, x)] * 3)
-    least = max(elements, pipeline_latency(config) + HANDOVER)
+    least = max(elements, job_interval(config))
     assert again <= 2 * least + elements + latency(config)

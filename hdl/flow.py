@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, ValueLike, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, ValueLike, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 from amaranth.utils import bits_for
@@ -22,17 +22,24 @@ from amaranth.utils import bits_for
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import AXES
 
+WORD = 64
+"""Bits that a simulator shifts at once."""
+
 
 def delay(m: Module, signal: Value, clocks: int) -> Value:
     """Return ``signal``, as it was ``clocks`` clocks ago; 0 returns the signal itself."""
     value = Value.cast(signal)
-    if isinstance(value, Const):
+    width, is_signed = len(value), value.shape().signed
+    if isinstance(value, Const) or not width:
         return value
-    for _ in range(clocks):
-        register = Signal(value.shape(), reset_less=len(value) > 1)
-        m.d.sync += register.eq(value)
-        value = register
-    return value
+    # A few clocks share a register as long as a word of a simulator: it has less to do.
+    share = max(1, WORD // width)
+    for done in range(0, clocks, share):
+        count = min(share, clocks - done)
+        line = Signal(width * count, reset_less=width > 1)
+        m.d.sync += line.eq(Cat(value, line)[: len(line)])
+        value = line[-width:]
+    return value.as_signed() if is_signed else value
 
 
 def held(m: Module, value: ValueLike, token: Value, name: str) -> Value:

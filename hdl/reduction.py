@@ -12,10 +12,14 @@ from extremum.hdl.job import job_layout, register
 
 
 def digit_width(config: CoreConfig) -> int:
-    """Return the bits that are compared in one clock: few, and more where latency is scarce."""
-    if config.has_windows:
-        return 4 if config.element_width <= 32 else 7
-    return 1 if config.lanes == 1 and config.element_width <= 32 else 2
+    """Return the bits that are compared in one clock.
+
+    One or two make the fastest clock, for a block that gives positions alone. With more to carry
+    along they would be dear, and latency is scarce behind windows.
+    """
+    if config.has_windows or config.has_values or config.lanes > 1:
+        return 7 if config.has_windows and config.element_width > 32 else 4
+    return 1 if config.element_width <= 32 else 2
 
 
 def ordinal_part(config: CoreConfig) -> int:
@@ -100,19 +104,22 @@ class Reducer(wiring.Component):
         ordinal = self._ordinal(m, late) if "ordinal" in self.o_layout.members else []
         kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
         skew = _parts(config) - 1
+        keys = [
+            _key(m, candidate, ignore_nan) if flagged else Value.cast(candidate.code)
+            for candidate in self.i.lanes
+        ]
+        better, tied = self._compare(m, keys, valid, first)
+        take = Signal(config.lanes)
+        m.d.comb += take.eq(better | (tied & is_decreasing.replicate(config.lanes)))
+        takes = [delay(m, take, clock) for clock in range(max(len(ordinal), 1))]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
-            key = _key(m, candidate, ignore_nan) if flagged else Value.cast(candidate.code)
-            better, tied = self._compare(m, key, valid, first)
-            take = Signal(name=f"take{lane}")
-            m.d.comb += take.eq(better | (tied & is_decreasing))
             for name in kept:
-                held_field = held(m, delay(m, candidate[name], late), take, f"{name}{lane}")
+                field = delay(m, candidate[name], late)
+                held_field = held(m, field, take[lane], f"{name}{lane}")
                 m.d.comb += Value.cast(result[name]).eq(delay(m, held_field, skew))
             parts = [
-                delay(
-                    m, held(m, part, delay(m, take, clock), f"ordinal{lane}_{clock}"), skew - clock
-                )
+                delay(m, held(m, part, takes[clock][lane], f"ordinal{lane}_{clock}"), skew - clock)
                 for clock, part in enumerate(ordinal)
             ]
             if parts:
@@ -152,21 +159,35 @@ class Reducer(wiring.Component):
             valid, last = delay(m, valid, 1), delay(m, last, 1)
         return parts
 
-    def _compare(self, m: Module, key: Value, valid: Value, first: Value) -> tuple[Value, Value]:
-        """Return, late by the digits, whether the word beats its group, and whether it ties."""
-        width = digit_width(self.config)
-        better: Value = valid & first
-        tied: Value = valid & ~first
+    def _compare(
+        self, m: Module, keys: list[Value], valid: Value, first: Value
+    ) -> tuple[Value, Value]:
+        """Return, late by the digits, in which lanes a word beats its group, and where it ties.
+
+        A digit of all lanes is one signal, and so is what waits below it: fewer and wider registers
+        simulate faster.
+        """
+        lanes, width = self.config.lanes, digit_width(self.config)
+        better: Value = (valid & first).replicate(lanes)
+        tied: Value = (valid & ~first).replicate(lanes)
         for number in reversed(range(self.digits)):
-            digit = delay(m, key[number * width : (number + 1) * width], self.digits - 1 - number)
-            best = Signal(len(digit), name=f"best{number}")
-            take = Signal(name=f"take{number}")
-            m.d.comb += take.eq(better | (tied & (digit > best)))
-            with m.If(take):
-                m.d.sync += best.eq(digit)
-            next_better, next_tied = Signal(), Signal()
-            m.d.sync += [next_better.eq(take), next_tied.eq(tied & (digit == best))]
+            below = number * width
+            digits = [key[below:] for key in keys]
+            bests = [Signal(len(digits[0]), name=f"best{number}_{lane}") for lane in range(lanes)]
+            pairs = list(zip(digits, bests, strict=True))
+            take = Signal(lanes, name=f"take{number}")
+            m.d.comb += take.eq(better | (tied & Cat(digit > best for digit, best in pairs)))
+            for lane, (digit, best) in enumerate(pairs):
+                with m.If(take[lane]):
+                    m.d.sync += best.eq(digit)
+            next_better, next_tied = Signal(lanes), Signal(lanes)
+            m.d.sync += [
+                next_better.eq(take),
+                next_tied.eq(tied & Cat(digit == best for digit, best in pairs)),
+            ]
             better, tied = next_better, next_tied
+            rest = delay(m, Cat(key[:below] for key in keys), 1)
+            keys = [rest.word_select(lane, below) for lane in range(lanes)] if below else []
         return better, tied
 
 

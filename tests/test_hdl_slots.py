@@ -1,0 +1,129 @@
+"""The schedule of slots ahead of the entrance, against lines laid side by side."""
+
+import random
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from gateware import bits, run
+from lines import Line, small_dimensions
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import JobRegisters, job_layout
+from extremum.hdl.slots import SlotSchedule, latency
+from extremum.host.registers import schedule
+from extremum.model import SpatialDimension
+
+VOLUMES = CoreConfig(max_window=(2, 3, 3), max_dilation=(4, 4, 4), coordinate_width=6)
+PLANES = replace(VOLUMES, max_window=(1, 3, 4))
+REDUCTIONS = CoreConfig(max_window=(1, 1, 1))
+INSIDE = replace(PLANES, padding=False)
+EARLY = 3
+"""Clocks that a job is on the port before it is offered."""
+
+
+def job_of(lines, groups):
+    """The registers of a pooling, and what each of its slots needs."""
+    dimensions = [line.registers for line in lines]
+    job = JobRegisters(
+        slots=schedule(dimensions, groups).slots, volumes=groups, groups=groups,
+        depth=dimensions[0], height=dimensions[1], width=dimensions[2],
+    )  # fmt: skip
+    wanted = []
+    for slot in range(job.slots):
+        rest, present = slot, True
+        for r in reversed(dimensions):
+            rest, place = divmod(rest, r.period)
+            present &= r.lead <= place < r.lead + r.size
+        wanted.append(present and rest < groups)
+    return job, [(want, number == len(wanted) - 1) for number, want in enumerate(wanted)]
+
+
+@cache
+def sources(window):
+    """Dimensions that a window slides over."""
+    return (
+        list(small_dimensions(4, window + 1, 4, 3, 3)) if window > 1 else [SpatialDimension(1, 1)]
+    )
+
+
+def draw(rng, config):
+    """A random job; where nothing pools, one of a volume to each slot."""
+    if not config.padding or not config.has_windows:
+        count = rng.choice((1, 2, 3, 40, 255, 256, 257, 300))
+        last = [(True, number == count - 1) for number in range(count)]
+        return JobRegisters(slots=count, volumes=count), last
+    lines = [Line.of(rng.choice(sources(window))) for window in config.max_window]
+    return job_of(lines, rng.randint(1, 3))
+
+
+def walk(config, jobs, rng, rests):
+    """Offer jobs as the entrance does; return each slot taken and its clock, job by job."""
+    component = SlotSchedule(config)
+    taken: list[tuple[int, bool, bool]] = []
+    begun = []
+    size = job_layout(config).size
+
+    async def bench(context):
+        waiting, early, offered, clock = list(jobs), EARLY, False, 0
+        total, before, held = sum(len(slots) for _, slots in jobs), None, None
+        while len(taken) < total:
+            # A job stays on the port until its first slot is in front, and is looked at for some
+            # clocks before it is offered.
+            if before is not None and context.get(component.valid) and len(taken) >= before:
+                before = None
+            elif before is None and waiting and not offered:
+                context.set(bits(component.job), waiting[0][0].to_bits(config))
+                early -= 1
+                offered = early < 0
+            elif before is None and not offered:
+                context.set(bits(component.job), rng.getrandbits(size))
+            context.set(component.offered, offered)
+            ready = rng.random() >= rests
+            context.set(component.ready, ready)
+            slot = (context.get(component.wanted), context.get(component.last))
+            if context.get(component.valid):
+                assert held in (None, slot)
+                held = None if ready else slot
+                if ready:
+                    taken.append((clock, *slot))
+            else:
+                assert held is None
+            if context.get(component.taken):
+                assert offered
+                begun.append(clock)
+                offered, early = False, EARLY
+                before = sum(len(slots) for _, slots in jobs[: len(begun) - 1])
+                waiting.pop(0)
+            await context.tick()
+            clock += 1
+            assert clock < 60 * total + 2000
+        for _ in range(20):
+            assert not context.get(component.valid)
+            await context.tick()
+
+    run(component, bench)
+    return taken, begun
+
+
+@pytest.mark.parametrize(
+    "config", [VOLUMES, PLANES, REDUCTIONS, INSIDE], ids=["volumes", "planes", "rows", "inside"]
+)
+@pytest.mark.parametrize("rests", [0, 0.3, 0.8])
+def test_every_slot_is_told_once_and_in_order(config, rests):
+    rng = random.Random(f"{config.max_window} {rests}")
+    jobs = [draw(rng, config) for _ in range(25)]
+    taken, begun = walk(config, jobs, rng, rests)
+    assert [slot[1:] for slot in taken] == [slot for _, slots in jobs for slot in slots]
+    assert len(begun) == len(jobs)
+    if rests:
+        return
+    start = 0
+    for clock, (_, slots) in zip(begun, jobs, strict=True):
+        times = [time for time, *_ in taken[start : start + len(slots)]]
+        # Within a job no clock is lost.
+        assert times == list(range(times[0], times[0] + len(slots)))
+        assert start == 0 or times[0] > taken[start - 1][0]
+        if start == 0:
+            assert times[0] == clock + latency(config) + 1
+        start += len(slots)

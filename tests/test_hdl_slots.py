@@ -1,5 +1,6 @@
 """The schedule of slots ahead of the entrance, against lines laid side by side."""
 
+import math
 import random
 from dataclasses import replace
 from functools import cache
@@ -22,11 +23,11 @@ EARLY = 3
 """Clocks that a job is on the port before it is offered."""
 
 
-def job_of(lines, groups):
+def job_of(lines, groups, more=0):
     """The registers of a pooling, and what each of its slots needs."""
     dimensions = [line.registers for line in lines]
     job = JobRegisters(
-        slots=schedule(dimensions, groups).slots, volumes=groups, groups=groups,
+        slots=schedule(dimensions, groups).slots + more, volumes=groups, groups=groups,
         depth=dimensions[0], height=dimensions[1], width=dimensions[2],
     )  # fmt: skip
     wanted = []
@@ -54,7 +55,9 @@ def draw(rng, config):
         last = [(True, number == count - 1) for number in range(count)]
         return JobRegisters(slots=count, volumes=count), last
     lines = [Line.of(rng.choice(sources(window))) for window in config.max_window]
-    return job_of(lines, rng.randint(1, 3))
+    # Some have slots behind the last volume for more volumes than one.
+    more = rng.choice((0, 0, 2)) * math.prod(line.registers.period for line in lines)
+    return job_of(lines, rng.randint(1, 3), more if more > 2 else 0)
 
 
 def walk(config, jobs, rng, rests):

@@ -15,12 +15,15 @@ from extremum.model import DataType
 
 FLOAT = candidate_layout(CoreConfig((DataType.FLOAT16,)), {"width": 5})
 INTEGER = candidate_layout(CoreConfig((DataType.UINT8,)), {"width": 5})
+WIDE = candidate_layout(CoreConfig((DataType.UINT32,)), {"width": 5})
+"""Compared in two halves."""
 
 
 class Tree(wiring.Component):
     """A tree between ports."""
 
     present: Signal
+    take_last: Signal
     i: Signal
     o_present: Signal
     o: Signal
@@ -31,6 +34,7 @@ class Tree(wiring.Component):
         super().__init__(
             {
                 "present": In(count),
+                "take_last": In(1),
                 "i": In(size * count),
                 "o_present": Out(1),
                 "o": Out(size),
@@ -49,12 +53,12 @@ class Tree(wiring.Component):
                 for lane in range(lanes)
             ]
             taps.append(Tap(self.present[number], self.layout, words))
-        won = tree(m, taps)
+        won = tree(m, taps, self.take_last)
         m.d.comb += [self.o.eq(Cat(*won.lanes)), self.o_present.eq(won.present)]
         return m
 
 
-def first_of_the_greatest(candidates):
+def winner_of(candidates, take_last):
     """The contract, one candidate after the other; NaNs are equal whatever their codes."""
     best = None
     for candidate in candidates:
@@ -62,7 +66,8 @@ def first_of_the_greatest(candidates):
             best = candidate
             continue
         nans = candidate.get("nan") and best.get("nan")
-        if candidate["code"] > best["code"] and not nans:
+        tied = nans or candidate["code"] == best["code"]
+        if take_last if tied else candidate["code"] > best["code"]:
             best = candidate
     return best
 
@@ -77,7 +82,7 @@ def draw(rng, layout, number, codes):
     return fields
 
 
-@pytest.mark.parametrize("layout", [FLOAT, INTEGER], ids=["float", "integer"])
+@pytest.mark.parametrize("layout", [FLOAT, INTEGER, WIDE], ids=["float", "integer", "wide"])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 8, 11])
 def test_tree(layout, count):
     rng = random.Random(count)
@@ -86,16 +91,20 @@ def test_tree(layout, count):
     clocks, expected = [], []
     for _ in range(300):
         codes = rng.sample(range(256), rng.choice((1, 2, 4)))
+        if layout is WIDE:
+            codes = [high << 16 | low for high in codes[:2] for low in codes]
         taps = [[draw(rng, layout, tap, codes) for _ in range(lanes)] for tap in range(count)]
         present = [rng.random() < 0.7 for _ in range(count)]
         word = 0
         for tap in range(count):
             for lane in range(lanes):
                 word |= pack(layout, taps[tap][lane]) << (tap * lanes + lane) * layout.size
-        clocks.append({"i": word, "present": sum(p << n for n, p in enumerate(present))})
+        take_last = rng.getrandbits(1)
+        mask = sum(p << n for n, p in enumerate(present))
+        clocks.append({"i": word, "present": mask, "take_last": take_last})
         expected.append(
             [
-                first_of_the_greatest([t[lane] for t, p in zip(taps, present, strict=True) if p])
+                winner_of([t[lane] for t, p in zip(taps, present, strict=True) if p], take_last)
                 for lane in range(lanes)
             ]
         )

@@ -1,6 +1,7 @@
 """The generated Verilog: equal for equal parameters, and clean but for what is waived."""
 
 import os
+import re
 import subprocess
 from importlib.resources import files
 
@@ -8,6 +9,7 @@ import pytest
 
 from extremum.hdl import CoreConfig, generate
 from extremum.hdl.verilog import TOP
+from extremum.host.presets import PRESETS
 from extremum.model import DataType
 
 CONFIGS = {
@@ -52,3 +54,37 @@ def test_lint(name, tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (tmp_path / f"V{TOP}.mk").exists()
+
+
+STATE = {
+    "argmax-float32": 1360,
+    "argmax-int8": 495,
+    "argmax-int64": 2020,
+    "pool2x2-int8": 700,
+    "pool3x3-int8-indices": 2230,
+    "programmable-int8x4": 6320,
+    "programmable-float32": 9720,
+}
+
+
+def state_bits(config):
+    """Bits of flip-flops in a core's Verilog, those that synthesis would merge or trim included."""
+    text = generate(config)
+    total = 0
+    for module in text.split("\nendmodule"):
+        widths = {
+            name: int(high or 0) + 1
+            for high, name in re.findall(r"^\s*reg\s+(?:\[(\d+):0\])?\s*(\S+)", module, re.M)
+        }
+        blocks = re.findall(
+            r"always @\(posedge clk\)(.*?)(?=\n\s*(?:always|assign|end))", module, re.S
+        )
+        clocked = {name for block in blocks for name in re.findall(r"(\S+)\s+<= ", block)}
+        total += sum(widths.get(name, 0) for name in clocked)
+    return total
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_no_more_state_than_it_needs(name):
+    """What parameters exclude is not generated: the limit is what it is now, and a little."""
+    assert 0.9 * STATE[name] <= state_bits(PRESETS[name]) <= STATE[name]

@@ -64,7 +64,6 @@ def integers(name: str, values: object, least: int | None = 0) -> tuple[int, ...
     ValueError
         If one is too small; the message shows them all.
     """
-    # Every call of an operator comes here several times, mostly with what is right.
     if not isinstance(values, (tuple, list)) and (
         isinstance(values, str | bytes) or not isinstance(values, Iterable)
     ):
@@ -85,8 +84,16 @@ def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
     TypeError
         If `values` is neither an integer nor a sequence of integers.
     """
-    alone = not isinstance(values, (tuple, list)) and is_scalar(values)
-    return integers(name, (values,) * count if alone else values, None)
+    # Every call of an operator comes here several times, mostly with what is right.
+    if type(values) is int:
+        return (values,) * count
+    if isinstance(values, (tuple, list)):
+        for value in values:
+            if type(value) is not int:
+                break
+        else:
+            return tuple(values)  # pyright: ignore[reportReturnType]
+    return integers(name, (values,) * count if is_scalar(values) else values, None)
 
 
 def _integer(name: str, value: object, least: int | None, shown: object) -> int:

@@ -6,14 +6,14 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
 from .order import bits_follow_value, comparable, from_key, has_minus_zero, has_nan, order_key
-from .rows import first_winner
+from .rows import elements_at, first_winner
 from .sliding import are_planes, slide_maximum, slide_winners
 from .spatial import SpatialDimension
 from .tiles import Tile, tiles
@@ -245,24 +245,34 @@ class Pooling:
             raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
         if tensor.shape != self.sizes:
             raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
+        return self.pool(tensor, stacklevel=stacklevel + 1)
+
+    def pool(
+        self, tensor: np.ndarray, *, stacklevel: int = 2
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
         values = np.empty(self.output_sizes, tensor.dtype)
-        indices = np.empty(self.output_sizes if self.return_indices else 0, self.index_type)
+        indices = np.empty(self.output_sizes, self.index_type) if self.return_indices else None
         for batch, channels in self._blocks:
-            planes = tensor[batch, channels]
+            planes = tensor[batch, channels] if len(self._blocks) > 1 else tensor
             for windows, parts in self._tiles:
                 # Where there are no parts, the windows lie in padding.
                 if parts:
                     block = (batch, channels, *windows)
-                    positions, values[block] = self._winners(planes, parts)
-                    if positions is not None:
+                    positions, found = self._winners(planes, parts)
+                    if found.shape == values.shape and _is_fresh(found, tensor):
+                        values = found
+                    else:
+                        values[block] = found
+                    if indices is not None and positions is not None:
                         self._write_indices(indices[block], positions, batch, channels)
         if empty_windows := self.empty_windows:
             self._mark_empty(values, self.data_type.lowest)
-            if self.return_indices:
+            if indices is not None:
                 ones = np.array(-1, np.int64).astype(self.index_type)
                 self._mark_empty(indices, ones[()])
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=stacklevel)
-        return (values, indices) if self.return_indices else values
+        return values if indices is None else (values, indices)
 
     @property
     def _chunk(self) -> int:
@@ -309,8 +319,7 @@ class Pooling:
             by_bits = rows.dtype == np.float16 and bits_follow_value(rows)
             position = first_winner(rows if by_bits else comparable(rows, nan=self.nan))
             shape = (*planes.shape[:2], *(1,) * len(self.spatial))
-            value = rows.take(np.arange(0, rows.size, rows.shape[1]) + position).reshape(shape)
-            return position.reshape(shape), value
+            return position.reshape(shape), elements_at(rows, position).reshape(shape)
         exact = self.return_indices and all(bits_follow_value(cut) for cut in cuts)
         weights = self._plane_weights
         best = position = None
@@ -366,15 +375,23 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
     return checked
 
 
+def _is_fresh(result: np.ndarray, x: np.ndarray) -> bool:
+    """Tell whether `result`, made from `x`, may be given to the caller as it is."""
+    return result.flags.c_contiguous and not np.may_share_memory(result, x)
+
+
 def _greatest(cuts: list[np.ndarray], parts: list[Tile]) -> np.ndarray | None:
     """Give the values of the winners, if they can be told without positions."""
     halves = cuts[0].dtype == np.float16
-    if any(has_minus_zero(cut) or (halves and has_nan(cut)) for cut in cuts):
-        return None
-    pairs = zip(cuts, parts, strict=True)
-    best = reduce(np.maximum, [slide_maximum(cut, part.dimensions) for cut, part in pairs])
+    for cut in cuts:
+        if has_minus_zero(cut) or (halves and has_nan(cut)):
+            return None
+    best = None
+    for cut, part in zip(cuts, parts, strict=True):
+        found = slide_maximum(cut, part.dimensions)
+        best = found if best is None else np.maximum(best, found)
     # Any NaN that a window meets is there, but not always with the bits of the first.
-    return None if has_nan(best) else best
+    return None if best is None or has_nan(best) else best
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

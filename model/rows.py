@@ -9,7 +9,7 @@ import numpy as np
 
 from .order import highest, lowest
 
-__all__ = ["best_of_rows", "first_winner", "last_winner"]
+__all__ = ["best_of_rows", "elements_at", "first_winner", "last_winner"]
 
 SIMD_ELEMENTS = 64
 """Elements of four bytes that NumPy's argmax takes in one go; what is left it takes one by one."""
@@ -71,7 +71,7 @@ def _best_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
 def _first_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
     bits = _half_bits(x, minimum)
     winners = first_winner(bits)
-    if (rest := _are_worse(bits[np.arange(len(x)), winners])).any():
+    if (rest := _are_worse(elements_at(bits, winners))).any():
         winners[rest] = first_winner(bits[rest], minimum=True)
     return winners
 
@@ -118,6 +118,18 @@ def first_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
         padded[:, count:] = highest(dtype) if minimum else lowest(dtype)
         x = padded
     return x.argmin(axis=1) if minimum else x.argmax(axis=1)
+
+
+def elements_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Give one element of each row: the one at its place.
+
+    Examples
+    --------
+    >>> elements_at(np.array([[1, 3], [5, 4]]), np.array([1, 0]))
+    array([3, 5])
+    """
+    # Half the time of an index for each axis.
+    return x.take(np.arange(0, x.size, x.shape[1]) + places)
 
 
 def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:

@@ -15,23 +15,37 @@ __all__ = ["Run", "SpatialDimension"]
 
 
 class Run(NamedTuple):
-    """Windows in a row that meet the same number of elements.
+    """Windows at equal distances that meet the same number of elements.
 
     Attributes
     ----------
-    window, windows : int
-        Number of the first one, and how many they are.
-    element, taps : int
-        First element of the first window, and how many elements each of them meets.
-    level : int
-        How often taps are doubled until two such groups cover them.
+    window, windows, window_step : int
+        Number of the first one, how many they are, and how far apart.
+    element, element_step : int
+        First element of the first window, and how far those of two windows are apart.
+    taps : int
+        How many elements each of them meets.
     """
 
     window: int
     windows: int
+    window_step: int
     element: int
+    element_step: int
     taps: int
-    level: int
+
+    @property
+    def level(self) -> int:
+        """How often taps are doubled until two such groups cover them."""
+        return max(0, (self.taps - 1).bit_length() - 1)
+
+    def paired(self, other: Run) -> Run:
+        """Join two runs of one window each: two windows are always at equal distances."""
+        return self._replace(
+            windows=2,
+            window_step=other.window - self.window,
+            element_step=other.element - self.element,
+        )
 
 
 @dataclass(frozen=True)
@@ -137,17 +151,26 @@ class SpatialDimension:
 
     @cached_property
     def runs(self) -> list[Run]:
-        """All windows that meet an element, the whole ones first; the others go one by one."""
+        """All windows that meet an element: the whole ones first, the others in pairs or alone."""
         whole = self._whole_windows
         border = (*range(whole.start), *range(whole.stop, self.outputs))
-        runs = []
+        runs: list[Run] = []
+        alone: dict[int, int] = {}
         for window, windows in ((whole.start, len(whole)), *((window, 1) for window in border)):
             start = window * self.stride - self.start_padding
             first, last = (int(tap) for tap in self._taps_inside(start))
-            if windows and first <= last:
-                taps = last - first + 1
-                level = max(0, (taps - 1).bit_length() - 1)
-                runs.append(Run(window, windows, start + first * self.dilation, taps, level))
+            if not windows or first > last:
+                continue
+            run = Run(
+                window, windows, 1, start + first * self.dilation, self.stride, last - first + 1
+            )
+            # Padding on both ends leaves as many elements to a window here as to one there.
+            number = alone.pop(run.taps, None)
+            if number is not None and runs[number].element < run.element:
+                runs[number] = runs[number].paired(run)
+            else:
+                alone[run.taps] = len(runs)
+                runs.append(run)
         return runs
 
     @cached_property

@@ -56,11 +56,11 @@ class DataType(Enum):
         TypeError
             If the type is none of the ten.
         """
+        # Every call of an operator asks, mostly for one of these.
+        if isinstance(dtype, np.dtype) and (member := _MEMBERS.get(dtype)):
+            return member
         if isinstance(dtype, DataType):
             return dtype
-        # Every call of an operator asks, mostly for one of these.
-        if isinstance(dtype, np.dtype) and dtype in _MEMBERS:
-            return _MEMBERS[dtype]
         name = _type_name(dtype)
         if name not in cls._value2member_map_:
             names = ", ".join(member.value for member in cls)

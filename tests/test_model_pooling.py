@@ -207,3 +207,18 @@ def test_a_dimension_counts_its_windows(data):
         size, window, stride, dilation, start, dimension.end_padding_for(outputs + wanted)
     )
     assert other.outputs == outputs + wanted
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("window", [1, 2, (5, 6)])
+@pytest.mark.parametrize("nan", NAN_MODES)
+def test_results_are_fresh(name, window, nan):
+    """Also where each window is an element, and the values are those of the input."""
+    x = np.arange(60).astype(name).reshape(1, 2, 5, 6)
+    for y in (x, x.transpose(1, 0, 2, 3), np.asfortranarray(x)):
+        for indices in (False, True):
+            result = max_pooling(y, window, nan=nan, return_indices=indices)
+            for part in result if isinstance(result, tuple) else (result,):
+                assert part.flags.c_contiguous
+                assert part.flags.writeable
+                assert not np.may_share_memory(part, x)

@@ -1,5 +1,7 @@
 """Sliding by doubling: long windows, planes in a row, and what a problem keeps between calls."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from test_model_pooling import check_against_reference
 
 import extremum.model.sliding as sliding_module
 from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
+from extremum.model.order import lowest
 from extremum.model.sliding import slide_maximum, slide_winners
 
 
@@ -51,6 +54,60 @@ def test_long_windows(name, data):
     check_against_reference(x, geometry_of(dimension, first), "tensor", nan, "uint32")
 
 
+def test_symmetric_padding_pairs_windows():
+    """The windows at both ends that meet as many elements; what is left over stays alone."""
+    dimension = SpatialDimension(9, window=5, start_padding=2, end_padding=3)
+    assert [(run.window, run.windows, run.taps) for run in dimension.runs] == [
+        (2, 5, 5),
+        (0, 2, 3),
+        (1, 2, 4),
+        (9, 1, 2),
+    ]
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("more", [0, 1])
+def test_columns_in_wide_padding(name, more):
+    """Columns whose padding is as large as they are, and larger; windows that lie wholly in it."""
+    size = 6
+    rows = SpatialDimension(5, window=2, stride=2, start_padding=1)
+    columns = SpatialDimension(size, 2, 1, 1, size // 2, size // 2 + more)
+    x = np.random.default_rng(0).integers(0, 9, (3, 2, 5, size)).astype(name)
+    if not name.startswith("u"):
+        x = (x - np.array(9, name)).astype(name)
+    found = slide_maximum(x, [rows, columns])
+    for row, elements in enumerate([[0], [1, 2], [3, 4]]):
+        best = x[:, :, elements].max(axis=2)
+        for column in range(columns.outputs):
+            start = column - columns.start_padding
+            met = best[..., max(0, start) : max(0, start + 2)]
+            if met.shape[-1]:
+                assert_equal_bits(found[:, :, row, column], met.max(axis=-1))
+            else:
+                assert column in columns.empty_windows
+                assert (found[:, :, row, column] == lowest(x.dtype)).all()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_lines_are_copied_in_every_unit(name):
+    """As whole lines, as halves of words, or element by element, from all places to all places."""
+    rng = np.random.default_rng(1)
+    bits = f"u{np.dtype(name).itemsize}"
+    for planes, size, pitch in product((1, 2, 3), (5, 6, 8), (1, 2, 5)):
+        raw = rng.integers(0, 256, (planes, 2 * size, 2 * pitch, np.dtype(name).itemsize), np.uint8)
+        wide = raw.view(name)[..., 0]
+        packed = np.ascontiguousarray(wide[:, :size, :pitch])
+        views = (packed, wide[:, :size, :pitch], wide[:, ::2, :pitch], wide[:, :size, ::2])
+        for source, step, start in product(views, (1, 2, 3), (0, 1)):
+            count = (size - start - 1) // step + 1
+            target = np.zeros((planes, count + 1, pitch + 2), name)
+            inside = target[:, 1:, 1:-1]
+            sliding_module._copy_lines(source, sliding_module._lines(start, count, step), inside)
+            expected = np.zeros_like(target)
+            expected[:, 1:, 1:-1].view(bits)[...] = source[:, start::step].view(bits)
+            assert_equal_bits(target, expected)
+
+
 @settings(max_examples=300)
 @given(data=st.data())
 def test_runs_are_the_windows(data):
@@ -59,8 +116,9 @@ def test_runs_are_the_windows(data):
     found = {}
     for run in dimension.runs:
         for number in range(run.windows):
-            start = run.element + number * dimension.stride
-            found[run.window + number] = [start + t * dimension.dilation for t in range(run.taps)]
+            start = run.element + number * run.element_step
+            elements = [start + t * dimension.dilation for t in range(run.taps)]
+            assert found.setdefault(run.window + number * run.window_step, elements) is elements
         # Two groups cover the taps, and no smaller ones would.
         assert run.taps <= 2 << run.level
         assert not run.level or run.taps > 1 << run.level
@@ -74,12 +132,15 @@ def test_runs_are_the_windows(data):
     assert not found
 
 
-@pytest.mark.parametrize(("name", "lowest"), [("int8", -128), ("uint16", 0), ("float32", -np.inf)])
-def test_empty_windows_have_the_lowest_key(name, lowest):
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("int8", -128), ("uint16", 0), ("float32", -np.inf), ("float16", -np.inf)],
+)
+def test_empty_windows_have_the_lowest_key(name, least):
     """So that they lose where a window has other parts."""
     dimension = SpatialDimension(2, window=1, start_padding=2, end_padding=1)
     x = np.array([3, 4], name)
-    expected = [lowest, lowest, 3, 4, lowest]
+    expected = [least, least, 3, 4, least]
     assert slide_maximum(x, [dimension]).tolist() == expected
     assert slide_winners(x, [dimension], [1])[0].tolist() == expected
 
@@ -105,9 +166,9 @@ def test_windows_as_large_as_their_planes(name, plane, data):
 
 @pytest.fixture
 def fresh_plans():
-    sliding_module._plan.cache_clear()
+    sliding_module._planned.cache_clear()
     yield
-    sliding_module._plan.cache_clear()
+    sliding_module._planned.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_plans")
@@ -120,7 +181,7 @@ def test_both_ways_to_join_short_stretches(least, data):
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sliding_module, "SHORT_STRETCH", least)
-        sliding_module._plan.cache_clear()
+        sliding_module._planned.cache_clear()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 

@@ -158,3 +158,13 @@ def test_a_view_is_not_copied():
     problem = Reduction.of("argmax", view.shape, "int8")
     assert beyond(problem, view) <= view.nbytes
     assert argmax(view).item() == 2000 * 2000 + 999
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "int8"])
+def test_a_tile_without_elements_loses(name, monkeypatch):
+    """Some windows meet no element with some of their taps, and only negative ones with others."""
+    monkeypatch.setattr(pooling_module, "CHUNK_ELEMENTS", 7)
+    x = -np.random.default_rng(0).integers(1, 9, (1, 1, 7, 4)).astype(name)
+    geometry = {"window": (9, 2), "strides": (2, 3), "dilations": (1, 4)}
+    geometry |= {"start_padding": (0, 1), "end_padding": (4, 1)}
+    check_against_reference(x, geometry, "tensor", "propagate", "uint32")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from amaranth.hdl import Module, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,7 +12,7 @@ from extremum.hdl import fold, pooling, position, queue, reduction, slots, windo
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import Entrance, blind, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay
-from extremum.hdl.job import ends_with_plane, job_layout, job_shapes
+from extremum.hdl.job import AXES, ends_with_plane, job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
 from extremum.hdl.queue import ResultQueue
 from extremum.hdl.results import Packer, lead, output_layout
@@ -45,17 +45,15 @@ def _code_latency(config: CoreConfig) -> int:
     return max(Encoder.LATENCY, windows.latency(config))
 
 
+def _winner_latency(config: CoreConfig) -> int:
+    """Return the clocks from a code to the winner that it completes."""
+    windows = sum(pooling.latency(config, axis) for axis in config.axes)
+    return windows + fold.latency(config) + reduction.latency(config)
+
+
 def pipeline_latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to the result queue."""
-    return (
-        1
-        + _code_latency(config)
-        + sum(pooling.latency(config, axis) for axis in config.axes)
-        + fold.latency(config)
-        + reduction.latency(config)
-        + _result_latency(config)
-        + 1
-    )
+    return 1 + _code_latency(config) + _winner_latency(config) + _result_latency(config) + 1
 
 
 def latency(config: CoreConfig) -> int:
@@ -170,7 +168,8 @@ class Core(wiring.Component):
             ]
         m.d.comb += entrance.job.eq(job)
 
-        flow, schedule = self._enter(m, entrance, job)
+        codes, schedule = self._enter(m, entrance, job)
+        flow: Words = codes
         taps: dict[str, int] = {}
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, taps)
@@ -186,7 +185,10 @@ class Core(wiring.Component):
             m.submodules.reducer = reducer = reduction.Reducer(config, taps)
             _feed(m, reducer, flow, job)
             flow = reducer.o
-        self._finish(m, flow, taps, job=job, entrance=entrance, schedule=schedule, results=results)
+        indices = self._indices(m, codes, flow, taps, job) if config.index_width else []
+        self._finish(
+            m, flow, taps, indices, job=job, entrance=entrance, schedule=schedule, results=results
+        )
         return m
 
     def _enter(self, m: Module, entrance: Entrance, job: data.View) -> tuple[Words, WindowSchedule]:
@@ -194,13 +196,18 @@ class Core(wiring.Component):
         config = self.config
         m.submodules.windows = schedule = WindowSchedule(config)
         m.submodules.encoder = encoder = Encoder(config)
-        token, slot = delay(m, entrance.token, 1), delay(m, entrance.slot, 1)
-        # Where lines end the job, the entrance must know their end at once.
-        ahead = ends_with_plane(config)
+        slot = delay(m, entrance.slot, 1)
+        if ends_with_plane(config):
+            token, step = entrance.token, entrance.token | slot
+        else:
+            token, step = (
+                delay(m, flag, 1) for flag in (entrance.token, entrance.token | entrance.slot)
+            )
         m.d.comb += [
             schedule.job.eq(job),
-            schedule.token.eq(entrance.token if ahead else token),
-            schedule.slot.eq(entrance.slot if ahead else slot),
+            schedule.token.eq(token),
+            schedule.slot.eq(slot),
+            schedule.step.eq(step),
             schedule.end.eq(delay(m, entrance.end, 1)),
             entrance.plane_end.eq(schedule.plane_end),
             entrance.promised.eq(schedule.result),
@@ -210,7 +217,7 @@ class Core(wiring.Component):
         ]
         flow: Any = Flow(config, candidate_layout(config, {})).create(path=("codes",))
         clocks = _code_latency(config)
-        control = delay(m, Value.cast(schedule.control), clocks - windows.latency(config) + ahead)
+        control = delay(m, Value.cast(schedule.control), clocks - windows.latency(config))
         m.d.comb += [
             flow.token.eq(delay(m, token, clocks)),
             flow.valid.eq(delay(m, slot, clocks)),
@@ -226,6 +233,7 @@ class Core(wiring.Component):
         m: Module,
         flow: Words,
         taps: dict[str, int],
+        indices: list[Value],
         *,
         job: data.View,
         entrance: Entrance,
@@ -238,7 +246,7 @@ class Core(wiring.Component):
         valid, empty = delay(m, flow.valid, after), delay(m, flow.control.empty, after)
         token, early = delay(m, flow.token, after), lead(config)
         # What is known of a result at the head meets it here.
-        way = pipeline_latency(config) - 3 - windows.latency(config) + ends_with_plane(config)
+        way = pipeline_latency(config) - 3 - windows.latency(config)
         m.d.comb += [
             packer.job.eq(job),
             packer.token.eq(delay(m, flow.token, after - early)),
@@ -263,23 +271,30 @@ class Core(wiring.Component):
             for lane in range(config.lanes):
                 value = values.word_select(lane, config.element_width)
                 m.d.comb += packer.results[lane].value.eq(value)
-        if config.index_width:
-            for lane, index in enumerate(self._indices(m, flow, taps, job, after)):
-                all_ones = empty.replicate(config.index_width)
-                m.d.comb += packer.results[lane].index.eq(index | all_ones)
+        for lane, index in enumerate(indices):
+            all_ones = empty.replicate(config.index_width)
+            m.d.comb += packer.results[lane].index.eq(index | all_ones)
 
     def _indices(
-        self, m: Module, flow: Words, taps: dict[str, int], job: data.View, after: int
+        self, m: Module, codes: Words, flow: Words, taps: dict[str, int], job: data.View
     ) -> list[Value]:
         """Return the position of every lane's winner: in its tensor, or in its row.
 
         Where windows slide the ordinal is 0, and where they do not the position is.
         """
-        config = self.config
+        config, after = self.config, _result_latency(self.config)
         indices: list[Value] = [Value.cast(0)] * config.lanes
         if config.has_windows:
             m.submodules.position = generator = position.PositionGenerator(config, taps)
             _feed(m, generator, flow, job)
+            emits = (codes.control[f"emit_{AXES[axis]}"] for axis in config.axes)
+            gives = codes.valid & codes.control.last & Cat(*emits).all()
+            ahead = _winner_latency(config) - position.lead(config)
+            m.d.comb += [
+                generator.early_token.eq(delay(m, codes.token, ahead)),
+                generator.early_valid.eq(delay(m, gives, ahead)),
+                Value.cast(generator.early_control).eq(delay(m, Value.cast(codes.control), ahead)),
+            ]
             positions = delay(m, Value.cast(generator.positions), after - position.latency(config))
             indices = [
                 positions.word_select(lane, config.index_width) for lane in range(config.lanes)

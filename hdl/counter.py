@@ -16,6 +16,19 @@ SHORT = 12
 """Bits of a count that is made in one piece."""
 LOW_WIDTH = 8
 """Of a longer one these are counted in one clock; those above have until these wrap."""
+COMPARED = 8
+"""Bits that are compared with a goal in one register."""
+
+
+def equality(m: Module, enable: Value, one: Value, other: Value, name: str) -> Value:
+    """Return whether two numbers of the same kind were equal in the last clock that was enabled."""
+    parts = -(-max(len(one), len(other)) // COMPARED)
+    equal = Signal(parts, name=name, reset_less=True)
+    with m.If(enable):
+        for part in range(parts):
+            # Every so many bits, so that the parts are of one size.
+            m.d.sync += equal[part].eq(one[part::parts] == other[part::parts])
+    return equal.all()
 
 
 class StepCount:
@@ -61,11 +74,17 @@ class StepCount:
         with m.If(enable):
             m.d.sync += self._is_first.eq(begin)
 
-    def at(self, goal: Value, goal_is_one: Value) -> Value:
-        """Return whether the count is at a goal, which is held from the beginning on."""
-        met = Signal(name=f"{self._name}_met", reset_less=True)
-        with self._m.If(self._enable):
-            self._m.d.sync += met.eq(self.following == goal)
+    def at(self, goal: Value, goal_is_one: Value, further: Value | None = None) -> Value:
+        """Return whether the count is at a goal, which is held from the beginning on.
+
+        ``further``: what must be so as well, unless the goal is 1. A goal of one bit is 1, or
+        never looked at.
+        """
+        if len(goal) == 1:
+            return self._is_first & goal_is_one
+        met = equality(self._m, self._enable, self.following, goal, f"{self._name}_met")
+        if further is not None:
+            met = met & further
         return Mux(self._is_first, goal_is_one, met)
 
 
@@ -122,7 +141,7 @@ class Cycle:
         count = StepCount(
             m, width, name, begin=load | last, enable=enable, is_loaded=self._is_loaded
         )
-        close: Value = Const(1, 1)
+        close: Value | None = None
         new_high_is_zero: Value = Const(1, 1)
         if len(goal) > width:
             parts = [
@@ -135,16 +154,19 @@ class Cycle:
             derived(m, lambda steps, low=low: steps & ((1 << width) - 1) == low, new)
             for low in (0, 1)
         ]
-        new_is_once = new_high_is_zero & low_is[0]
+        new_is_once, new_is_twice = (_both(new_high_is_zero, is_low) for is_low in low_is)
         token = load & enable
         once = held(m, new_is_once, token, f"{name}_once")
-        low_is_one = held(m, low_is[1], token, f"{name}_low_is_one")
+        twice = held(m, new_is_twice, token, f"{name}_twice")
         with m.If(enable):
-            step = Mux(last, once, close & count.at(goal[:width], low_is_one))
+            step = Mux(last, once, count.at(goal[:width], twice, close))
             m.d.sync += last.eq(Mux(load, new_is_once, step))
 
     def _high(self, load: Value, enable: Value, following: Value, new_is_zero: Value) -> Signal:
-        """Return whether the bits above the low ones of the next step's number are the last's."""
+        """Return whether the bits above the low ones of the next step's number are the last's.
+
+        Behind the first step this is known only when the second one is at hand.
+        """
         m, name, width = self._m, self._name, len(following)
         goal, restart = self._goal[width:], load | self.last
         full, late_wrap, late_restart, ahead_close, close = (
@@ -154,12 +176,11 @@ class Cycle:
         ahead = Signal(len(goal), name=f"{name}_ahead", init=1, reset_less=self._is_loaded)
         is_zero = held(m, new_is_zero, load & enable, f"{name}_short")
         with m.If(enable):
-            m.d.sync += [
-                full.eq(~restart & (following == (1 << width) - 1)),
-                close.eq(
-                    Mux(load, new_is_zero, Mux(self.last, is_zero, Mux(full, ahead_close, close)))
-                ),
-            ]
+            m.d.sync += full.eq(~restart & (following == (1 << width) - 1))
+        with m.If(late_restart):
+            m.d.sync += close.eq(is_zero)
+        with m.Elif(enable & full):
+            m.d.sync += close.eq(ahead_close)
         equal = [
             ahead[low : low + LOW_WIDTH] == goal[low : low + LOW_WIDTH]
             for low in range(0, len(goal), LOW_WIDTH)
@@ -180,8 +201,17 @@ def _all(flags: Sequence[Any]) -> Any:
     return reduce(and_, flags)
 
 
+def _both(one: Value, other: Value) -> Value:
+    """Return ``one & other``: a constant if both are."""
+    if isinstance(one, Const) and isinstance(other, Const):
+        return Const(one.value & other.value)
+    return one & other
+
+
 class Line:
     """Walks over the slots of a line, and of the next line of the same job, without a gap.
+
+    Every number must have been there for a clock when the job begins.
 
     Parameters
     ----------
@@ -189,38 +219,69 @@ class Line:
         Module to add the logic to.
     name
         Prefix of the signals.
-    load
+    token
         The next slot is the first of the next job.
     step
-        The next clock has the next slot, of whichever job.
+        The next clock has the next slot, of whichever job: with a token always.
     slots_less_one
-        Of a line, in the next job. It, and every other number, must have been there for a clock.
+        Of a line, in the next job.
+    first_slots_less_one
+        Of its first line, if that is another.
 
     Attributes
     ----------
     last
         The slot at hand is the line's last.
+    is_first
+        The line is the job's first.
     number
-        Which slot it is, counted from 1.
+        Which slot of its line it is, counted from 1.
     """
 
-    def __init__(self, m: Module, name: str, *, load: Value, step: Value, slots_less_one: Value):
-        self._m, self._load, self._step = m, load, step
-        self.last = Signal(name=f"{name}_last")
+    def __init__(
+        self,
+        m: Module,
+        name: str,
+        *,
+        token: Value,
+        step: Value,
+        slots_less_one: Value,
+        first_slots_less_one: Value | None = None,
+    ):
+        self._m, self._token, self._step = m, token, step
+        self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
         self._count = StepCount(
-            m, len(slots_less_one), name, begin=load | self.last, enable=step, is_loaded=True
+            m, len(slots_less_one), name, begin=token | self.last, enable=step, is_loaded=True
         )
         self.number = self._count.number
-        m.d.comb += self.last.eq(self.at(slots_less_one, f"{name}_end"))
+        with m.If(step):
+            m.d.sync += self.is_first.eq(token | (self.is_first & ~self.last))
+        end = self.at(slots_less_one, f"{name}_end", first_slots_less_one)
+        m.d.comb += self.last.eq(end)
 
-    def at(self, number: Value, name: str) -> Signal:
-        """Return whether the slot at hand is the one of a number, counted from 0."""
-        m, token = self._m, self._load & self._step
-        is_first, is_second = (derived(m, lambda number, n=n: number == n, number) for n in (0, 1))
-        again = held(m, is_first, token, f"{name}_at_once")
-        second = held(m, is_second, token, f"{name}_at_second")
-        later = self._count.at(held(m, number, token, f"{name}_number"), second)
+    def at(self, number: Value, name: str, in_first: Value | None = None) -> Signal:
+        """Return whether the slot at hand is the one of a number, counted from 0.
+
+        ``in_first``: in the job's first line it is the one of this number.
+        """
+        m, token, step = self._m, self._token, self._step
         flag = Signal(name=name)
-        with m.If(self._step):
-            m.d.sync += flag.eq(Mux(self._load, is_first, Mux(self.last, again, later)))
+
+        def near(number: Value) -> list[Value]:
+            return [derived(m, lambda number, n=n: number == n, number) for n in (0, 1)]
+
+        is_once, is_twice = near(number)
+        again, second, goal = (
+            held(m, value, token, f"{name}_{part}")
+            for value, part in ((is_once, "at_once"), (is_twice, "at_second"), (number, "number"))
+        )
+        if in_first is not None:
+            is_once, is_twice = near(in_first)
+            first_second = held(m, is_twice, token, f"{name}_at_first_second")
+            first_goal = held(m, in_first, token, f"{name}_first_number")
+            second = Mux(self.is_first, first_second, second)
+            goal = Mux(self.is_first, first_goal, goal)
+        later = self._count.at(goal, second)
+        with m.If(step):
+            m.d.sync += flag.eq(Mux(token, is_once, Mux(self.last, again, later)))
         return flag

@@ -30,9 +30,9 @@ def status_layout() -> data.StructLayout:
 def blind(config: CoreConfig) -> int:
     """Return how many slots are let in before the room that one takes is known.
 
-    That takes its control, a sum and a flag.
+    That takes its control, a clock to get here, a sum and a flag.
     """
-    return 1 + windows.latency(config) + 2
+    return 1 + windows.latency(config) + 3
 
 
 class Entrance(wiring.Component):
@@ -59,7 +59,8 @@ class Entrance(wiring.Component):
     beat_wanted : Out(1)
         It is taken if it is here.
     token : Out(1)
-        A job's first slot is in the next clock or later.
+        A job's first slot is in the next clock or later; where a job ends with its plane, it may
+        be in this clock.
     slot : Out(1)
         A slot enters.
     end : Out(1)
@@ -68,7 +69,7 @@ class Entrance(wiring.Component):
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
     plane_end : In(1)
-        The slot is the last of a plane.
+        The slot of the clock before, if there was one, was the last of a plane.
     job_entered : In(1)
         The token has reached the pipeline's end.
     empty_given : In(1)
@@ -131,27 +132,29 @@ class Entrance(wiring.Component):
             return m
         active, final, offered = Signal(), Signal(), Signal()
         if ends_with_plane(config):
-            # The end is known only when the lines get there, and every slot needs a beat.
+            # Every slot needs a beat. Which was the last is known a clock later: in that clock the
+            # next job begins, or no slot enters.
             pending, taken, may_offer = offered, self.token, Const(1, 1)
-            valid, wanted, last = active, Const(1, 1), self.plane_end
+            valid, wanted = pending | (active & ~final), Const(1, 1)
+            m.d.comb += final.eq(delay(m, self.slot, 1) & self.plane_end)
         else:
             m.submodules.slots = slots = SlotSchedule(config)
             m.d.comb += [
                 slots.job.eq(self.job),
                 slots.offered.eq(offered),
-                slots.ready.eq(self.slot),
+                slots.ready.eq(free & (self.beat_here | ~slots.wanted)),
+                self.end.eq(slots.last),
+                final.eq(self.slot & slots.last),
             ]
             pending, taken = Signal(), slots.taken
             m.d.sync += pending.eq(taken | (pending & ~self.token))
             may_offer = ~pending
-            valid, wanted, last = slots.valid, slots.wanted, slots.last
+            valid, wanted = slots.valid, slots.wanted
         entering = self._jobs(m, offered, taken, may_offer)
         # The token goes with the last slot of the job before, or when there is none.
         m.d.comb += [
             self.beat_wanted.eq(valid & wanted & free),
             self.slot.eq(valid & free & (self.beat_here | ~wanted)),
-            self.end.eq(last),
-            final.eq(self.slot & last),
             self.token.eq(pending & (~active | final)),
         ]
         m.d.sync += active.eq(self.token | (active & ~final))
@@ -175,18 +178,15 @@ class Entrance(wiring.Component):
             m.d.comb += offered.eq(may_offer)
             return Const(0, 1)
         seen, refused, entering = Signal(), Signal(), Signal()
-        fault = self._check(m)
+        is_faulty, fault = self._check(m)
         m.d.sync += [
             seen.eq(self.job_valid & ~(seen | offered | refused | entering)),
-            offered.eq((seen & (fault == JobError.NONE)) | (offered & ~taken)),
-            refused.eq(seen & (fault != JobError.NONE)),
+            offered.eq((seen & ~is_faulty) | (offered & ~taken)),
+            refused.eq(seen & is_faulty),
             entering.eq(taken | (entering & ~self.job_entered)),
         ]
         with m.If(seen):
-            m.d.sync += [
-                self.status.refused.eq(fault != JobError.NONE),
-                self.status.error.eq(fault),
-            ]
+            m.d.sync += [self.status.refused.eq(is_faulty), self.status.error.eq(fault)]
         m.d.comb += self.job_ready.eq(self.job_entered | refused)
         return entering
 
@@ -197,8 +197,8 @@ class Entrance(wiring.Component):
         recent = Cat(delay(m, self.slot, clocks) for clocks in range(1, blind(self.config))).any()
         return is_free, ~none | recent
 
-    def _check(self, m: Module) -> Value:
-        """Return, a clock late, what is wrong with the registers on the job port, if anything."""
+    def _check(self, m: Module) -> tuple[Value, Value]:
+        """Return, a clock late, whether the registers on the job port are wrong, and what is."""
         config = self.config
         shapes = job_shapes(config)
 
@@ -231,4 +231,4 @@ class Entrance(wiring.Component):
         fault: Value = Const(JobError.NONE, JobError)
         for error, is_found in reversed(found.items()):
             fault = Mux(is_found, Const(error, JobError), fault)
-        return fault
+        return Cat(*found.values()).any(), fault

@@ -158,9 +158,8 @@ class ResultQueue(wiring.Component):
         pop = waiting & free
         m.d.sync += [
             newest.eq(newest + self.write),
-            following.eq(following + pop),
             waiting.eq(self.write | (waiting & (~free | (following != newest)))),
         ]
         with m.If(pop):
-            m.d.sync += oldest.eq(following)
+            m.d.sync += [oldest.eq(following), following.eq(following + 1)]
         return newest, oldest, waiting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,10 +15,12 @@ def digit_width(config: CoreConfig) -> int:
     """Return the bits that are compared in one clock.
 
     One or two make the fastest clock, for a block that gives positions alone. With more to carry
-    along they would be dear, and latency is scarce behind windows.
+    along they would be dear. Behind windows latency is scarce: there are ten digits at most.
     """
-    if config.has_windows or config.has_values or config.lanes > 1:
-        return 7 if config.has_windows and config.element_width > 32 else 4
+    if config.has_windows:
+        return max(2, -(-config.element_width // 10))
+    if config.has_values or config.lanes > 1:
+        return 4
     return 1 if config.element_width <= 32 else 2
 
 
@@ -27,13 +29,19 @@ def ordinal_part(config: CoreConfig) -> int:
     return 16 if config.has_windows else 8
 
 
+def carry_latency(config: CoreConfig) -> int:
+    """Return the clocks of the carry from one part of an ordinal to the next."""
+    return 1 if config.has_windows else 2
+
+
 def _digits(config: CoreConfig) -> int:
     return -(-config.element_width // digit_width(config))
 
 
-def _parts(config: CoreConfig) -> int:
-    """Return in how many parts an ordinal is counted, one clock after the other."""
-    return max(1, -(-config.index_width // ordinal_part(config)))
+def _skew(config: CoreConfig) -> int:
+    """Return by how many clocks the last part of an ordinal is behind the first."""
+    parts = -(-config.index_width // ordinal_part(config))
+    return carry_latency(config) * max(0, parts - 1)
 
 
 def latency(config: CoreConfig) -> int:
@@ -41,7 +49,7 @@ def latency(config: CoreConfig) -> int:
     if not config.has_reduction:
         return 0
     key = int(config.has_floats and config.has_values)
-    return key + _digits(config) + _parts(config)
+    return key + _digits(config) + 1 + _skew(config)
 
 
 class Reducer(wiring.Component):
@@ -103,7 +111,7 @@ class Reducer(wiring.Component):
         is_decreasing = delay(m, decreasing, late)
         ordinal = self._ordinal(m, late) if "ordinal" in self.o_layout.members else []
         kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
-        skew = _parts(config) - 1
+        skew, carry = _skew(config), carry_latency(config)
         keys = [
             _key(m, candidate, ignore_nan) if flagged else Value.cast(candidate.code)
             for candidate in self.i.lanes
@@ -111,7 +119,7 @@ class Reducer(wiring.Component):
         better, tied = self._compare(m, keys, valid, first)
         take = Signal(config.lanes)
         m.d.comb += take.eq(better | (tied & is_decreasing.replicate(config.lanes)))
-        takes = [delay(m, take, clock) for clock in range(max(len(ordinal), 1))]
+        takes = [delay(m, take, carry * number) for number in range(max(len(ordinal), 1))]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
             for name in kept:
@@ -119,8 +127,12 @@ class Reducer(wiring.Component):
                 held_field = held(m, field, take[lane], f"{name}{lane}")
                 m.d.comb += Value.cast(result[name]).eq(delay(m, held_field, skew))
             parts = [
-                delay(m, held(m, part, takes[clock][lane], f"ordinal{lane}_{clock}"), skew - clock)
-                for clock, part in enumerate(ordinal)
+                delay(
+                    m,
+                    held(m, part, takes[number][lane], f"ordinal{lane}_{number}"),
+                    skew - carry * number,
+                )
+                for number, part in enumerate(ordinal)
             ]
             if parts:
                 m.d.comb += Value.cast(result.ordinal).eq(Cat(*parts))
@@ -134,29 +146,31 @@ class Reducer(wiring.Component):
         return m
 
     def _ordinal(self, m: Module, late: int) -> list[Value]:
-        """Return the ordinal of a word in its group, in parts, each a clock after the one before.
+        """Return the ordinal of a word in its group, in parts, each a carry after the one before.
 
         The first part speaks of the word of ``late`` clocks ago.
         """
         config = self.config
         fold = held(m, register(config, self.job, "fold"), self.i.token, "fold")
-        valid, last = delay(m, self.i.valid, late), delay(m, self.i.control.last, late)
-        step: Value = (
-            Mux(delay(m, fold, late), config.lanes, 1) if config.can_fold else Value.cast(1)
-        )
+        valid = delay(m, self.i.valid, late)
+        ends = delay(m, self.i.valid & self.i.control.last, late)
+        step: Value = Const(1, 1)
+        if config.can_fold:
+            step = Mux(delay(m, fold, late), config.lanes, 1)
         parts: list[Value] = []
         for low in range(0, config.index_width, ordinal_part(config)):
             width = min(ordinal_part(config), config.index_width - low)
             part = Signal(width, name=f"ordinal_part{low}")
             total = Signal(width + 1, name=f"ordinal_sum{low}")
             m.d.comb += total.eq(part + step)
-            with m.If(valid & last):
+            with m.If(ends):
                 m.d.sync += part.eq(0)
             with m.Elif(valid):
                 m.d.sync += part.eq(total)
             parts.append(part)
-            step = delay(m, total[width], 1)
-            valid, last = delay(m, valid, 1), delay(m, last, 1)
+            step, valid, ends = (
+                delay(m, flag, carry_latency(config)) for flag in (total[width], valid, ends)
+            )
         return parts
 
     def _compare(

@@ -40,53 +40,9 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
     return coordinate.as_unsigned() <= size_less_one
 
 
-def walk_line(
-    m: Module, token: Value, step: Value, *, begin: Value, restart: Value, period: Value
-) -> tuple[Signal, Value]:
-    """Return the coordinate of the slot at hand, and whether its line ends with it.
-
-    Parameters
-    ----------
-    m
-        Module to add the logic to.
-    token
-        The next slot is the first of the next job.
-    step
-        The next clock has the next slot, of whichever job: with a token always.
-    begin
-        Coordinate of the next job's first slot, not above ``restart``. It, and what follows, must
-        have been there for a clock.
-    restart
-        Coordinate of the first slot of every later line, in the next job.
-    period
-        Slots of a line less one, in the next job.
-    """
-    coordinate = Signal(begin.shape(), name="coordinate", reset_less=True)
-    # The first line may be longer than the later ones, which begin behind its first slots.
-    end = derived(m, lambda restart, period: restart + period, restart, period)
-    is_once = derived(m, lambda period: period == 0, period)
-    is_twice = derived(m, lambda period: period == 1, period)
-    is_level = derived(m, lambda begin, restart: begin == restart, begin, restart)
-    is_next = derived(m, lambda begin, restart: begin + 1 == restart, begin, restart)
-    again, once, twice = (
-        held(m, value, token, name)
-        for value, name in ((restart, "restart"), (is_once, "once"), (is_twice, "twice"))
-    )
-    last_but_two = held(m, (end - 2)[: len(begin)].as_signed(), token, "last_but_two")
-    new_first_once = is_once & is_level
-    new_first_twice = (is_twice & is_level) | (is_once & is_next)
-    last, is_first, met, twice_now = (
-        Signal(name=name, reset_less=True) for name in ("last", "is_first", "met", "twice_now")
-    )
-    with m.If(step):
-        m.d.sync += [
-            coordinate.eq(Mux(token, begin, Mux(last, again, coordinate + 1))),
-            is_first.eq(token | last),
-            met.eq(coordinate == last_but_two),
-            twice_now.eq(Mux(token, new_first_twice, twice)),
-            last.eq(Mux(token, new_first_once, Mux(last, once, Mux(is_first, twice_now, met)))),
-        ]
-    return coordinate, last
+def latency(config: CoreConfig) -> int:
+    """Return the clocks from a slot to what an :class:`OutputSchedule` tells of it."""
+    return 3 if config.padding else 2
 
 
 class InputSchedule(wiring.Component):
@@ -105,10 +61,10 @@ class InputSchedule(wiring.Component):
     -------
     job : In(job_layout(config))
         The next job's registers.
+    token : In(1)
+        The next slot is the first of the next job.
     step : In(1)
-        Go to the next slot.
-    load : In(1)
-        That is the first one of the next job.
+        Go to the next slot, with a token always.
     present : Out(1)
         The slot holds an element.
     last : Out(1)
@@ -116,8 +72,8 @@ class InputSchedule(wiring.Component):
     """
 
     job: data.View
+    token: Signal
     step: Signal
-    load: Signal
     present: Signal
     last: Signal
 
@@ -127,8 +83,8 @@ class InputSchedule(wiring.Component):
         super().__init__(
             {
                 "job": In(job_layout(config)),
+                "token": In(1),
                 "step": In(1),
-                "load": In(1),
                 "present": Out(1),
                 "last": Out(1),
             }
@@ -140,14 +96,14 @@ class InputSchedule(wiring.Component):
             register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("head", "size", "period")
         )
-        line = Line(m, "slot", load=self.load, step=self.step, slots_less_one=period)
+        line = Line(m, "slot", token=self.token, step=self.step, slots_less_one=period)
         # The elements begin behind the line's leading slots, and end a size later.
-        lead = derived(m, leading_slots, head)
+        lead = derived(m, lambda head: at_least_zero(-head), head)
         stop = derived(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
         begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
         was_present = Signal()
         with m.If(self.step):
-            m.d.sync += was_present.eq(self.present & ~self.load & ~line.last)
+            m.d.sync += was_present.eq(self.present & ~self.token & ~line.last)
         m.d.comb += [
             self.last.eq(line.last),
             self.present.eq(begins | (was_present & ~ends)),
@@ -158,7 +114,7 @@ class InputSchedule(wiring.Component):
 class OutputSchedule(wiring.Component):
     """Walks over the slots of one line of windows and tells which are given, and of what taps.
 
-    Latency: :attr:`LATENCY` clocks from a slot to ``emit`` and ``final``, one more to ``present``
+    Latency: :func:`latency` clocks from a slot to ``emit`` and ``final``, one more to ``present``
     and ``shift``; ``last`` speaks of the present slot.
 
     Parameters
@@ -197,8 +153,6 @@ class OutputSchedule(wiring.Component):
     present: Signal
     shift: Signal
 
-    LATENCY = 2
-
     def __init__(self, config: CoreConfig, axis: int):
         self.config = config
         self.axis = axis
@@ -236,35 +190,52 @@ class OutputSchedule(wiring.Component):
         The next window on the grid would not be inside: it ends with the line.
         """
         line = Line(
-            m, "slot", load=self.token, step=self.step, slots_less_one=self._register("period")
+            m, "slot", token=self.token, step=self.step, slots_less_one=self._register("period")
         )
         begins_due = derived(m, lambda head: head <= 0, self._register("head"))
         due = self._due(m, line.last, held(m, begins_due, self.token, "begins_due"))
-        window = delay(m, self._held(m, "window"), self.LATENCY + 1)
+        late = latency(self.config)
+        window = delay(m, self._held(m, "window"), late + 1)
         m.d.comb += [
             self.last.eq(line.last),
-            self.emit.eq(delay(m, due, self.LATENCY)),
-            self.final.eq(delay(m, line.at(self._register("final"), "is_final"), self.LATENCY)),
+            self.emit.eq(delay(m, due, late)),
+            self.final.eq(delay(m, line.at(self._register("final"), "is_final"), late)),
             self.present.eq(self._first_taps(window)),
         ]
 
     def _across_lines(self, m: Module) -> None:
         """Give windows that reach into padding, some of them in the next line."""
+        # The line of windows begins with the first of them; in front of it are absent slots.
         head, period = self._register("head"), self._register("period")
-        # The line of windows begins with the first of them.
-        coordinate, last = walk_line(
-            m, self.token, self.step, begin=at_most_zero(head), restart=head, period=period
-        )
-        due = self._due(m, last, Const(1, 1))
+        more = derived(m, lambda head, period: period + at_least_zero(head), head, period)
+        line = Line(
+            m, "slot", token=self.token, step=self.step,
+            slots_less_one=period, first_slots_less_one=more[: len(period)],
+        )  # fmt: skip
+        due = self._due(m, line.last, Const(1, 1))
+        coordinate, token = self._coordinate(m, line), delay(m, self.token, 1)
         # A comparison of coordinates takes two clocks: one for its parts.
-        is_final = self._is_equal(m, coordinate, "final")
-        fits = self._is_at_most(m, coordinate, "regular")
-        m.d.comb += self.last.eq(last)
+        is_final = _is_equal(m, coordinate, held(m, self._register("final"), token, "final"))
+        fits = _is_at_most(m, coordinate, held(m, self._register("regular"), token, "regular"))
+        m.d.comb += self.last.eq(line.last)
         m.d.sync += [
             self.final.eq(is_final),
-            self.emit.eq((delay(m, due, 1) & fits) | is_final),
+            self.emit.eq((delay(m, due, 2) & fits) | is_final),
         ]
-        self._look_at_taps(m, coordinate, is_final)
+        self._look_at_taps(m, coordinate, token, is_final)
+
+    def _coordinate(self, m: Module, line: Line) -> Signal:
+        """Return, a clock late, the coordinate of the slot: the first line begins at 0 or below."""
+        head = self._register("head")
+        before_head = derived(m, lambda head: head - 1, head)
+        again = held(m, before_head, self.token, "before_head")
+        base, coordinate = (
+            Signal(head.shape(), name=name, reset_less=True) for name in ("base", "coordinate")
+        )
+        with m.If(self.step & (self.token | line.last)):
+            m.d.sync += base.eq(Mux(self.token, Mux(head < 0, before_head, -1), again))
+        m.d.sync += coordinate.eq(base + line.number)
+        return coordinate
 
     def _due(self, m: Module, last: Value, begins_due: Value) -> Signal:
         """Return whether the slot is on the grid of strides."""
@@ -276,8 +247,8 @@ class OutputSchedule(wiring.Component):
         width = phase_width(new_head, new_stride)
         head, stride = self._held(m, "head").as_unsigned()[:width], self._held(m, "stride")
         slots = StepCount(m, width, "phase", begin=begins | due, enable=self.step, is_loaded=True)
-        with m.If(self.step & (begins | due)):
-            m.d.sync += from_first.eq(begins)
+        with m.If(self.step):
+            m.d.sync += from_first.eq(begins | (from_first & ~due))
         head_is_one, is_dense, stride_is_two = (
             held(m, derived(m, lambda value, n=n: value == n, value), self.token, name)
             for value, n, name in (
@@ -286,35 +257,16 @@ class OutputSchedule(wiring.Component):
                 (new_stride, 1, "stride_is_two"),
             )
         )
-        goal = Mux(from_first, slots.at(head, head_is_one), slots.at(stride, stride_is_two))
+        goal = slots.at(Mux(from_first, head, stride), Mux(from_first, head_is_one, stride_is_two))
         new_begins_due = derived(m, lambda head: head <= 0, new_head)
         later = Mux(last, begins_due, Mux(due, is_dense, goal))
         with m.If(self.step):
             m.d.sync += due.eq(Mux(self.token, new_begins_due, later))
         return due
 
-    def _is_equal(self, m: Module, coordinate: Value, name: str) -> Value:
-        """Return, a clock late, whether the coordinate is that of a job register."""
-        other = self._held(m, name)
-        parts = (slice(low, low + 4) for low in range(0, len(coordinate), 4))
-        return Cat(delay(m, coordinate[part] == other[part], 1) for part in parts).all()
-
-    def _is_at_most(self, m: Module, coordinate: Value, name: str) -> Value:
-        """Return, a clock late, whether the coordinate is not above that of a job register."""
-        other = self._held(m, name)
-        middle = len(coordinate) // 2
-        low, high = (
-            (coordinate[:middle], other[:middle]),
-            (coordinate[middle:].as_signed(), other[middle:].as_signed()),
-        )
-        is_low, is_below, is_level = (
-            delay(m, flag, 1) for flag in (low[0] <= low[1], high[0] < high[1], high[0] == high[1])
-        )
-        return is_below | (is_level & is_low)
-
-    def _look_at_taps(self, m: Module, coordinate: Value, is_final: Value) -> None:
+    def _look_at_taps(self, m: Module, coordinate: Value, token: Value, is_final: Value) -> None:
         """Tell which taps are present: those of the window that are in the tensor."""
-        late = delay(m, self.token, 1)
+        late = delay(m, token, 1)
         new_size, window, new_shift = map(self._register, ("size", "window", "shift"))
         shift = held(m, new_shift, late, "shift")
         m.d.sync += self.shift.eq(delay(m, Mux(is_final, shift, 0), 1))
@@ -327,12 +279,12 @@ class OutputSchedule(wiring.Component):
         if self.config.max_dilation[self.axis] == 1:
             # One subtraction serves all taps.
             place, beyond = Signal.like(coordinate), Signal(signed(len(coordinate) + 1))
-            last_element = self._held(m, "size")
+            last_element = held(m, new_size, token, "last_element")
             m.d.sync += [place.eq(coordinate), beyond.eq(coordinate - last_element)]
             place, beyond = self._near(m, place), self._near(m, beyond)
             insides = [(place >= tap) & (beyond <= tap) for tap in range(self.taps)]
         else:
-            dilation = self._held(m, "dilation")
+            dilation = held(m, self._register("dilation"), token, "dilation")
             size = held(m, new_size, late, "size")
             insides = []
             for tap in range(self.taps):
@@ -356,19 +308,33 @@ class OutputSchedule(wiring.Component):
 def phase_width(head: Value, stride: Value) -> int:
     """Return the bits of a count up to the first window, and from one to the next."""
     widths = [
-        bits_for(max(0, value.value)) if isinstance(value, Const) else len(value)
+        bits_for(max(0, value.value))
+        if isinstance(value, Const)
+        else len(value) - value.shape().signed
         for value in (head, stride)
     ]
     return max(widths)
 
 
-def at_most_zero(head: Value) -> Value:
-    """Return the coordinate of a line's first slot: negative in front of it are absent slots."""
-    if isinstance(head, Const):
-        return Const(min(head.value, 0), head.shape())
-    return Mux(head < 0, head, 0)
+def at_least_zero(number: Any) -> Any:
+    """Return a number, or 0 for a negative one."""
+    return max(number, 0) if isinstance(number, int) else Mux(number < 0, 0, number)
 
 
-def leading_slots(head: Any) -> Any:
-    """Return how many slots of a line have no element: those in front of the first one."""
-    return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)
+def _is_equal(m: Module, coordinate: Value, other: Value) -> Value:
+    """Return, a clock late, whether two coordinates are equal."""
+    parts = (slice(low, low + 4) for low in range(0, len(coordinate), 4))
+    return Cat(delay(m, coordinate[part] == other[part], 1) for part in parts).all()
+
+
+def _is_at_most(m: Module, coordinate: Value, other: Value) -> Value:
+    """Return, a clock late, whether a coordinate is not above another."""
+    middle = len(coordinate) // 2
+    low, high = (
+        (coordinate[:middle], other[:middle]),
+        (coordinate[middle:].as_signed(), other[middle:].as_signed()),
+    )
+    is_low, is_below, is_level = (
+        delay(m, flag, 1) for flag in (low[0] <= low[1], high[0] < high[1], high[0] == high[1])
+    )
+    return is_below | (is_level & is_low)

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from extremum.hdl import queue
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import delay, held
 from extremum.hdl.job import AXES, job_layout, register
 from extremum.hdl.schedule import InputSchedule
 
+SLOTS = 16
+"""Slots that wait in front of the entrance at most."""
+
 
 def _stages(config: CoreConfig) -> int:
-    """Return by how many steps the outermost dimension is behind the innermost."""
+    """Return by how many clocks the outermost dimension is behind the innermost."""
     return len(config.axes) - 1 if config.padding and config.has_windows else 0
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a job to its first slot, beyond the one of any register."""
-    return 2 + _stages(config)
+    return 1 + _stages(config) + queue.latency(SLOTS)
 
 
 class SlotSchedule(wiring.Component):
-    """Walks over the slots of one job after the other, as far ahead as two slots.
+    """Walks over the slots of one job after the other, as far ahead as a queue has room for them.
 
-    What a slot needs is known before anyone asks whether it is there: the walk waits for a flag
-    in a register, not for the beats.
+    What a slot needs is known before anyone asks whether it is there. Only the count of the slots
+    waits, for a flag in a register; what follows from it never does.
 
     Latency: :func:`latency` clocks. Throughput: one slot per clock, and no
     clock is lost between jobs.
@@ -79,29 +83,31 @@ class SlotSchedule(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        go = Signal(init=1)
-        # The slots are counted one ahead of the walk over the lines, which so knows from a
-        # register that the next job begins. Between jobs the walk goes on, to nowhere.
+        stages = _stages(self.config)
+        m.submodules.queue = waiting = queue.ResultQueue(2, SLOTS)
+        # Two more are on their way before the sum knows of the first.
+        change = Signal(signed(2))
+        has_room, _ = queue.room(m, change, SLOTS - 2)
+
         counting, load = Signal(), Signal()
-        counted = self._counted(m, load, go)
-        m.d.comb += [load.eq(self.offered & (~counting | counted)), self.taken.eq(load & go)]
-        begins = staged(m, go, load, 1)
-        wanted, stages = self._wanted(m, begins, go), _stages(self.config)
-        active, last = (staged(m, go, flag, 1 + stages) for flag in (counting, counted))
-        with m.If(go):
+        counted = self._counted(m, load, has_room)
+        token, slot = load & has_room, counting & has_room
+        m.d.comb += [
+            load.eq(self.offered & (~counting | counted)),
+            self.taken.eq(token),
+            change.eq(slot - (self.valid & self.ready)),
+        ]
+        with m.If(has_room):
             m.d.sync += counting.eq(load | (counting & ~counted))
 
-        # A slot that finds the output occupied waits beside it, and the walk with it.
-        slot, beside = Cat(wanted, last), Signal(2, reset_less=True)
-        stuck = self.valid & ~self.ready
-        m.d.sync += go.eq(~(stuck & (~go | active)))
-        with m.If(go):
-            m.d.sync += beside.eq(slot)
-        with m.If(~stuck):
-            m.d.sync += [
-                self.valid.eq(~go | active),
-                Cat(self.wanted, self.last).eq(Mux(go, slot, beside)),
-            ]
+        wanted = self._wanted(m, delay(m, token, 1), delay(m, slot, 1), delay(m, token | slot, 1))
+        m.d.comb += [
+            waiting.write.eq(delay(m, slot, 1 + stages)),
+            waiting.i.eq(Cat(wanted, delay(m, counted, 1 + stages))),
+            self.valid.eq(waiting.valid),
+            Cat(self.wanted, self.last).eq(waiting.o),
+            waiting.ready.eq(self.ready),
+        ]
         return m
 
     def _counted(self, m: Module, load: Value, go: Value) -> Value:
@@ -111,55 +117,48 @@ class SlotSchedule(wiring.Component):
         slots.run(load, go, new_slots)
         return slots.last
 
-    def _wanted(self, m: Module, load: Value, go: Value) -> Value:
-        """Return whether a slot needs a beat, late by the steps of the outermost dimension.
+    def _wanted(self, m: Module, token: Value, slot: Value, step: Value) -> Value:
+        """Return whether a slot needs a beat, late by the clocks of the outermost dimension.
 
         What is padding in any dimension, or behind the last input volume, does not. Each dimension
-        is a step behind the one within it.
+        is a clock behind the one within it: ``step`` tells that it goes on.
         """
         config = self.config
         if not config.padding or not config.has_windows:
             return Const(1, 1)
-        stages, wanted = _stages(config), Signal()
-        steps: Value = Const(1, 1)
-        ends, present = steps, []
+        stages, present = _stages(config), []
+        ends: Value = Const(0, 1)
         for stage, axis in enumerate(config.axes):
             schedule = InputSchedule(config, axis)
             m.submodules[AXES[axis]] = schedule
             m.d.comb += [
                 schedule.job.eq(self.job),
-                schedule.step.eq(go & steps),
-                schedule.load.eq(load),
+                schedule.token.eq(token),
+                schedule.step.eq(step),
             ]
-            present.append(staged(m, go, schedule.present, stages - stage))
-            ends = load | (steps & schedule.last)
+            present.append(delay(m, schedule.present, stages - stage))
+            ends = token | (step & schedule.last)
             if stage < stages:
-                load, steps = staged(m, go, load, 1), staged(m, go, ends, 1)
-        m.d.comb += wanted.eq(Cat(*present).all() & ~self._flushing(m, load, ends, go))
+                token, step = delay(m, token, 1), delay(m, ends, 1)
+        wanted = Signal()
+        flushing = self._flushing(m, token, delay(m, slot, stages), ends)
+        m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return wanted
 
-    def _flushing(self, m: Module, load: Value, ends: Value, go: Value) -> Signal:
+    def _flushing(self, m: Module, token: Value, slot: Value, ends: Value) -> Signal:
         """Return whether the last volume has ended.
 
         ``ends`` tells that with this slot one does, or that the next job begins. The volumes are
         counted a clock late. A job whose first slot is a whole volume has no slots behind its
         last one.
         """
-        late_load = delay(m, load & go, 1)
+        late_token = delay(m, token, 1)
         new_volumes = register(self.config, self.job, "volumes")
-        volumes = Cycle(m, held(m, new_volumes, late_load, "volumes"), "volume")
-        volumes.run(late_load, delay(m, ends & go, 1), new_volumes)
-        flushing, is_first = Signal(), staged(m, go, load, 1)
-        with m.If(go & ends):
-            m.d.sync += flushing.eq(~load & (flushing | (volumes.last & ~is_first)))
+        volumes = Cycle(m, held(m, new_volumes, late_token, "volumes"), "volume")
+        volumes.run(late_token, delay(m, ends, 1), new_volumes)
+        flushing, is_first = Signal(), Signal()
+        with m.If(token | slot):
+            m.d.sync += is_first.eq(token)
+        with m.If(ends):
+            m.d.sync += flushing.eq(~token & (flushing | (volumes.last & ~is_first)))
         return flushing
-
-
-def staged(m: Module, go: Value, flag: Value, steps: int) -> Value:
-    """Return a flag as it was some steps ago."""
-    for _ in range(steps):
-        register = Signal()
-        with m.If(go):
-            m.d.sync += register.eq(flag)
-        flag = register
-    return flag

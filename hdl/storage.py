@@ -117,7 +117,7 @@ class DelayLine(wiring.Component):
 
     def _memory(self, m: Module, platform: object) -> None:
         given = self._given_spacing
-        rows = Line(m, "row", load=self.token, step=self.token | self.step, slots_less_one=given)
+        rows = Line(m, "row", token=self.token, step=self.token | self.step, slots_less_one=given)
         # They are counted from 1: the last of a power of two is row 0.
         address, depth = rows.number, self.max_spacing
         depth += depth & (depth - 1) > 0

@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from extremum.hdl import schedule
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import control_layout, delay, held
 from extremum.hdl.job import AXES, ends_with_plane, is_endless, job_layout, register
-from extremum.hdl.schedule import OutputSchedule
 
 
 def _behind(config: CoreConfig) -> int:
@@ -23,7 +23,7 @@ def _behind(config: CoreConfig) -> int:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to its control."""
-    return OutputSchedule.LATENCY + 1 + _behind(config) * max(len(config.axes) - 1, 0)
+    return schedule.latency(config) + 1 + _behind(config) * max(len(config.axes) - 1, 0)
 
 
 class WindowSchedule(wiring.Component):
@@ -44,6 +44,8 @@ class WindowSchedule(wiring.Component):
         The next job's first slot comes next.
     slot : In(1)
         A slot is here.
+    step : In(1)
+        One of both: told apart, since much is enabled by it.
     end : In(1)
         It is the job's last.
     plane_end : Out(1)
@@ -51,9 +53,9 @@ class WindowSchedule(wiring.Component):
     control : Out(control_layout(config))
         Of the slot.
     result : Out(1)
-        The slot gives a result.
+        A clock later: the slot gives a result.
     last_group : Out(1)
-        A clock later: that is of the last group.
+        With it: that is of the last group.
     done : Out(1)
         With it: that is the job's last.
     """
@@ -61,6 +63,7 @@ class WindowSchedule(wiring.Component):
     job: data.View
     token: Signal
     slot: Signal
+    step: Signal
     end: Signal
     plane_end: Signal
     control: data.View
@@ -75,6 +78,7 @@ class WindowSchedule(wiring.Component):
                 "job": In(job_layout(config)),
                 "token": In(1),
                 "slot": In(1),
+                "step": In(1),
                 "end": In(1),
                 "plane_end": Out(1),
                 "control": Out(control_layout(config)),
@@ -88,42 +92,44 @@ class WindowSchedule(wiring.Component):
         m = Module()
         config, control = self.config, self.control
         behind, clocks = _behind(config), latency(config)
-        step: Value = self.token | self.slot
+        step: Value = self.step
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
             name, late = AXES[axis], behind * number
-            m.submodules[name] = schedule = OutputSchedule(config, axis)
-            rest = clocks - 1 - late - OutputSchedule.LATENCY
+            m.submodules[name] = line = schedule.OutputSchedule(config, axis)
+            rest = clocks - 1 - late - schedule.latency(config)
             emit, final, present, shift = (
-                delay(m, getattr(schedule, field), rest)
+                delay(m, getattr(line, field), rest)
                 for field in ("emit", "final", "present", "shift")
             )
             m.d.comb += [
-                schedule.job.eq(self.job),
-                schedule.token.eq(delay(m, self.token, late)),
-                schedule.step.eq(step),
+                line.job.eq(self.job),
+                line.token.eq(delay(m, self.token, late)),
+                line.step.eq(step),
                 control[f"emit_{name}"].eq(delay(m, emit, 1)),
                 control[f"final_{name}"].eq(delay(m, final, 1)),
                 control[f"present_{name}"].eq(present),
                 control[f"shift_{name}"].eq(shift),
             ]
-            step = delay(m, schedule.token | (step & schedule.last), behind)
-            ends.append(schedule.last)
+            step = delay(m, line.token | (step & line.last), behind)
+            ends.append(line.last)
             emits.append(emit)
             finals.append(final)
             if config.padding:
                 gaps.append(~present.any())
-        token, slot = delay(m, self.token, clocks), delay(m, self.slot, clocks - 1)
-        window, closes = delay(m, slot & Cat(*emits).all(), 1), delay(m, Cat(*finals).all(), 1)
+        token, slot = (delay(m, flag, clocks - 1) for flag in (self.token, self.slot))
+        given = slot & Cat(*emits).all()
+        token, step, window = (delay(m, flag, 1) for flag in (token, token | given, given))
+        closes = delay(m, Cat(*finals).all(), 1)
         m.d.comb += [
             self.plane_end.eq(Cat(*ends).all()),
             control.empty.eq(Cat(*gaps).any()),
         ]
-        first, last = self._count(m, token, window)
+        first, last = self._count(m, token, step)
         m.d.comb += [
             control.first.eq(first),
             control.last.eq(last),
-            self.result.eq(window & last),
+            self.result.eq(delay(m, window & last, 1)),
         ]
         self._groups(m, token, closes & last, window & closes & last)
         return m
@@ -144,16 +150,17 @@ class WindowSchedule(wiring.Component):
             self.done.eq(groups.last & late_closes),
         ]
 
-    def _count(self, m: Module, token: Value, window: Value) -> tuple[Value, Value]:
-        """Return whether a window is the first, the last of those reduced to one result."""
+    def _count(self, m: Module, token: Value, step: Value) -> tuple[Value, Value]:
+        """Return whether a window is the first, the last of those reduced to one result.
+
+        ``step``: the next window follows, with a token that of the next job.
+        """
         new_length = register(self.config, self.job, "length")
         windows = Cycle(m, held(m, new_length, token, "length"), "window")
-        windows.run(token, token | window, new_length)
+        windows.run(token, step, new_length)
         if isinstance(windows.last, Const):
             return windows.last, windows.last
         first = Signal(init=1)
-        with m.If(token):
-            m.d.sync += first.eq(1)
-        with m.Elif(window):
-            m.d.sync += first.eq(windows.last)
+        with m.If(step):
+            m.d.sync += first.eq(token | windows.last)
         return first, windows.last

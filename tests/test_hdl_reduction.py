@@ -128,12 +128,13 @@ def test_groups(name, gaps, monkeypatch):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_latency_is_that_of_the_digits_and_the_parts(name):
-    """One clock for each, and one for a key where NaNs are flagged; the last clock is shared."""
+def test_latency_is_that_of_the_digits_and_the_carries(name):
+    """One clock for each digit, one for a key where NaNs are flagged, one for the result."""
     config = CONFIGS[name]
     digits = -(-config.element_width // digit_width(config))
-    parts = max(1, -(-config.index_width // reduction.ordinal_part(config)))
-    assert latency(config) == ("nan" in element_members(config)) + digits + parts
+    carries = max(0, -(-config.index_width // reduction.ordinal_part(config)) - 1)
+    clocks = ("nan" in element_members(config)) + digits + 1
+    assert latency(config) == clocks + carries * reduction.carry_latency(config)
 
 
 def test_the_configurations_differ_in_what_matters():

@@ -9,7 +9,7 @@ from lines import Line, random_dimensions, small_dimensions
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import AXES, JobRegisters, job_layout
-from extremum.hdl.schedule import InputSchedule, OutputSchedule
+from extremum.hdl.schedule import InputSchedule, OutputSchedule, latency
 from extremum.model import DataType, SpatialDimension
 
 CONFIG = CoreConfig(max_window=(3, 4, 5), max_dilation=(4, 4, 62), coordinate_width=6)
@@ -39,7 +39,8 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
         # The registers are on the port for some clocks before the token. That may meet the last
         # slot of the job before, or come on its own.
         job = {"job": job_of(line, config, axis)}
-        if number and rng.random() < 0.5 and len(clocks) > begun + EARLY + 1:
+        room = len(clocks) - begun - EARLY >= latency(config)
+        if number and rng.random() < 0.5 and room:
             for clock in clocks[-1 - EARLY :]:
                 clock.update(job)
             clocks[-1]["token"] = 1
@@ -53,18 +54,17 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
             step = rng.random() >= gaps
             clocks.append({"token": 0, "step": step})
             # The registers stay on the port until the token has left the schedule.
-            if len(clocks) == begun + OutputSchedule.LATENCY + 1:
+            if len(clocks) == begun + latency(config) + 1:
                 clocks[-1]["job"] = rng.getrandbits(size)
             slots.append((line, slot))
             slot += step
-    return clocks, slots
+    return [clock | {"step": clock["token"] or clock["step"]} for clock in clocks], slots
 
 
 def check_output(lines, config, rng, gaps, axis=2):
     schedule = OutputSchedule(config, axis)
     clocks, slots = stimulus(lines, config, rng, gaps, axis)
-    clocks = [clock | {"step": clock["token"] or clock["step"]} for clock in clocks]
-    late = OutputSchedule.LATENCY
+    late = latency(config)
     names = ("emit", "final", "present", "shift")
     outputs = {name: bits(getattr(schedule, name)) for name in names}
     seen = watch(schedule, clocks, outputs | {"last": schedule.last}, settle=late + 1)
@@ -101,13 +101,6 @@ def check_taps(line, slot, number, found, config):
 def check_input(lines, config, rng, gaps, axis=2):
     schedule = InputSchedule(config, axis)
     clocks, slots = stimulus(lines, config, rng, gaps, axis)
-    clocks = [
-        {name: value for name, value in clock.items() if name != "token"}
-        # Where no slot begins it does not matter whether it would be a job's first.
-        | {"load": clock["token"] or (not clock["step"] and rng.getrandbits(1))}
-        | {"step": clock["token"] or clock["step"]}
-        for clock in clocks
-    ]
     seen = watch(schedule, clocks, {"present": schedule.present, "last": schedule.last})
     for place, clock in zip(slots, seen, strict=True):
         if place is not None:

@@ -58,6 +58,15 @@ def expected(config, lines, groups, length):
     return given
 
 
+def walk(component, clocks, outputs, settle=0):
+    """Note what a schedule tells; its step is told beside token and slot, which stay as set."""
+    state, walked = {"token": 0, "slot": 0}, []
+    for clock in clocks:
+        state |= {name: clock[name] for name in state if name in clock}
+        walked.append(clock | {"step": state["token"] | state["slot"]})
+    return watch(component, walked, outputs, settle)
+
+
 def check(config, jobs, rng, gaps):
     """Walk over jobs, each (lines, groups, length), and compare every slot."""
     component = WindowSchedule(config)
@@ -68,14 +77,15 @@ def check(config, jobs, rng, gaps):
     late = latency(config)
     for number, (lines, groups, length) in enumerate(jobs):
         job = job_of(lines, groups, length)
-        # The registers are on the port for a clock before the token. That may meet the last slot
-        # of the job before, or come on its own.
+        # The registers are on the port for two clocks before the token. That may meet the last
+        # slot of the job before, or come on its own.
         registers = {"job": job.to_bits(config)}
         if number and rng.random() < 0.5:
-            clocks[-2] |= registers
-            clocks[-1] |= registers | {"token": 1}
+            for clock in clocks[-3:]:
+                clock.update(registers)
+            clocks[-1]["token"] = 1
         else:
-            clocks += [registers | {"slot": 0, "token": token} for token in (0, 1)]
+            clocks += [registers | {"slot": 0, "token": token} for token in (0, 0, 1)]
         begun = len(clocks)
         given = expected(config, lines, groups, length)
         for slot in range(job.slots):
@@ -87,19 +97,19 @@ def check(config, jobs, rng, gaps):
             else:
                 quiet.append(len(clocks))
             clocks.append({"token": 0, "slot": 1, "end": slot == job.slots - 1})
-        if len(clocks) - begun > late + 4:
+        if len(clocks) - begun > late + 5:
             clocks[begun + late + 2]["job"] = rng.getrandbits(job_layout(config).size)
         else:
-            clocks += [{"token": 0, "slot": 0} for _ in range(late + 3)]
+            clocks += [{"token": 0, "slot": 0} for _ in range(late + 5)]
     names = ("control", "result", "last_group", "done")
     outputs = {name: getattr(component, name) for name in names}
-    seen = watch(component, clocks, outputs, settle=late + 1)
+    seen = walk(component, clocks, outputs, settle=late + 1)
     for clock in quiet:
-        assert not seen[clock + late]["result"], clocks[clock]
+        assert not seen[clock + late + 1]["result"], clocks[clock]
     for clock, control in wanted.items():
         found = unpack(layout, seen[clock + late]["control"])
         found |= {name: seen[clock + late + 1][name] for name in ("last_group", "done")}
-        assert seen[clock + late]["result"] == control["last"], control
+        assert seen[clock + late + 1]["result"] == control["last"], control
         for name, value in control.items():
             if name.startswith("elements_"):
                 check_taps(found, name.removeprefix("elements_"), *value)
@@ -216,7 +226,7 @@ def test_the_end_of_a_plane():
         for slot in range(height * width):
             clocks.append({"token": 0, "slot": 1})
             ends.append(slot == height * width - 1)
-    seen = watch(component, clocks, {"end": component.plane_end})
+    seen = walk(component, clocks, {"end": component.plane_end})
     for clock, end in zip(seen, ends, strict=True):
         assert end is None or clock["end"] == end
 
@@ -236,13 +246,13 @@ def test_without_an_end(length):
     late = latency(config)
     names = ("control", "result", "last_group", "done")
     outputs = {name: getattr(component, name) for name in names}
-    seen = watch(component, [{"slot": s} for s in slots], outputs, settle=late + 1)
+    seen = walk(component, [{"slot": s} for s in slots], outputs, settle=late + 1)
     number = 0
     for slot, (clock, after) in zip(slots, itertools.pairwise(seen[late:]), strict=True):
         found = unpack(control_layout(config), clock["control"])
         found |= {name: after[name] for name in ("done", "last_group")}
         first, last = number % length == 0, number % length == length - 1
-        assert clock["result"] == (slot and last)
+        assert after["result"] == (slot and last)
         if slot:
             assert [found[n] for n in ("first", "last", "done", "last_group")] == [
                 first, last, last, last

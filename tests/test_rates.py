@@ -70,7 +70,7 @@ def test_jobs_that_last_as_long_as_the_pipeline_follow_at_once(simulator):
     native, config = simulator
     least = job_interval(config)
     source, exact = random.Random(5), 0
-    for _ in range(30):
+    for _ in range(60):
         batch = list(jobs(source, config, source.randint(2, 5)))
         first, last = batch[0][0].schedule, batch[-1][0]
         slots = [job.schedule.slots for job, _ in batch[:-1]]

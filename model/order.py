@@ -26,6 +26,8 @@ __all__ = [
 
 _SIGNED, _UNSIGNED = ({n: np.dtype(f"{kind}{n}") for n in (2, 4)} for kind in "iu")
 """Types of the bits of floats, by their size."""
+_MINUS_ZERO = {n: -1 << 8 * n - 1 for n in (2, 4)}
+"""Bits of -0 as an integer, by size: the least there is."""
 
 
 def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -> np.ndarray:
@@ -124,8 +126,8 @@ def has_minus_zero(x: np.ndarray) -> bool:
     if x.dtype.kind != "f":
         return False
     bits = x.view(_SIGNED[x.itemsize])
-    # It has the bits of the least integer. NumPy's argmin is faster than its min here.
-    return bool(bits.item(bits.argmin()) == lowest(bits.dtype))
+    # NumPy's argmin is faster than its min here.
+    return bits.item(bits.argmin()) == _MINUS_ZERO[x.itemsize]
 
 
 def has_nan(x: np.ndarray) -> bool:

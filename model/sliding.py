@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from types import EllipsisType
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,12 +21,10 @@ from .order import comparable, from_key, lowest, lowest_key
 from .rows import best_of_rows, elements_at, first_winner
 from .spatial import SpatialDimension
 
-if TYPE_CHECKING:
-    from types import EllipsisType
-
 __all__ = ["are_planes", "slide_maximum", "slide_winners"]
 
 LITTLE_ENDIAN = sys.byteorder == "little"
+UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 SHORT_STRETCH = 256
 """Bytes below which a stretch of pairs takes NumPy longer to set up than to join.
 
@@ -55,15 +54,24 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
     >>> slide_maximum(np.array([3, 1, 2]), [SpatialDimension(3, window=2, end_padding=1)])
     array([3, 2, 2])
     """
-    lead = x.shape[: x.ndim - len(dimensions)]
     if dimensions[0].outputs == 1 and are_planes(dimensions):
+        lead = x.shape[: x.ndim - len(dimensions)]
         rows = x.reshape(-1, math.prod(d.size for d in dimensions))
         return best_of_rows(rows).reshape(*lead, *(1,) * len(dimensions))
     keys, least = comparable(x), lowest_key(x.dtype)
+    make = partial(np.empty, dtype=keys.dtype)
     # Outermost first: fewer rows remain for the inner dimensions, where strides are slow.
-    for axis, dimension in enumerate(dimensions, len(lead)):
-        keys = _slide_keys(keys, axis, dimension, least)
-    return from_key(keys, x.dtype)
+    plans, sizes = _planned(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
+    for plan in plans:
+        padded, inside = make(plan.shape), plan.inside
+        result = padded[..., inside] if inside else padded
+        _slide(keys, result, plan, make, _join_keys)
+        if len(plan.dimension.empty_windows):
+            result[:, plan.dimension.empty_windows] = least
+        if inside:
+            padded[..., : inside.start] = padded[..., inside.stop :] = least
+        keys = padded
+    return from_key(keys.reshape(sizes), x.dtype)
 
 
 def slide_winners(
@@ -101,17 +109,25 @@ def slide_winners(
     steps = [d.dilation * weight for d, weight in zip(dimensions, weights, strict=True)]
     most = sum((d.window - 1) * step for d, step in zip(dimensions, steps, strict=True))
     kind = np.min_scalar_type(most)
-    parts = [key]
+
+    def make(shape: tuple[int, ...]) -> _Winners:
+        return _Winners(np.empty(shape, key.dtype), np.empty(shape, kind))
+
+    winners = _Winners(key, None)
     # Innermost first: so the earlier row wins among equals, and in it the earlier column.
-    for axis in reversed(range(len(dimensions))):
-        parts = _slide(
-            parts, key.ndim - len(dimensions) + axis, dimensions[axis], steps[axis], kind
-        )
+    axes = range(-len(dimensions), 0)[::-1]
+    plans, sizes = _planned(tuple(dimensions), key.shape, key.itemsize, axes)
+    for plan in plans:
+        result = make(plan.shape)
+        _slide(winners, result, plan, make, partial(_join_winners, step=steps[plan.axis]))
+        if len(plan.dimension.empty_windows):
+            result.keys[:, plan.dimension.empty_windows] = lowest(key.dtype)
+        winners = result
     positions: np.ndarray | int = origin
     for dimension, weight in zip(dimensions, weights, strict=True):
         positions = np.add.outer(positions, dimension.first_elements() * weight)
-    offsets = parts[1] if len(parts) > 1 else np.zeros(key.shape, kind)
-    return parts[0], positions + offsets
+    offsets = np.zeros(sizes, kind) if winners.offsets is None else winners.offsets.reshape(sizes)
+    return winners.keys.reshape(sizes), positions + offsets
 
 
 def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:
@@ -134,104 +150,57 @@ def _plane_winners(
     return best.reshape(shape), positions.reshape(shape) + origin
 
 
-def _slide_keys(
-    keys: np.ndarray, axis: int, dimension: SpatialDimension, least: np.generic
-) -> np.ndarray:
-    """Slide along one axis, for the keys alone.
+class _Winners(NamedTuple):
+    """Keys and their offsets; all offsets are 0 where there are none."""
 
-    Parameters
-    ----------
-    keys : ndarray
-    axis : int
-    dimension : SpatialDimension
-    least : scalar
-        The key of an empty window.
+    keys: np.ndarray
+    offsets: np.ndarray | None
 
-    Returns
-    -------
-    ndarray
-        The best key of every window; the keys themselves if each window is an element.
-    """
-    if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
-        return keys
-    dtype = keys.dtype
-    lead, pitch, plan = _planned(dimension, keys.shape, axis, keys.itemsize)
-    levels = {0: keys.reshape(-1, pitch)}
-    for level, pairs in enumerate(plan.doublings, 1):
-        levels[level] = _joined_keys(levels[level - 1], pairs)
-        if level - 1 not in dimension.levels:
-            del levels[level - 1]
-    result = np.empty((lead, dimension.outputs, pitch), dtype)
-    for level, everywhere, in_a_row, (early, late, target, _) in plan.runs:
-        source, best = levels[level], result
-        if everywhere:
-            source = _joined_keys(source, everywhere)
-        if in_a_row:
-            best = best.reshape(-1, pitch)
-        else:
-            source = source.reshape(lead, -1, pitch)
-        if late is None:
-            _copy_lines(source, early, best[target])
-        else:
-            np.maximum(source[early], source[late], out=best[target])
-    if len(dimension.empty_windows):
-        result[:, dimension.empty_windows] = least
-    return result.reshape(*keys.shape[:axis], -1, *keys.shape[axis + 1 :])
+    def reshape(self, *shape: int) -> _Winners:
+        """Reshape both, as an array."""
+        offsets = None if self.offsets is None else self.offsets.reshape(shape)
+        return _Winners(self.keys.reshape(shape), offsets)
 
 
-def _joined_keys(keys: np.ndarray, pairs: _Pairs) -> np.ndarray:
-    """Give as many lines as there are, with the best keys at the first lines of the pairs."""
-    best = np.empty(keys.shape, keys.dtype)
-    np.maximum(keys[pairs.early], keys[pairs.late], out=best[pairs.target])
-    return best
+_Found = TypeVar("_Found", np.ndarray, _Winners)
+"""What slides: keys alone, or with their offsets."""
 
 
 def _slide(
-    parts: list[np.ndarray], axis: int, dimension: SpatialDimension, step: int, kind: np.dtype
-) -> list[np.ndarray]:
-    """Slide along one axis, for the keys and their offsets.
+    source: _Found,
+    target: _Found,
+    plan: _Plan,
+    make: Callable[[tuple[int, ...]], _Found],
+    join: Callable[[_Found, _Found, _Pairs], None],
+) -> None:
+    """Slide along one axis: write the best of every window that meets an element.
 
-    Parameters
-    ----------
-    parts : list of one or two ndarray
-        Keys; and the offsets that belong to them, unless they are all 0.
-    axis : int
-    dimension : SpatialDimension
-    step : int
-        What a tap adds to an offset.
-    kind : dtype
-        Type of the offsets.
-
-    Returns
-    -------
-    list of ndarray
-        The best key of every window, and its offset.
+    `make` makes room for lines, and `join` writes the better ones of pairs of them.
     """
-    if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
-        return parts
-    shape, types = parts[0].shape, [parts[0].dtype, kind]
-    lead, pitch, plan = _planned(dimension, shape, axis, parts[0].itemsize)
-    levels = {0: [part.reshape(-1, pitch) for part in parts]}
+    pitch = plan.pitch
+
+    def joined(source: _Found, pairs: _Pairs) -> _Found:
+        """Give as many lines as there are, with the winners at the first lines of the pairs."""
+        best = make((plan.lines, pitch))
+        join(source, best, pairs)
+        return best
+
+    levels = {0: source.reshape(-1, pitch)}
     for level, pairs in enumerate(plan.doublings, 1):
-        levels[level] = _joined(levels[level - 1], pairs, types, step)
-        if level - 1 not in dimension.levels:
+        levels[level] = joined(levels[level - 1], pairs)
+        if level - 1 not in plan.dimension.levels:
             del levels[level - 1]
-    result = [np.empty((lead, dimension.outputs, pitch), dtype) for dtype in types]
     for level, everywhere, in_a_row, pairs in plan.runs:
-        source, target = levels[level], result
+        lines = levels[level]
         if everywhere:
-            source = _joined(source, everywhere, types, step)
+            lines = joined(lines, everywhere)
         if in_a_row:
-            target = [part.reshape(-1, pitch) for part in target]
+            join(lines, target.reshape(-1, pitch), pairs)
         else:
-            source = [part.reshape(lead, -1, pitch) for part in source]
-        _join(source, target, pairs, step)
-    if len(dimension.empty_windows):
-        result[0][:, dimension.empty_windows] = lowest(types[0])
-    return [part.reshape(*shape[:axis], -1, *shape[axis + 1 :]) for part in result]
+            join(lines.reshape(-1, plan.dimension.size, pitch), target, pairs)
 
 
-_Lines: TypeAlias = "tuple[EllipsisType, slice, slice]"
+_Lines: TypeAlias = tuple[EllipsisType, slice, slice]
 """Index of lines, which are what lies at one element of a dimension: of each plane, or of all."""
 
 
@@ -274,32 +243,72 @@ class _RunPlan(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is joined along a dimension: to double the taps, level by level, and for each run."""
+    """How to slide along a dimension.
 
+    Attributes
+    ----------
+    axis : int
+        Where it is, counted from the end.
+    dimension : SpatialDimension
+    lines, pitch : int
+        How many lines there are, and elements in each.
+    shape : tuple of int
+        The result's: planes, windows, elements of a line.
+    inside : slice or None
+        Which elements of a line are those, where the next dimension's padding is beside them.
+    doublings, runs : list
+        What is joined to double the taps, level by level, and for each run.
+    """
+
+    axis: int
+    dimension: SpatialDimension
+    lines: int
+    pitch: int
+    shape: tuple[int, int, int]
+    inside: slice | None
     doublings: list[_Pairs]
     runs: list[_RunPlan]
 
 
 @lru_cache(maxsize=256)
 def _planned(
-    dimension: SpatialDimension, shape: tuple[int, ...], axis: int, itemsize: int
-) -> tuple[int, int, _Plan]:
-    """Count the planes before an axis and the elements of its lines, and plan to slide over it.
+    dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], itemsize: int, axes: range
+) -> tuple[list[_Plan], tuple[int, ...]]:
+    """Plan to slide along axes, counted from the end; give the shape of the result too.
 
     Plans are kept, as they take as long to make as small tensors take to pool.
     """
-    lead, pitch = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    return lead, pitch, _plan(dimension, lead, pitch * itemsize)
+    rest, sizes, plans = list(dimensions), list(shape), []
+    for axis in axes:
+        dimension, last, inside = rest[axis], rest[-1], None
+        if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
+            continue
+        planes = math.prod(sizes[:axis])
+        lines = planes * dimension.size
+        pitch = width = math.prod(sizes) // lines
+        sizes[axis] = dimension.outputs
+        in_step = last.size < last.padded == last.outputs * last.stride
+        if axis == -2 and axes.step == 1 and in_step and last.size * itemsize < SHORT_STRETCH:
+            # With the padding among the elements, the windows of all lines are a stride apart.
+            width = sizes[-1] = last.padded
+            inside = slice(last.start_padding, last.start_padding + last.size)
+            rest[-1] = SpatialDimension(last.padded, last.window, last.stride, last.dilation)
+        joins = _plan(dimension, planes, pitch * itemsize)
+        shape = (planes, dimension.outputs, width)
+        plans.append(_Plan(axis, dimension, lines, pitch, shape, inside, *joins))
+    return plans, tuple(sizes)
 
 
-def _plan(dimension: SpatialDimension, lead: int, line: int) -> _Plan:
-    """Plan to slide over `lead` planes of lines of `line` bytes."""
+def _plan(
+    dimension: SpatialDimension, planes: int, line: int
+) -> tuple[list[_Pairs], list[_RunPlan]]:
+    """Plan the joins along a dimension of `planes` planes of lines of `line` bytes."""
     size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
 
     def everywhere(taps: int) -> _Pairs:
         # All planes are one long row here; nobody uses what reaches from one into the next.
         shift = taps * dilation
-        early, late = (_lines(start, lead * size - shift) for start in (0, shift))
+        early, late = (_lines(start, planes * size - shift) for start in (0, shift))
         return _Pairs(early, late, early, taps)
 
     runs = []
@@ -309,19 +318,19 @@ def _plan(dimension: SpatialDimension, lead: int, line: int) -> _Plan:
         # The windows of all planes may be a stride apart too, and are taken as those of one plane.
         # Those that reach from one plane into the next are overwritten by later runs.
         in_a_row = several and dimension.outputs * stride == size
-        stretch = line if stride > 1 else line * (lead if in_a_row else 1) * count
+        stretch = line if stride > 1 else line * (planes if in_a_row else 1) * count
         if several and taps and stride <= 2 and stretch < SHORT_STRETCH:
             before, taps = everywhere(taps), 0
         shift = taps * dilation
         if in_a_row:
-            room = lead * size - run.element - shift
-            count = min(lead * dimension.outputs - run.window, -(-room // stride))
+            room = planes * size - run.element - shift
+            count = min(planes * dimension.outputs - run.window, -(-room // stride))
         early = _lines(run.element, count, run.element_step)
         late = _lines(run.element + shift, count, run.element_step) if shift else None
         pairs = _Pairs(early, late, _lines(run.window, count, run.window_step), taps)
         runs.append(_RunPlan(run.level, before, in_a_row, pairs))
     doublings = [everywhere(1 << level) for level in range(max(dimension.levels, default=0))]
-    return _Plan(doublings, runs)
+    return doublings, runs
 
 
 def _lines(start: int, count: int, step: int = 1) -> _Lines:
@@ -330,18 +339,19 @@ def _lines(start: int, count: int, step: int = 1) -> _Lines:
 
 def _copy_lines(source: np.ndarray, index: _Lines, target: np.ndarray) -> None:
     """Copy some lines, in larger units than elements where it can be: half the time for NumPy."""
-    size, pitch, places = source.itemsize, source.shape[-1], index[1]
+    size, pitch = source.itemsize, source.shape[-1]
     if pitch > 1 and source.strides[-1] == size:
         line = _line_type(pitch * size)
         target.view(line)[...] = source[index].view(line)
         return
+    places = index[1]
     even = pitch == 1 and places.step == 2 and places.start % 2 == 0
     fits = size <= 4 and places.stop < source.shape[-2] and source.strides[-2] == size
     if even and fits and LITTLE_ENDIAN:
         # The wanted one of two elements is the lower half of their word.
-        words = source[..., places.start : places.stop + 1, 0].view(f"u{2 * size}")
+        words = source[..., places.start : places.stop + 1, 0].view(UNSIGNED[2 * size])
         if words.flags.aligned:
-            np.copyto(target[..., 0].view(f"u{size}"), words, casting="unsafe")
+            target[..., 0].view(UNSIGNED[size])[...] = words
             return
     target[...] = source[index]
 
@@ -351,41 +361,40 @@ def _line_type(size: int) -> np.dtype:
     return np.dtype((np.void, size))
 
 
-def _joined(
-    source: list[np.ndarray], pairs: _Pairs, types: Sequence[np.dtype], step: int
-) -> list[np.ndarray]:
-    """Give as many lines as there are, with the winners at the first lines of the pairs."""
-    target = [np.empty(source[0].shape, dtype) for dtype in types]
-    _join(source, target, pairs, step)
-    return target
+def _join_keys(source: np.ndarray, target: np.ndarray, pairs: _Pairs) -> None:
+    """Write the better keys of pairs."""
+    early, late, places, _ = pairs
+    if late is None:
+        _copy_lines(source, early, target[places])
+    else:
+        np.maximum(source[early], source[late], out=target[places])
 
 
-def _join(source: list[np.ndarray], target: list[np.ndarray], pairs: _Pairs, step: int) -> None:
-    """Write the winners of pairs: keys and offsets."""
-    keys, best = source[0], target[0]
-    if pairs.late is None:
-        _copy_lines(keys, pairs.early, best[pairs.target])
-        if len(source) > 1:
-            _copy_lines(source[1], pairs.early, target[1][pairs.target])
+def _join_winners(source: _Winners, target: _Winners, pairs: _Pairs, step: int) -> None:
+    """Write the winners of pairs; `step` is what a tap adds to an offset."""
+    early, late, places, taps = pairs
+    best, offset = target.keys[places], target.offsets[places]  # pyright: ignore[reportOptionalSubscript]
+    if late is None:
+        _copy_lines(source.keys, early, best)
+        if source.offsets is None:
+            offset[...] = 0
         else:
-            target[1][pairs.target] = 0
+            _copy_lines(source.offsets, early, offset)
         return
-    best = best[pairs.target]
-    picked = [(part[pairs.early], part[pairs.late]) for part in source]
-    if pairs.early[1].step > 1:
+    picked = [(part[early], part[late]) for part in source if part is not None]
+    if early[1].step > 1:
         # NumPy computes faster without gaps.
         picked = [tuple(np.ascontiguousarray(part) for part in pair) for pair in picked]
-    early, late = picked[0]
-    wins = np.greater(late, early).view(np.uint8)
-    np.maximum(early, late, out=best)
+    first, second = picked[0]
+    wins = np.greater(second, first).view(np.uint8)
+    np.maximum(first, second, out=best)
     # It is slow at choosing by a mask, and fast at arithmetic. The second wins with a later tap
     # than any of the first, so that the greater offset is the winner's.
-    offset = target[1][pairs.target]
-    added = offset.dtype.type(pairs.taps * step)
+    added = offset.dtype.type(taps * step)
     if len(picked) == 1:
         np.multiply(wins, added, out=offset)
         return
-    early, late = picked[1]
-    late = late + added
-    late *= wins
-    np.maximum(early, late, out=offset)
+    first, second = picked[1]
+    second = second + added
+    second *= wins
+    np.maximum(first, second, out=offset)

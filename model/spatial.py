@@ -91,6 +91,15 @@ class SpatialDimension:
                 f"window extent must not exceed the padded size {self.padded}, not {self.extent}"
             )
 
+    def __hash__(self) -> int:
+        """Hash once: every pooling looks its plans up by it."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        start, end = self.start_padding, self.end_padding
+        return hash((self.size, self.window, self.stride, self.dilation, start, end))
+
     @cached_property
     def extent(self) -> int:
         """Elements from the first to the last tap of a window, both counted."""

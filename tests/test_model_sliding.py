@@ -211,17 +211,64 @@ def test_lines_around_a_short_stretch(name, padding, stride):
             assert np.array_equal(indices, row * plane[1] + column)
 
 
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("rank", [2, 3])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_columns_in_step_with_their_padding(name, rank, data):
+    """A stride divides the padded lines, so that all of them are one long row; or just not."""
+    stride = data.draw(st.integers(1, 4))
+    window = data.draw(st.integers(1, stride))
+    start, end = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
+    padded = stride * data.draw(st.integers(-(-(start + end + 1) // stride), 12))
+    rows = data.draw(st.sampled_from([(1, 1, 0), (2, 1, 0), (2, 2, 1), (3, 1, 1)]))
+    across = (data.draw(st.integers(3, 5)),) * (rank - 1)
+    columns = (window, stride, start)
+    names = ("window", "strides", "start_padding")
+    geometry = {
+        key: (*(row,) * (rank - 1), column)
+        for key, row, column in zip(names, rows, columns, strict=True)
+    }
+    geometry["end_padding"] = (
+        *(rows[2],) * (rank - 1),
+        end + data.draw(st.sampled_from([0, 0, 1])),
+    )
+    geometry["dilations"] = (1,) * rank
+    x = data.draw(tensors((2, 2, *across, padded - start - end), name))
+    nan = data.draw(st.sampled_from(NAN_MODES))
+    check_against_reference(x, geometry, "tensor", nan, "uint32")
+
+
+def test_in_step_lines_hold_their_padding():
+    """What the pass before writes has room for it; wide lines and positions go without."""
+    rows, columns = (SpatialDimension(size, 2, 2, 1, 1, 1) for size in (4, 6))
+    axes = range(-2, 0)
+
+    def planned(dimensions, axes):
+        sizes = (3, *(d.size for d in dimensions))
+        plans, shape = sliding_module._planned(dimensions, sizes, 4, axes)
+        return [(plan.shape, plan.inside, plan.dimension.padded) for plan in plans], shape
+
+    assert planned((rows, columns), axes) == (
+        [((3, 3, 8), slice(1, 7), 6), ((9, 4, 1), None, 8)],
+        (3, 3, 4),
+    )
+    assert planned((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
+    wide = SpatialDimension(sliding_module.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
+    assert planned((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
+
+
 @pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])
 def test_doubling_takes_few_passes(shape, monkeypatch):
     """A window of 2000 taps takes as many passes as 2000 has binary digits."""
     passes = []
-    join = sliding_module._join
+    join = sliding_module._join_winners
 
-    def counted(*arguments):
+    def counted(*arguments, step):
         passes.append(arguments)
-        join(*arguments)
+        join(*arguments, step)
 
-    monkeypatch.setattr(sliding_module, "_join", counted)
+    monkeypatch.setattr(sliding_module, "_join_winners", counted)
     x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.int8)
     window = tuple(min(2000, size) for size in shape[2:])
     _, indices = max_pooling(x, window, return_indices=True)

@@ -221,6 +221,7 @@ class Core(wiring.Component):
         m.d.comb += [
             flow.token.eq(delay(m, token, clocks)),
             flow.valid.eq(delay(m, slot, clocks)),
+            flow.step.eq(delay(m, step, clocks)),
             flow.control.eq(control),
             Value.cast(flow.lanes).eq(
                 delay(m, Value.cast(encoder.codes), clocks - Encoder.LATENCY)
@@ -312,5 +313,5 @@ class Core(wiring.Component):
 def _feed(m: Module, component: Stage, flow: Words, job: data.View) -> None:
     """Connect what goes into a component of the pipeline."""
     m.d.comb += component.job.eq(job)
-    for name in ("token", "valid", "control", "lanes"):
+    for name in ("token", "valid", "step", "control", "lanes"):
         m.d.comb += Value.cast(getattr(component.i, name)).eq(Value.cast(getattr(flow, name)))

@@ -16,8 +16,8 @@ SHORT = 12
 """Bits of a count that is made in one piece."""
 LOW_WIDTH = 8
 """Of a longer one these are counted in one clock; those above have until these wrap."""
-COMPARED = 8
-"""Bits that are compared with a goal in one register."""
+COMPARED = 6
+"""Bits that are compared in one clock: two levels of look-up tables of four inputs."""
 
 
 def equality(m: Module, enable: Value, one: Value, other: Value, name: str) -> Value:
@@ -182,8 +182,8 @@ class Cycle:
         with m.Elif(enable & full):
             m.d.sync += close.eq(ahead_close)
         equal = [
-            ahead[low : low + LOW_WIDTH] == goal[low : low + LOW_WIDTH]
-            for low in range(0, len(goal), LOW_WIDTH)
+            ahead[low : low + COMPARED] == goal[low : low + COMPARED]
+            for low in range(0, len(goal), COMPARED)
         ]
         m.d.sync += [
             late_restart.eq(enable & restart),
@@ -234,8 +234,8 @@ class Line:
         The slot at hand is the line's last.
     is_first
         The line is the job's first.
-    number
-        Which slot of its line it is, counted from 1.
+    number, place
+        Which slot of its line it is, counted from 1, and from 0.
     """
 
     def __init__(
@@ -254,8 +254,12 @@ class Line:
             m, len(slots_less_one), name, begin=token | self.last, enable=step, is_loaded=True
         )
         self.number = self._count.number
+        self.place = Signal.like(self.number, name=f"{name}_place", init=0)
         with m.If(step):
-            m.d.sync += self.is_first.eq(token | (self.is_first & ~self.last))
+            m.d.sync += [
+                self.is_first.eq(token | (self.is_first & ~self.last)),
+                self.place.eq(Mux(token | self.last, 0, self.number)),
+            ]
         end = self.at(slots_less_one, f"{name}_end", first_slots_less_one)
         m.d.comb += self.last.eq(end)
 

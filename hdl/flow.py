@@ -135,6 +135,7 @@ class Words(Protocol):
 
     token: Signal
     valid: Signal
+    step: Signal
     control: data.View
     lanes: data.View
 
@@ -155,6 +156,8 @@ class Flow(wiring.Signature):
         The next job begins with the next word.
     valid : Out(1)
         There is a word in this clock.
+    step : Out(1)
+        One of both: told apart where much is enabled by it, in front of the windows.
     control : Out(control_layout(config))
         Of the word's slot.
     lanes : Out(ArrayLayout)
@@ -166,6 +169,7 @@ class Flow(wiring.Signature):
             {
                 "token": Out(1),
                 "valid": Out(1),
+                "step": Out(1),
                 "control": Out(control_layout(config)),
                 "lanes": Out(data.ArrayLayout(layout, config.lanes)),
             }

@@ -118,6 +118,11 @@ class Encoder(wiring.Component):
         return m
 
 
+def _parts(bits: Value) -> list[Value]:
+    """Return bits in parts that two look-up tables of four inputs, one behind the other, take."""
+    return [bits[low : low + 7] for low in range(0, len(bits), 7)]
+
+
 def _analyse(
     m: Module, data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value
 ) -> Value:
@@ -130,10 +135,12 @@ def _analyse(
         return Cat(~(sign ^ minimum), minimum, Const(0, 2))
     mantissa = raw[: _MANTISSA_BITS[width]]
     exponent = raw[_MANTISSA_BITS[width] : width - 1]
-    ones, some = delay(m, exponent.all(), 1), delay(m, exponent.any(), 1)
-    rest = Cat(delay(m, mantissa[low : low + 8].any(), 1) for low in range(0, len(mantissa), 8))
-    nan = ones & rest.any()
-    zero = ~(some | rest.any())
+    ones = Cat(delay(m, part.all(), 1) for part in _parts(exponent)).all()
+    some, rest = (
+        Cat(delay(m, part.any(), 1) for part in _parts(bits)).any() for bits in (exponent, mantissa)
+    )
+    nan = ones & rest
+    zero = ~(some | rest)
     negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)
     return Cat(~negative, negative, nan, sign)
 

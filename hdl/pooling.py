@@ -87,9 +87,11 @@ class SlidingWindow(wiring.Component):
         control = data.View(
             self.i.control.shape(), delay(m, Value.cast(self.i.control), self.latency)
         )
+        gives = self.i.valid & self.i.control[f"emit_{name}"]
         m.d.comb += [
             self.o.token.eq(delay(m, self.i.token, self.latency)),
-            self.o.valid.eq(delay(m, self.i.valid & self.i.control[f"emit_{name}"], self.latency)),
+            self.o.valid.eq(delay(m, gives, self.latency)),
+            self.o.step.eq(delay(m, self.i.token | gives, self.latency)),
             self.o.control.eq(control),
         ]
         if self.window == 1:
@@ -119,7 +121,8 @@ class SlidingWindow(wiring.Component):
         m.d.comb += [
             line.token.eq(self.i.token),
             line.spacing.eq(spacing),
-            line.step.eq(self.i.valid),
+            line.valid.eq(self.i.valid),
+            line.step.eq(self.i.step),
             line.i.eq(word),
         ]
         newest_first = Signal(len(word) * self.window, reset_less=True)

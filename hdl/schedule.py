@@ -98,7 +98,7 @@ class InputSchedule(wiring.Component):
         )
         line = Line(m, "slot", token=self.token, step=self.step, slots_less_one=period)
         # The elements begin behind the line's leading slots, and end a size later.
-        lead = derived(m, lambda head: at_least_zero(-head), head)
+        lead = derived(m, slots_below_zero, head)
         stop = derived(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
         begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
         was_present = Signal()
@@ -192,13 +192,12 @@ class OutputSchedule(wiring.Component):
         line = Line(
             m, "slot", token=self.token, step=self.step, slots_less_one=self._register("period")
         )
-        begins_due = derived(m, lambda head: head <= 0, self._register("head"))
-        due = self._due(m, line.last, held(m, begins_due, self.token, "begins_due"))
+        due = self._due(m, line.last)
         late = latency(self.config)
         window = delay(m, self._held(m, "window"), late + 1)
         m.d.comb += [
             self.last.eq(line.last),
-            self.emit.eq(delay(m, due, late)),
+            self.emit.eq(delay(m, due, late - 1)),
             self.final.eq(delay(m, line.at(self._register("final"), "is_final"), late)),
             self.present.eq(self._first_taps(window)),
         ]
@@ -207,12 +206,13 @@ class OutputSchedule(wiring.Component):
         """Give windows that reach into padding, some of them in the next line."""
         # The line of windows begins with the first of them; in front of it are absent slots.
         head, period = self._register("head"), self._register("period")
-        more = derived(m, lambda head, period: period + at_least_zero(head), head, period)
+        more = derived(m, slots_above_zero, head)
+        first = derived(m, lambda period, more: period + more, period, more)[: len(period)]
         line = Line(
             m, "slot", token=self.token, step=self.step,
-            slots_less_one=period, first_slots_less_one=more[: len(period)],
+            slots_less_one=period, first_slots_less_one=first,
         )  # fmt: skip
-        due = self._due(m, line.last, Const(1, 1))
+        due = self._due(m, line.last)
         coordinate, token = self._coordinate(m, line), delay(m, self.token, 1)
         # A comparison of coordinates takes two clocks: one for its parts.
         is_final = _is_equal(m, coordinate, held(m, self._register("final"), token, "final"))
@@ -220,48 +220,58 @@ class OutputSchedule(wiring.Component):
         m.d.comb += self.last.eq(line.last)
         m.d.sync += [
             self.final.eq(is_final),
-            self.emit.eq((delay(m, due, 2) & fits) | is_final),
+            self.emit.eq((delay(m, due, 1) & fits) | is_final),
         ]
         self._look_at_taps(m, coordinate, token, is_final)
 
     def _coordinate(self, m: Module, line: Line) -> Signal:
         """Return, a clock late, the coordinate of the slot: the first line begins at 0 or below."""
         head = self._register("head")
-        before_head = derived(m, lambda head: head - 1, head)
-        again = held(m, before_head, self.token, "before_head")
+        again = held(m, head, self.token, "restart")
         base, coordinate = (
             Signal(head.shape(), name=name, reset_less=True) for name in ("base", "coordinate")
         )
         with m.If(self.step & (self.token | line.last)):
-            m.d.sync += base.eq(Mux(self.token, Mux(head < 0, before_head, -1), again))
-        m.d.sync += coordinate.eq(base + line.number)
+            m.d.sync += base.eq(Mux(self.token, Mux(head < 0, head, 0), again))
+        m.d.sync += coordinate.eq(base + line.place)
         return coordinate
 
-    def _due(self, m: Module, last: Value, begins_due: Value) -> Signal:
-        """Return whether the slot is on the grid of strides."""
-        new_head, new_stride = self._register("head"), self._register("stride")
+    def _due(self, m: Module, last: Value) -> Signal:
+        """Return, a clock late, whether the slot is on the grid of strides.
+
+        ``last``: the slot is its line's last.
+        """
         # Slots since the line began, or since a window was due, up to the next one: from the
         # first slot the head, from a window a stride. The register of that is one less.
-        begins = self.token | last
+        step, token, last, begins = (
+            delay(m, flag, 1) for flag in (self.step, self.token, last, self.token | last)
+        )
         due, from_first = Signal(name="due"), Signal()
+        new_head, new_stride = self._register("head"), self._register("stride")
         width = phase_width(new_head, new_stride)
-        head, stride = self._held(m, "head").as_unsigned()[:width], self._held(m, "stride")
-        slots = StepCount(m, width, "phase", begin=begins | due, enable=self.step, is_loaded=True)
-        with m.If(self.step):
+        slots = StepCount(m, width, "phase", begin=begins | due, enable=step, is_loaded=True)
+        with m.If(step):
             m.d.sync += from_first.eq(begins | (from_first & ~due))
-        head_is_one, is_dense, stride_is_two = (
-            held(m, derived(m, lambda value, n=n: value == n, value), self.token, name)
-            for value, n, name in (
-                (new_head, 1, "head_is_one"),
-                (new_stride, 0, "is_dense"),
-                (new_stride, 1, "stride_is_two"),
+        new_begins_due = derived(m, lambda head: (head == 0) | (head < 0), new_head)
+        head, stride, begins_due, head_is_one, is_dense, stride_is_two = (
+            held(m, value, token, name)
+            for value, name in (
+                (new_head, "head"),
+                (new_stride, "stride"),
+                (new_begins_due, "begins_due"),
+                (derived(m, lambda head: head == 1, new_head), "head_is_one"),
+                (derived(m, lambda stride: stride == 0, new_stride), "is_dense"),
+                (derived(m, lambda stride: stride == 1, new_stride), "stride_is_two"),
             )
         )
+        if self.config.padding:
+            # The line of windows begins with the first of them.
+            begins_due = Const(1, 1)
+        head = head.as_unsigned()[:width]
         goal = slots.at(Mux(from_first, head, stride), Mux(from_first, head_is_one, stride_is_two))
-        new_begins_due = derived(m, lambda head: head <= 0, new_head)
         later = Mux(last, begins_due, Mux(due, is_dense, goal))
-        with m.If(self.step):
-            m.d.sync += due.eq(Mux(self.token, new_begins_due, later))
+        with m.If(step):
+            m.d.sync += due.eq(Mux(token, new_begins_due, later))
         return due
 
     def _look_at_taps(self, m: Module, coordinate: Value, token: Value, is_final: Value) -> None:
@@ -316,9 +326,14 @@ def phase_width(head: Value, stride: Value) -> int:
     return max(widths)
 
 
-def at_least_zero(number: Any) -> Any:
-    """Return a number, or 0 for a negative one."""
-    return max(number, 0) if isinstance(number, int) else Mux(number < 0, 0, number)
+def slots_above_zero(head: Any) -> Any:
+    """Return how many slots there are from coordinate 0 to the head."""
+    return max(head, 0) if isinstance(head, int) else Mux(head < 0, 0, head)
+
+
+def slots_below_zero(head: Any) -> Any:
+    """Return how many slots there are from the head to coordinate 0: those have no element."""
+    return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)
 
 
 def _is_equal(m: Module, coordinate: Value, other: Value) -> Value:

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.counter import Line
-from extremum.hdl.flow import choose, delay, held
+from extremum.hdl.flow import choose, delay, derived, held
 
 MAX_REGISTER_SPACING = 4
 """Up to this distance of the taps registers are smaller than a memory."""
@@ -51,8 +51,10 @@ class DelayLine(wiring.Component):
         The next job begins with the next word.
     spacing : In
         The next job's distance of two taps, in words, less one.
-    step : In(1)
+    valid : In(1)
         There is a word.
+    step : In(1)
+        One of both: told apart, since much is enabled by it.
     i : In(width)
         The word.
     o : Out(width * taps)
@@ -61,6 +63,7 @@ class DelayLine(wiring.Component):
 
     token: Signal
     spacing: Signal
+    valid: Signal
     step: Signal
     i: Signal
     o: Signal
@@ -74,6 +77,7 @@ class DelayLine(wiring.Component):
             {
                 "token": In(1),
                 "spacing": In(bits_for(max_spacing - 1)),
+                "valid": In(1),
                 "step": In(1),
                 "i": In(width),
                 "o": Out(width * taps),
@@ -98,7 +102,7 @@ class DelayLine(wiring.Component):
         return self.spacing if self.fixed_spacing is None else Const(self.fixed_spacing)
 
     def _registers(self, m: Module) -> None:
-        words = self._history(m, self.step, self.i, self.taps * self.max_spacing)
+        words = self._history(m, self.valid, self.i, self.taps * self.max_spacing)
         spacing = held(m, self._given_spacing, self.token, "spacing_register")
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
@@ -117,29 +121,38 @@ class DelayLine(wiring.Component):
 
     def _memory(self, m: Module, platform: object) -> None:
         given = self._given_spacing
-        rows = Line(m, "row", token=self.token, step=self.token | self.step, slots_less_one=given)
+        rows = Line(m, "row", token=self.token, step=self.step, slots_less_one=given)
         # They are counted from 1: the last of a power of two is row 0.
         address, depth = rows.number, self.max_spacing
         depth += depth & (depth - 1) > 0
         m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, depth)
-        step, word = delay(m, self.step, self.latency), delay(m, self.i, self.latency)
+        valid, word = delay(m, self.valid, self.latency), delay(m, self.i, self.latency)
         row = Signal(self.width * self.taps)
         following = (word | (row << self.width))[: len(row)]
         # The memory shows a row that was written before its address came.
-        token = delay(m, self.token, self.latency)
-        recent = self._history(m, step, following, MEMORY_LATENCY + 1)
+        early_token = delay(m, self.token, self.latency - 1)
+        token = delay(m, early_token, 1)
+        recent = self._history(m, valid, following, MEMORY_LATENCY + 1)
         m.d.comb += [
             memory.read_address.eq(address),
             memory.write_address.eq(delay(m, address, self.latency + 1)),
             memory.write_data.eq(recent[0]),
-            memory.write_enable.eq(delay(m, step, 1)),
+            memory.write_enable.eq(delay(m, valid, 1)),
             self.o.eq(row),
         ]
-        shown: Value = memory.read_data
-        for distance, written in enumerate(recent, start=1):
-            close = held(m, given == distance - 1, token, f"close{distance}")
-            shown = Mux(close, written, shown)
-        m.d.comb += row.eq(shown)
+        # Which of the recent rows is wanted next is known before the memory shows its own, so that
+        # only one gate is behind it.
+        own, is_far = Signal(len(row), reset_less=True), Const(1, 1)
+        newer = [(word | (own << self.width))[: len(row)], *recent[:-1]]
+        chosen: Value = Const(0, len(row))
+        for distance, (written, before) in enumerate(zip(recent, newer, strict=True), start=1):
+            is_close = derived(m, lambda given, distance=distance: given == distance - 1, given)
+            close = held(m, is_close, early_token, f"close{distance}")
+            chosen = chosen | (Mux(valid, before, written) & close.replicate(len(row)))
+            is_far = is_far & ~is_close
+        far = held(m, is_far, token, "far")
+        m.d.sync += own.eq(chosen)
+        m.d.comb += row.eq(own | (memory.read_data & far.replicate(len(row))))
 
 
 class RegisteredMemory(wiring.Component):

@@ -17,7 +17,7 @@ def check(line, jobs, gaps, seed):
     """Give words to a line, and compare what it shows of them; jobs are (spacing, words)."""
     rng = random.Random(seed)
     width, taps = line.width, line.taps
-    clocks: list[dict[str, int]] = [{"token": 0, "step": 0}]
+    clocks: list[dict[str, int]] = [{"token": 0, "valid": 0}]
     shown: list[list[int | None] | None] = [None]
     for number, (spacing, count) in enumerate(jobs):
         # The register is on the port for a clock before its token. That may meet the last word of
@@ -27,13 +27,13 @@ def check(line, jobs, gaps, seed):
             clocks[-2] |= given
             clocks[-1] |= given | {"token": 1}
         else:
-            clocks.append(given | {"token": 0, "step": 0, "i": rng.getrandbits(width)})
-            clocks.append(given | {"token": 1, "step": 0, "i": rng.getrandbits(width)})
+            clocks.append(given | {"token": 0, "valid": 0, "i": rng.getrandbits(width)})
+            clocks.append(given | {"token": 1, "valid": 0, "i": rng.getrandbits(width)})
             shown += [None, None]
         words: list[int] = []
         while len(words) < count:
             word, step = rng.getrandbits(width), rng.random() >= gaps
-            clocks.append({"token": 0, "step": step, "i": word})
+            clocks.append({"token": 0, "valid": step, "i": word})
             if len(words) > line.latency:
                 # The register is read in these clocks, and may change then.
                 clocks[-1]["spacing"] = rng.getrandbits(32)
@@ -45,8 +45,9 @@ def check(line, jobs, gaps, seed):
                 words.append(word)
         if rng.random() < 0.5 or len(words) < 4:
             # A job whose token has not left the line yet keeps its registers.
-            clocks += [{"token": 0, "step": 0} for _ in range(line.latency + 1)]
+            clocks += [{"token": 0, "valid": 0} for _ in range(line.latency + 1)]
             shown += [None] * (line.latency + 1)
+    clocks = [clock | {"step": clock["token"] | clock["valid"]} for clock in clocks]
     seen = watch(line, clocks, {"o": bits(line.o)}, settle=line.latency)
     compared = 0
     for expected, clock in zip(shown, seen[line.latency :], strict=True):

@@ -77,15 +77,15 @@ def check(config, jobs, rng, gaps):
     late = latency(config)
     for number, (lines, groups, length) in enumerate(jobs):
         job = job_of(lines, groups, length)
-        # The registers are on the port for two clocks before the token. That may meet the last
+        # The registers are on the port for three clocks before the token. That may meet the last
         # slot of the job before, or come on its own.
         registers = {"job": job.to_bits(config)}
         if number and rng.random() < 0.5:
-            for clock in clocks[-3:]:
+            for clock in clocks[-4:]:
                 clock.update(registers)
             clocks[-1]["token"] = 1
         else:
-            clocks += [registers | {"slot": 0, "token": token} for token in (0, 0, 1)]
+            clocks += [registers | {"slot": 0, "token": token} for token in (0, 0, 0, 1)]
         begun = len(clocks)
         given = expected(config, lines, groups, length)
         for slot in range(job.slots):

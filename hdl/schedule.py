@@ -42,7 +42,7 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to what an :class:`OutputSchedule` tells of it."""
-    return 3 if config.padding else 2
+    return 3 if config.padding and config.has_windows else 2
 
 
 class InputSchedule(wiring.Component):

@@ -9,7 +9,7 @@ import pytest
 from gateware import stream
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core, latency
+from extremum.hdl.core import Core, job_interval, latency
 from extremum.hdl.entrance import status_layout
 from extremum.hdl.job import JobError, is_endless, job_shapes
 from extremum.host.jobs import ReductionJob, SlidingJob
@@ -159,6 +159,20 @@ def test_fixed_windows(name):
         (job,) = plan(problem, config).jobs
         jobs.append((job, tensor(rng, DataType.INT8, sizes)))
     check(config, jobs, rng)
+
+
+def test_planes_follow_each_other_at_once():
+    """Where a job ends with its plane, the next one's first beat is taken in the clock after."""
+    config, rng = POOLINGS["2x2 s2 one group"][0], random.Random(1)
+    board, beats = Scoreboard(config), 0
+    for sizes in ((1, 1, 4, 6), (1, 1, 6, 4), (1, 1, 2, 12), (1, 1, 12, 2), (1, 1, 9, 9)):
+        (job,) = plan(Pooling.of(sizes, DataType.INT8, 2, strides=2), config).jobs
+        assert job.schedule.slots >= job_interval(config)
+        board.add(job, tensor(rng, DataType.INT8, sizes))
+        beats += job.beats_in
+    (outcome,) = stream(Core(config), [board.run()])
+    board.check(outcome.results, len(outcome.taken))
+    assert np.array_equal(np.diff(outcome.taken), np.ones(beats - 1))
 
 
 WINDOWS = {

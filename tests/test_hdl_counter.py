@@ -60,7 +60,9 @@ def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int
                 # What is not enabled loads nothing.
                 context.set(component.load, load if load or step else rng.getrandbits(1))
                 context.set(component.enable, load or step)
-                context.set(component.new, (new if load else after or new) - 1)
+                # Another number may stand on the port meanwhile, until the next one does.
+                idle = rng.getrandbits(len(component.new)) + 1
+                context.set(component.new, (new if load else after or idle) - 1)
             if total:
                 last = place == total - 1
                 assert context.get(component.last) == last, (total, place)

@@ -134,3 +134,13 @@ def test_every_slot_is_told_once_and_in_order(config, rests):
             followed += 1
         start, before = start + len(slots), len(slots)
     assert followed
+
+
+@pytest.mark.parametrize("config", [VOLUMES, PLANES], ids=["volumes", "planes"])
+def test_every_slot_is_a_volume(config):
+    """A job of them begins in an idle core, or at once; the one before ended with its volumes."""
+    line = Line.of(SpatialDimension(1, 1))
+    jobs = [job_of([line] * 3, groups) for groups in (1, 4, 1, 30, 2, 2, 1, 1, 40, 5, 3)]
+    assert all(wanted for _, slots in jobs for wanted, _ in slots)
+    taken, _ = walk(config, jobs, random.Random(1), 0)
+    assert [slot[1:] for slot in taken] == [slot for _, slots in jobs for slot in slots]

@@ -198,11 +198,9 @@ class Core(wiring.Component):
         m.submodules.encoder = encoder = Encoder(config)
         slot = delay(m, entrance.slot, 1)
         if ends_with_plane(config):
-            token, step = entrance.token, entrance.token | slot
+            token, step = entrance.token, entrance.step
         else:
-            token, step = (
-                delay(m, flag, 1) for flag in (entrance.token, entrance.token | entrance.slot)
-            )
+            token, step = delay(m, entrance.token, 1), delay(m, entrance.step, 1)
         m.d.comb += [
             schedule.job.eq(job),
             schedule.token.eq(token),

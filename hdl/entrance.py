@@ -63,6 +63,8 @@ class Entrance(wiring.Component):
         be in this clock.
     slot : Out(1)
         A slot enters.
+    step : Out(1)
+        A token, or a slot; where a job ends with its plane, the slot of the clock before.
     end : Out(1)
         It would be the job's last.
     promised, packed, left : In(1)
@@ -85,6 +87,7 @@ class Entrance(wiring.Component):
     beat_wanted: Signal
     token: Signal
     slot: Signal
+    step: Signal
     end: Signal
     promised: Signal
     packed: Signal
@@ -107,6 +110,7 @@ class Entrance(wiring.Component):
                 "beat_wanted": Out(1),
                 "token": Out(1),
                 "slot": Out(1),
+                "step": Out(1),
                 "end": Out(1),
                 "promised": In(1),
                 "packed": In(1),
@@ -127,6 +131,7 @@ class Entrance(wiring.Component):
             m.d.comb += [
                 self.beat_wanted.eq(free),
                 self.slot.eq(free & self.beat_here),
+                self.step.eq(self.slot),
                 self.token.eq(0),
             ]
             return m
@@ -136,7 +141,12 @@ class Entrance(wiring.Component):
             # next job begins, or no slot enters.
             pending, taken, may_offer = offered, self.token, Const(1, 1)
             valid, wanted = pending | (active & ~final), Const(1, 1)
-            m.d.comb += final.eq(delay(m, self.slot, 1) & self.plane_end)
+            # A token that does not come with a last slot comes without one.
+            late_slot = delay(m, self.slot, 1)
+            m.d.comb += [
+                final.eq(late_slot & self.plane_end),
+                self.step.eq(late_slot | (pending & ~active)),
+            ]
         else:
             m.submodules.slots = slots = SlotSchedule(config)
             m.d.comb += [
@@ -145,10 +155,12 @@ class Entrance(wiring.Component):
                 slots.ready.eq(free & (self.beat_here | ~slots.wanted)),
                 self.end.eq(slots.last),
                 final.eq(self.slot & slots.last),
+                self.step.eq(self.token | self.slot),
             ]
-            pending, taken = Signal(), slots.taken
-            m.d.sync += pending.eq(taken | (pending & ~self.token))
-            may_offer = ~pending
+            # Its slots take longer to come than the token to be told.
+            pending, taken, late_taken = Signal(), slots.taken, delay(m, slots.taken, 1)
+            m.d.sync += pending.eq(late_taken | (pending & ~self.token))
+            may_offer = ~(pending | late_taken)
             valid, wanted = slots.valid, slots.wanted
         entering = self._jobs(m, offered, taken, may_offer)
         # The token goes with the last slot of the job before, or when there is none.
@@ -183,7 +195,7 @@ class Entrance(wiring.Component):
             seen.eq(self.job_valid & ~(seen | offered | refused | entering)),
             offered.eq((seen & ~is_faulty) | (offered & ~taken)),
             refused.eq(seen & is_faulty),
-            entering.eq(taken | (entering & ~self.job_entered)),
+            entering.eq((offered | entering) & ~self.job_entered),
         ]
         with m.If(seen):
             m.d.sync += [self.status.refused.eq(is_faulty), self.status.error.eq(fault)]

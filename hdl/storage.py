@@ -132,7 +132,7 @@ class DelayLine(wiring.Component):
         # The memory shows a row that was written before its address came.
         early_token = delay(m, self.token, self.latency - 1)
         token = delay(m, early_token, 1)
-        recent = self._history(m, valid, following, MEMORY_LATENCY + 1)
+        recent = self._history(m, valid, following, MEMORY_LATENCY)
         m.d.comb += [
             memory.read_address.eq(address),
             memory.write_address.eq(delay(m, address, self.latency + 1)),
@@ -140,19 +140,20 @@ class DelayLine(wiring.Component):
             memory.write_enable.eq(delay(m, valid, 1)),
             self.o.eq(row),
         ]
-        # Which of the recent rows is wanted next is known before the memory shows its own, so that
-        # only one gate is behind it.
+        # Which of the recent rows the next word may want is known with this one, so that only one
+        # gate is behind the memory.
         own, is_far = Signal(len(row), reset_less=True), Const(1, 1)
-        newer = [(word | (own << self.width))[: len(row)], *recent[:-1]]
-        chosen: Value = Const(0, len(row))
-        for distance, (written, before) in enumerate(zip(recent, newer, strict=True), start=1):
-            is_close = derived(m, lambda given, distance=distance: given == distance - 1, given)
+        chosen: Value = own
+        written = [(word | (own << self.width))[: len(row)], *recent]
+        for distance, candidate in reversed(list(enumerate(written))):
+            is_close = derived(m, lambda given, distance=distance: given == distance, given)
             close = held(m, is_close, early_token, f"close{distance}")
-            chosen = chosen | (Mux(valid, before, written) & close.replicate(len(row)))
+            chosen = Mux(close, candidate, chosen)
             is_far = is_far & ~is_close
+        with m.If(valid):
+            m.d.sync += own.eq(chosen)
         far = held(m, is_far, token, "far")
-        m.d.sync += own.eq(chosen)
-        m.d.comb += row.eq(own | (memory.read_data & far.replicate(len(row))))
+        m.d.comb += row.eq(Mux(far, memory.read_data, own))
 
 
 class RegisteredMemory(wiring.Component):

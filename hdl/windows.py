@@ -111,7 +111,11 @@ class WindowSchedule(wiring.Component):
                 control[f"present_{name}"].eq(present),
                 control[f"shift_{name}"].eq(shift),
             ]
-            step = delay(m, line.token | (step & line.last), behind)
+            if behind:
+                step = delay(m, line.token | (step & line.last), behind)
+            else:
+                # Here a token comes with the plane's last slot, or without a slot.
+                step = step & (~self.slot | line.last)
             ends.append(line.last)
             emits.append(emit)
             finals.append(final)

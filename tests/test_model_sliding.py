@@ -1,6 +1,7 @@
 """Sliding by doubling: long windows, planes in a row, and what a problem keeps between calls."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,7 +263,7 @@ def test_in_step_lines_hold_their_padding():
 def test_doubling_takes_few_passes(shape, monkeypatch):
     """A window of 2000 taps takes as many passes as 2000 has binary digits."""
     passes = []
-    join = sliding_module._join_winners
+    join: Any = sliding_module._join_winners
 
     def counted(*arguments, step):
         passes.append(arguments)

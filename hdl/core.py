@@ -14,7 +14,7 @@ from extremum.hdl.entrance import Entrance, blind, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay
 from extremum.hdl.job import AXES, ends_with_plane, job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
-from extremum.hdl.queue import ResultQueue
+from extremum.hdl.queue import Queue
 from extremum.hdl.results import Packer, lead, output_layout
 from extremum.hdl.windows import WindowSchedule
 
@@ -145,7 +145,7 @@ class Core(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        results = ResultQueue(output_layout(config).size, _queue_depth(config))
+        results = Queue(output_layout(config).size, _queue_depth(config))
         m.submodules.queue = results
         m.submodules.entrance = entrance = Entrance(
             config, results.depth, _results_in(config, blind(config))
@@ -237,7 +237,7 @@ class Core(wiring.Component):
         job: data.View,
         entrance: Entrance,
         schedule: WindowSchedule,
-        results: ResultQueue,
+        results: Queue,
     ) -> None:
         """Put value and position of every result into the queue."""
         config, after = self.config, _result_latency(self.config)

@@ -1,4 +1,4 @@
-"""The FIFO in which results wait to leave."""
+"""FIFOs: results wait in one to leave, slots in another to enter."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def room(m: Module, change: Value, limit: int) -> tuple[Value, Value]:
     return above[-1], above == -limit
 
 
-class ResultQueue(wiring.Component):
+class Queue(wiring.Component):
     """A FIFO whose output is a register.
 
     Two beats need no memory: the one that waits stays where it came from. More of them wait in a
@@ -130,7 +130,7 @@ class ResultQueue(wiring.Component):
         """Keep beats in a block memory, and read them into a small queue as far as it has room."""
         width = len(self.i)
         m.submodules.memory = memory = RegisteredMemory(width, self.depth)
-        m.submodules.front = front = ResultQueue(width, FRONT_DEPTH)
+        m.submodules.front = front = Queue(width, FRONT_DEPTH)
         # Two more are on their way before the sum knows of the first.
         read = Signal()
         has_room, _ = room(m, read - (self.valid & self.ready), FRONT_DEPTH - 2)

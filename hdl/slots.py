@@ -84,7 +84,7 @@ class SlotSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         stages = _stages(self.config)
-        m.submodules.queue = waiting = queue.ResultQueue(2, SLOTS)
+        m.submodules.queue = waiting = queue.Queue(2, SLOTS)
         # Two more are on their way before the sum knows of the first.
         change = Signal(signed(2))
         has_room, _ = queue.room(m, change, SLOTS - 2)

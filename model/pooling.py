@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
-from .order import bits_follow_value, comparable, from_key, has_minus_zero, has_nan, order_key
-from .rows import elements_at, first_winner
-from .sliding import are_planes, slide_maximum, slide_winners
 from .spatial import SpatialDimension
 from .tiles import Tile, tiles
 from .types import UINT32, DataType, index_dtype, nan_mode
+from .winners import window_winners
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -252,14 +250,17 @@ class Pooling:
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
         values = np.empty(self.output_sizes, tensor.dtype)
-        indices = np.empty(self.output_sizes, self.index_type) if self.return_indices else None
+        with_positions = self.return_indices
+        indices = np.empty(self.output_sizes, self.index_type) if with_positions else None
         for batch, channels in self._blocks:
             planes = tensor[batch, channels] if len(self._blocks) > 1 else tensor
             for windows, parts in self._tiles:
                 # Where there are no parts, the windows lie in padding.
                 if parts:
                     block = (batch, channels, *windows)
-                    positions, found = self._winners(planes, parts)
+                    positions, found = window_winners(
+                        planes, parts, self._plane_weights, self.nan, with_positions
+                    )
                     if found.shape == values.shape and _is_fresh(found, tensor):
                         values = found
                     else:
@@ -305,45 +306,6 @@ class Pooling:
             for c in range(0, channels, channel_step)
         ]
 
-    def _winners(
-        self, planes: np.ndarray, parts: list[Tile]
-    ) -> tuple[np.ndarray | None, np.ndarray]:
-        """Give the positions within a plane, None if nobody asks for them, and the values."""
-        cuts = [planes[(..., *part.elements)] for part in parts]
-        if not self.return_indices:
-            value = _greatest(cuts, parts)
-            if value is not None:
-                return None, value
-        elif cuts[0].shape == planes.shape and are_planes(parts[0].dimensions):
-            rows = cuts[0].reshape(math.prod(planes.shape[:2]), -1)
-            by_bits = rows.dtype == np.float16 and bits_follow_value(rows)
-            position = first_winner(rows if by_bits else comparable(rows, nan=self.nan))
-            shape = (*planes.shape[:2], *(1,) * len(self.spatial))
-            return position.reshape(shape), elements_at(rows, position).reshape(shape)
-        exact = self.return_indices and all(bits_follow_value(cut) for cut in cuts)
-        weights = self._plane_weights
-        best = position = None
-        for cut, part in zip(cuts, parts, strict=True):
-            key = comparable(cut) if exact else order_key(cut, nan=self.nan)
-            origin = sum(e.start * w for e, w in zip(part.elements, weights, strict=True))
-            key, candidate = slide_winners(key, part.dimensions, weights, origin)
-            if len(parts) > 1:
-                for axis, dimension in enumerate(part.dimensions, 2):
-                    # Here an empty window must lose, also against the lowest of all elements.
-                    candidate[(slice(None),) * axis + (dimension.empty_windows,)] = np.iinfo(
-                        np.int64
-                    ).max
-            if best is None or position is None:
-                best, position = key, candidate
-            else:
-                wins = (key > best) | ((key == best) & (candidate < position))
-                best = np.where(wins, key, best)
-                position = np.where(wins, candidate, position)
-        if best is None or position is None:
-            raise ValueError("parts must not be empty")
-        value = from_key(best, planes.dtype) if exact else _fetch(planes, position)
-        return position if self.return_indices else None, value
-
     def _write_indices(
         self, indices: np.ndarray, positions: np.ndarray, batch: slice, channels: slice
     ) -> None:
@@ -378,29 +340,3 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
 def _is_fresh(result: np.ndarray, x: np.ndarray) -> bool:
     """Tell whether `result`, made from `x`, may be given to the caller as it is."""
     return result.flags.c_contiguous and not np.may_share_memory(result, x)
-
-
-def _greatest(cuts: list[np.ndarray], parts: list[Tile]) -> np.ndarray | None:
-    """Give the values of the winners, if they can be told without positions."""
-    halves = cuts[0].dtype == np.float16
-    for cut in cuts:
-        if has_minus_zero(cut) or (halves and has_nan(cut)):
-            return None
-    best = None
-    for cut, part in zip(cuts, parts, strict=True):
-        found = slide_maximum(cut, part.dimensions)
-        best = found if best is None else np.maximum(best, found)
-    # Any NaN that a window meets is there, but not always with the bits of the first.
-    return None if best is None or has_nan(best) else best
-
-
-def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Fetch from each plane of `x` the elements at `positions`."""
-    plane = math.prod(x.shape[2:])
-    # The positions of empty windows may be out of range; their values are marked later.
-    inside = np.clip(positions, 0, plane - 1)
-    n, c = (np.arange(size) for size in x.shape[:2])
-    n, c = (axis.reshape(-1, *(1,) * rank) for axis, rank in ((n, x.ndim - 1), (c, x.ndim - 2)))
-    if x.flags.c_contiguous:
-        return x.reshape(-1).take((n * x.shape[1] + c) * plane + inside)
-    return x[(n, c, *np.unravel_index(inside, x.shape[2:]))]

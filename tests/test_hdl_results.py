@@ -11,7 +11,7 @@ from gateware import pack, run, unpack, watch
 from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.queue import FRONT_DEPTH, ResultQueue
+from extremum.hdl.queue import FRONT_DEPTH, Queue
 from extremum.hdl.results import Packer, lead, output_layout
 from extremum.model import DataType
 
@@ -117,7 +117,7 @@ def test_the_queues_are_of_three_kinds():
 )
 def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
     """Never given more than it holds; often full, often empty; a beat that is offered stays."""
-    queue = ResultQueue(width, depth)
+    queue = Queue(width, depth)
     rng = random.Random(f"{width} {depth} {rests} {gaps}")
     words = [rng.getrandbits(width) for _ in range(400)]
     given: list[tuple[int, int]] = []
@@ -166,7 +166,7 @@ def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
 
 @pytest.mark.parametrize(("width", "depth"), QUEUES)
 def test_a_queue_that_was_full_gives_a_beat_in_each_clock(width, depth):
-    queue = ResultQueue(width, depth)
+    queue = Queue(width, depth)
     many = 3 * queue.depth
     clocks = [{"write": 1, "i": n, "ready": 0} for n in range(queue.depth)]
     clocks += [{"write": 0}] * 12

@@ -50,6 +50,8 @@ class StepCount:
         Begin again, or take a step.
     is_loaded
         Whether it is begun before it is used; else the reset begins it.
+    skipped
+        Numbers that are left out at the beginning: it begins at one more.
 
     Attributes
     ----------
@@ -60,15 +62,23 @@ class StepCount:
     """
 
     def __init__(
-        self, m: Module, width: int, name: str, *, begin: Value, enable: Value, is_loaded: bool
+        self,
+        m: Module,
+        width: int,
+        name: str,
+        *,
+        begin: Value,
+        enable: Value,
+        is_loaded: bool,
+        skipped: int = 0,
     ):
         self._m, self._name, self._enable = m, name, enable
-        second = 2 % (1 << width)
+        first, second = ((skipped + n) % (1 << width) for n in (1, 2))
         self.following = Signal(width, name=f"{name}_next", init=second, reset_less=is_loaded)
         self._is_first = Signal(name=f"{name}_first", init=1, reset_less=is_loaded)
-        self.number = Signal(width, name=f"{name}_number", init=1, reset_less=is_loaded)
+        self.number = Signal(width, name=f"{name}_number", init=first, reset_less=is_loaded)
         with m.If(enable & begin):
-            m.d.sync += [self.following.eq(second), self.number.eq(1)]
+            m.d.sync += [self.following.eq(second), self.number.eq(first)]
         with m.Elif(enable):
             m.d.sync += [self.following.eq(self.following + 1), self.number.eq(self.following)]
         with m.If(enable):
@@ -227,15 +237,20 @@ class Line:
         Of a line, in the next job.
     first_slots_less_one
         Of its first line, if that is another.
+    ahead
+        How many slots ahead the end is told. No line is shorter than that and one more.
 
     Attributes
     ----------
     last
         The slot at hand is the line's last.
+    is_near_end
+        It is the last, or no more than ``ahead`` slots ahead of it.
     is_first
         The line is the job's first.
     number, place
-        Which slot of its line it is, counted from 1, and from 0.
+        Which slot of its line it is, counted from 1, and from 0; of no meaning if the end is told
+        ahead.
     """
 
     def __init__(
@@ -247,12 +262,15 @@ class Line:
         step: Value,
         slots_less_one: Value,
         first_slots_less_one: Value | None = None,
+        ahead: int = 0,
     ):
         self._m, self._token, self._step = m, token, step
+        self._ahead = ahead
         self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
         self._count = StepCount(
-            m, len(slots_less_one), name, begin=token | self.last, enable=step, is_loaded=True
-        )
+            m, len(slots_less_one), name,
+            begin=token | self.last, enable=step, is_loaded=True, skipped=ahead,
+        )  # fmt: skip
         self.number = self._count.number
         self.place = Signal.like(self.number, name=f"{name}_place", init=0)
         with m.If(step):
@@ -260,19 +278,29 @@ class Line:
                 self.is_first.eq(token | (self.is_first & ~self.last)),
                 self.place.eq(Mux(token | self.last, 0, self.number)),
             ]
-        end = self.at(slots_less_one, f"{name}_end", first_slots_less_one)
-        m.d.comb += self.last.eq(end)
+        # A count that begins later is at its goal earlier.
+        ends = [self.at(slots_less_one, f"{name}_end", first_slots_less_one)]
+        for number in range(ahead):
+            late = Signal(name=f"{name}_end{number}", reset_less=True)
+            with m.If(step):
+                m.d.sync += late.eq(ends[-1] & ~token)
+            ends.append(late)
+        self.is_near_end = Cat(*ends).any()
+        m.d.comb += self.last.eq(ends[-1])
 
     def at(self, number: Value, name: str, in_first: Value | None = None) -> Signal:
         """Return whether the slot at hand is the one of a number, counted from 0.
 
-        ``in_first``: in the job's first line it is the one of this number.
+        ``in_first``: in the job's first line it is the one of this number. All this if the end is
+        not told ahead; else the flag is as early as that.
         """
         m, token, step = self._m, self._token, self._step
         flag = Signal(name=name)
 
         def near(number: Value) -> list[Value]:
-            return [derived(m, lambda number, n=n: number == n, number) for n in (0, 1)]
+            return [
+                derived(m, lambda number, n=n: number == n + self._ahead, number) for n in (0, 1)
+            ]
 
         is_once, is_twice = near(number)
         again, second, goal = (

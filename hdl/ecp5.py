@@ -59,7 +59,10 @@ class Ecp5:
             **_pins("ADB", Cat(padding, memory.read_address), _ADDRESS_BITS),
             **_pins("DIB", Const(0, 1), _PINS),
             **{f"CS{port}{pin}": Const(0, 1) for port in "AB" for pin in range(3)},
-            **{f"{pin}{port}": Const(1, 1) for port in "AB" for pin in ("CE", "OCE")},
+            "CEA": Const(1, 1),
+            "OCEA": Const(1, 1),
+            "CEB": memory.read_enable,
+            "OCEB": memory.output_enable,
             **{f"RST{port}": Const(0, 1) for port in "AB"},
             **{f"CLK{port}": ClockSignal() for port in "AB"},
             "WEA": write,
@@ -89,9 +92,10 @@ class Ecp5:
         if len(rows) == 1:
             return rows[0]
         index: Value = memory.read_address >> ceil_log2(words)
-        for _ in range(2):
+        for enable in (memory.read_enable, memory.output_enable):
             late = Signal(len(index))
-            m.d.sync += late.eq(index)
+            with m.If(enable):
+                m.d.sync += late.eq(index)
             index = late
         return choose(index, rows)
 

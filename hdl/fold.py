@@ -19,7 +19,7 @@ def latency(config: CoreConfig) -> int:
 
 
 class Fold(wiring.Component):
-    """Puts the winner of all lanes into lane 0, in a job that folds; else passes the lanes on.
+    """Puts the winner of all lanes into each lane, in a job that folds; else passes the lanes on.
 
     In a fold the lanes of a row's last word from ``tail`` on are absent.
 
@@ -84,7 +84,7 @@ class Fold(wiring.Component):
         for lane in range(config.lanes):
             own = Cat(passed.word_select(lane, self.i_layout.size), Const(0, self.o_taps["lane"]))
             chosen = Signal(len(own), name=f"lane{lane}", reset_less=True)
-            m.d.sync += chosen.eq(Mux(fold, won.lanes[0], own) if lane == 0 else own)
+            m.d.sync += chosen.eq(Mux(fold, won.lanes[0], own))
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(chosen)
         m.d.comb += [
             self.o.token.eq(delay(m, self.i.token, clocks)),

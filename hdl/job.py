@@ -309,10 +309,12 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
             constants |= {f"{name}.{register}": value for register, value in window.items()}
         elif config.max_dilation[axis] == 1:
             constants[f"{name}.dilation"] = 1
+        if ends_tell_final(config, axis):
+            constants[f"{name}.final"] = 0
     return constants | dict(config.fixed)
 
 
-_INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "lane_step", "regular")
+_INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "lane_step", "regular", "final")
 """Registers whose value does not matter to a core that does not have them."""
 
 
@@ -358,6 +360,17 @@ def is_endless(config: CoreConfig) -> bool:
 def ends_with_plane(config: CoreConfig) -> bool:
     """Return whether a job is one plane without padding, so that its lines tell its end."""
     return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
+
+
+def ends_tell_final(config: CoreConfig, axis: int) -> bool:
+    """Return whether a window is known to be its line's last by how near the line's end is.
+
+    That is so where the stride is fixed and lines have no padding: the last window is the only one
+    that is less than a stride away from the end. A line has room for one window, so for a stride.
+    """
+    fixed, name = dict(config.fixed), AXES[axis]
+    stride, window = (fixed.get(f"{name}.{part}") for part in ("stride", "window"))
+    return not config.padding and stride is not None and window is not None and stride <= window
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:

@@ -9,7 +9,8 @@ from amaranth.utils import bits_for
 
 from extremum.hdl import storage
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay
+from extremum.hdl.counter import Cycle
+from extremum.hdl.flow import Flow, Words, candidate_layout, delay, derived, held
 from extremum.hdl.job import AXES, job_layout, register
 from extremum.hdl.winner import Tap, tree, tree_latency
 
@@ -125,6 +126,8 @@ class SlidingWindow(wiring.Component):
             line.step.eq(self.i.step),
             line.i.eq(word),
         ]
+        if line.latency:
+            m.d.comb += line.last_row.eq(self._ends_round(m))
         newest_first = Signal(len(word) * self.window, reset_less=True)
         m.d.sync += newest_first.eq(Cat(delay(m, word, line.latency), line.o))
         present = delay(m, Value.cast(self.i.control[f"present_{name}"]), line.latency + 1)
@@ -132,6 +135,22 @@ class SlidingWindow(wiring.Component):
             self._tap(newest_first.word_select(tap, len(word)), present[tap], tap)
             for tap in reversed(range(self.window))
         ]
+
+    def _ends_round(self, m: Module) -> Value:
+        """Return whether the rows of the storage come round with a word.
+
+        With ``dilation`` slots they do. A slot ends with the last window of the dimensions within.
+        """
+        within = (axis for axis in self.config.axes if axis > self.axis)
+        ends_slot = Cat(*(self.i.control[f"final_{AXES[axis]}"] for axis in within)).all()
+        token = self.i.token
+        dilation = register(self.config, self.job, f"{AXES[self.axis]}.dilation")
+        new_less_one = derived(m, lambda dilation: dilation - 1, dilation)
+        if not isinstance(new_less_one, Const):
+            new_less_one = new_less_one[: len(dilation)]
+        slots = Cycle(m, held(m, new_less_one, token, "dilation"), "slot")
+        slots.run(token, token | (self.i.valid & ends_slot), new_less_one)
+        return ends_slot & slots.last
 
     def _tap(self, word: Value, present: Value, number: int) -> Tap:
         """Return a stored word as a candidate that knows the number of its tap."""

@@ -8,11 +8,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
-from extremum.hdl.flow import delay
 from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
 
-FRONT_DEPTH = 16
-"""Beats that wait in look-up tables. More of them wait in a block memory in front of these."""
+SMALL = 16
+"""Beats that wait in look-up tables. More of them wait in a block memory."""
 
 
 def depth(results: int) -> int:
@@ -24,7 +23,7 @@ def latency(depth: int) -> int:
     """Return the clocks from a beat to its place at the output."""
     if depth == 2:
         return 1
-    return 2 + (1 + MEMORY_LATENCY if depth > FRONT_DEPTH else 0)
+    return 1 + (MEMORY_LATENCY if depth > SMALL else 1)
 
 
 def room(m: Module, change: Value, limit: int) -> tuple[Value, Value]:
@@ -50,7 +49,7 @@ class Queue(wiring.Component):
     """A FIFO whose output is a register.
 
     Two beats need no memory: the one that waits stays where it came from. More of them wait in a
-    small memory, and many in a block memory whose beats are read ahead into a small one.
+    small memory, and many in a block memory whose own register is the output.
 
     Latency: :func:`latency` clocks. Throughput: one beat per clock. It is never given more than
     it holds: the entrance sees to that.
@@ -95,7 +94,7 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.depth > FRONT_DEPTH:
+        if self.depth > SMALL:
             self._read_ahead(m)
             return m
         free = ~self.valid | self.ready
@@ -127,26 +126,27 @@ class Queue(wiring.Component):
         return waiting, read.data
 
     def _read_ahead(self, m: Module) -> None:
-        """Keep beats in a block memory, and read them into a small queue as far as it has room."""
-        width = len(self.i)
-        m.submodules.memory = memory = RegisteredMemory(width, self.depth)
-        m.submodules.front = front = Queue(width, FRONT_DEPTH)
-        # Two more are on their way before the sum knows of the first.
-        read = Signal()
-        has_room, _ = room(m, read - (self.valid & self.ready), FRONT_DEPTH - 2)
-        newest, oldest, waiting = self._count(m, has_room)
-        m.d.comb += read.eq(waiting & has_room)
+        """Keep beats in a block memory, whose registers hold the oldest two for the output."""
+        m.submodules.memory = memory = RegisteredMemory(len(self.i), self.depth)
+        is_read, both = Signal(), Signal()
+        # Each register takes what is in front of it as soon as its own word goes on.
+        output_free = ~self.valid | self.ready
+        read_free = ~both | self.ready
+        newest, oldest, waiting = self._count(m, read_free)
         m.d.comb += [
             memory.write_address.eq(newest),
             memory.write_data.eq(self.i),
             memory.write_enable.eq(self.write),
             memory.read_address.eq(oldest),
-            front.write.eq(delay(m, read, MEMORY_LATENCY)),
-            front.i.eq(memory.read_data),
-            self.valid.eq(front.valid),
-            self.o.eq(front.o),
-            front.ready.eq(self.ready),
+            memory.read_enable.eq(read_free),
+            memory.output_enable.eq(output_free),
+            self.o.eq(memory.read_data),
         ]
+        with m.If(read_free):
+            m.d.sync += is_read.eq(waiting)
+        with m.If(output_free):
+            m.d.sync += self.valid.eq(is_read)
+        m.d.sync += both.eq((waiting | ~read_free) & (is_read | ~output_free))
 
     def _count(self, m: Module, free: Value) -> tuple[Signal, Signal, Signal]:
         """Return where the next beat is written, the oldest is read, and whether there is one.

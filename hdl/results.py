@@ -32,7 +32,7 @@ def lead(config: CoreConfig) -> int:
 
 
 class Packer(wiring.Component):
-    """Puts results into beats: one of each lane, or in a fold those of lane 0 one after another.
+    """Puts results into beats: one of each lane, or in a fold, where all agree, one after another.
 
     Latency: 1 clock from ``results``. Throughput: one result of each lane per clock, taken always.
 
@@ -109,24 +109,22 @@ class Packer(wiring.Component):
                 m.d.sync += place.eq(Mux(full, 0, place + 1))
         early = lead(config)
         valid, done = delay(m, self.valid, early), delay(m, self.done, early)
-        m.d.comb += self.packed.eq(self.valid & ~full)
+        # Without a reset of their own, the fields are cleared by that of their flip-flops.
+        o = Signal(output_layout(config), reset_less=True)
+        m.d.comb += [self.packed.eq(self.valid & ~full), self.o.eq(o)]
         m.d.sync += self.o_valid.eq(valid & delay(m, full, early))
         with m.If(valid):
-            m.d.sync += self.o.last.eq(done)
+            m.d.sync += o.last.eq(done)
         for lane in lanes:
             live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
             here: Value = self.valid
-            source = self.results[lane]
             if config.can_fold:
                 # A beat's first result clears the places behind it.
                 live = Mux(fold, place == lane, live)
                 here = self.valid & (~fold | (place <= lane))
-                if lane:
-                    source = Mux(delay(m, fold, early), *map(Value.cast, (self.results[0], source)))
-            source = data.View(self.results.shape().elem_shape, source)
             live = delay(m, live, early)
             with m.If(delay(m, here, early)):
                 for name in self.fields:
-                    field = Value.cast(source[name])
-                    m.d.sync += self.o[name][lane].eq(Mux(live, field, 0))
+                    field = Value.cast(self.results[lane][name])
+                    m.d.sync += o[name][lane].eq(Mux(live, field, 0))
         return m

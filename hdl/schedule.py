@@ -27,7 +27,7 @@ from amaranth.utils import bits_for
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Line, StepCount
 from extremum.hdl.flow import delay, derived, held
-from extremum.hdl.job import AXES, job_layout, register
+from extremum.hdl.job import AXES, ends_tell_final, fixed_registers, job_layout, register
 
 
 def inside(coordinate: Value, size_less_one: Value) -> Value:
@@ -189,16 +189,20 @@ class OutputSchedule(wiring.Component):
 
         The next window on the grid would not be inside: it ends with the line.
         """
+        ends_tell = ends_tell_final(self.config, self.axis)
         line = Line(
-            m, "slot", token=self.token, step=self.step, slots_less_one=self._register("period")
-        )
+            m, "slot",
+            token=self.token, step=self.step, slots_less_one=self._register("period"),
+            ahead=fixed_registers(self.config)[f"{AXES[self.axis]}.stride"] - 1 if ends_tell else 0,
+        )  # fmt: skip
+        is_final = line.is_near_end if ends_tell else line.at(self._register("final"), "is_final")
         due = self._due(m, line.last)
         late = latency(self.config)
         window = delay(m, self._held(m, "window"), late + 1)
         m.d.comb += [
             self.last.eq(line.last),
             self.emit.eq(delay(m, due, late - 1)),
-            self.final.eq(delay(m, line.at(self._register("final"), "is_final"), late)),
+            self.final.eq(delay(m, is_final, late)),
             self.present.eq(self._first_taps(window)),
         ]
 

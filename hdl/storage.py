@@ -8,7 +8,6 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.counter import Line
 from extremum.hdl.flow import choose, delay, derived, held
 
 MAX_REGISTER_SPACING = 4
@@ -31,8 +30,8 @@ class DelayLine(wiring.Component):
     left over from before: the caller knows how many it gave.
 
     All older taps of a word stand in one row of a memory, and move on by one tap when the row
-    comes round again. A row that was written so shortly ago that the memory does not show it yet
-    comes from registers.
+    comes round again. There are ``spacing`` rows: who gives the words tells which is the last. A
+    row that was written so shortly ago that the memory does not show it yet comes from registers.
 
     Parameters
     ----------
@@ -57,6 +56,9 @@ class DelayLine(wiring.Component):
         One of both: told apart, since much is enabled by it.
     i : In(width)
         The word.
+    last_row : In(1)
+        The word is in the last row, so the next one is in the first. Not looked at by a line of
+        registers.
     o : Out(width * taps)
         The older words, the newest in the low bits.
     """
@@ -66,6 +68,7 @@ class DelayLine(wiring.Component):
     valid: Signal
     step: Signal
     i: Signal
+    last_row: Signal
     o: Signal
 
     def __init__(self, width: int, taps: int, max_spacing: int, fixed_spacing: int | None = None):
@@ -80,6 +83,7 @@ class DelayLine(wiring.Component):
                 "valid": In(1),
                 "step": In(1),
                 "i": In(width),
+                "last_row": In(1),
                 "o": Out(width * taps),
             }
         )
@@ -92,7 +96,7 @@ class DelayLine(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.latency:
-            self._memory(m, platform)
+            self._memory(m)
         else:
             self._registers(m)
         return m
@@ -102,66 +106,59 @@ class DelayLine(wiring.Component):
         return self.spacing if self.fixed_spacing is None else Const(self.fixed_spacing)
 
     def _registers(self, m: Module) -> None:
-        words = self._history(m, self.valid, self.i, self.taps * self.max_spacing)
+        count = self.taps * self.max_spacing
+        words = [
+            Signal(self.width, name=f"word{age}", reset_less=True) for age in range(1, count + 1)
+        ]
+        with m.If(self.valid):
+            for younger, older in zip([self.i, *words[:-1]], words, strict=True):
+                m.d.sync += older.eq(younger)
         spacing = held(m, self._given_spacing, self.token, "spacing_register")
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
             m.d.comb += shown.eq(choose(spacing, choices))
 
-    def _history(self, m: Module, step: Value, word: Value, count: int) -> list[Signal]:
-        """Return the words before this one, the newest first."""
-        words = [
-            Signal(len(word), name=f"word{age}", reset_less=True) for age in range(1, count + 1)
-        ]
-        with m.If(step):
-            for younger, older in zip([word, *words[:-1]], words, strict=True):
-                m.d.sync += older.eq(younger)
-        return words
-
-    def _memory(self, m: Module, platform: object) -> None:
+    def _memory(self, m: Module) -> None:
         given = self._given_spacing
-        rows = Line(m, "row", token=self.token, step=self.step, slots_less_one=given)
-        # They are counted from 1: the last of a power of two is row 0.
-        address, depth = rows.number, self.max_spacing
-        depth += depth & (depth - 1) > 0
-        m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, depth)
+        address = Signal(range(self.max_spacing), name="row", reset_less=True)
+        with m.If(self.step):
+            m.d.sync += address.eq(Mux(self.token | self.last_row, 0, address + 1))
+        m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
+        row = Signal(self.width * self.taps, name="older")
         valid, word = delay(m, self.valid, self.latency), delay(m, self.i, self.latency)
-        row = Signal(self.width * self.taps)
-        following = (word | (row << self.width))[: len(row)]
-        # The memory shows a row that was written before its address came.
-        early_token = delay(m, self.token, self.latency - 1)
-        token = delay(m, early_token, 1)
-        recent = self._history(m, valid, following, MEMORY_LATENCY)
+        written = (word | (row << self.width))[: len(row)]
         m.d.comb += [
             memory.read_address.eq(address),
-            memory.write_address.eq(delay(m, address, self.latency + 1)),
-            memory.write_data.eq(recent[0]),
-            memory.write_enable.eq(delay(m, valid, 1)),
+            memory.read_enable.eq(1),
+            memory.output_enable.eq(1),
+            memory.write_address.eq(delay(m, address, self.latency)),
+            memory.write_data.eq(written),
+            memory.write_enable.eq(valid),
             self.o.eq(row),
         ]
-        # Which of the recent rows the next word may want is known with this one, so that only one
-        # gate is behind the memory.
-        own, is_far = Signal(len(row), reset_less=True), Const(1, 1)
-        chosen: Value = own
-        written = [(word | (own << self.width))[: len(row)], *recent]
-        for distance, candidate in reversed(list(enumerate(written))):
-            is_close = derived(m, lambda given, distance=distance: given == distance, given)
-            close = held(m, is_close, early_token, f"close{distance}")
-            chosen = Mux(close, candidate, chosen)
-            is_far = is_far & ~is_close
+        # The memory shows a row that was written before its address came. If there are one or two
+        # rows, what it does not show yet is chosen with the word before, so that only one gate is
+        # behind the memory.
+        early_token = delay(m, self.token, self.latency - 1)
+        token = delay(m, early_token, 1)
+        is_single = held(m, derived(m, lambda given: given == 0, given), early_token, "is_single")
+        is_far = held(m, derived(m, lambda given: given >> 1 != 0, given), token, "is_far")
+        before, near = (Signal(len(row), name=name, reset_less=True) for name in ("before", "near"))
         with m.If(valid):
-            m.d.sync += own.eq(chosen)
-        far = held(m, is_far, token, "far")
-        m.d.comb += row.eq(Mux(far, memory.read_data, own))
+            m.d.sync += [
+                before.eq(written),
+                near.eq(Mux(is_single, (word | (near << self.width))[: len(row)], before)),
+            ]
+        m.d.comb += row.eq(Mux(is_far, memory.read_data, near))
 
 
 class RegisteredMemory(wiring.Component):
     """A memory with one port to read and one to write, and a register at its output.
 
-    Latency: :data:`MEMORY_LATENCY` clocks from an address to its data. A word can be read in the
-    clock after it was written. A platform that has such a memory provides it by a method
-    ``get_registered_memory(component)``; else it is inferred.
+    Latency: :data:`MEMORY_LATENCY` clocks from an address to its data, if both enables are set. A
+    word can be read in the clock after it was written. A platform that has such a memory provides
+    it by a method ``get_registered_memory(component)``; else it is inferred.
 
     Parameters
     ----------
@@ -173,6 +170,10 @@ class RegisteredMemory(wiring.Component):
     Members
     -------
     read_address : In
+    read_enable : In(1)
+        Read; else the memory keeps what it read.
+    output_enable : In(1)
+        Put what was read into the register at the output. Never without ``read_enable``.
     read_data : Out(width)
     write_address : In
     write_data : In(width)
@@ -180,6 +181,8 @@ class RegisteredMemory(wiring.Component):
     """
 
     read_address: Signal
+    read_enable: Signal
+    output_enable: Signal
     read_data: Signal
     write_address: Signal
     write_data: Signal
@@ -191,6 +194,8 @@ class RegisteredMemory(wiring.Component):
         super().__init__(
             {
                 "read_address": In(range(depth)),
+                "read_enable": In(1),
+                "output_enable": In(1),
                 "read_data": Out(width),
                 "write_address": In(range(depth)),
                 "write_data": In(width),
@@ -210,8 +215,10 @@ class RegisteredMemory(wiring.Component):
             write.data.eq(self.write_data),
             write.en.eq(self.write_enable),
             read.addr.eq(self.read_address),
+            read.en.eq(self.read_enable),
         ]
         register = Signal(self.width, reset_less=True)
-        m.d.sync += register.eq(read.data)
+        with m.If(self.output_enable):
+            m.d.sync += register.eq(read.data)
         m.d.comb += self.read_data.eq(register)
         return m

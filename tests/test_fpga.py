@@ -41,13 +41,21 @@ def net(*bits, src: str | None = "/x/hdl/entrance.py:60"):
     return {"bits": list(bits), "attributes": {"src": src} if src else {}}
 
 
+OUTPUTS = ("Q", "Z", "O", "DOA0", "S0", "COUT")
+
+
 def cell(kind, src="", **connections):
-    ports = {name: [bit] for name, bit in connections.items()}
-    return {"type": kind, "connections": ports, "attributes": {"src": src}}
+    return {
+        "type": kind,
+        "connections": {name: [bit] for name, bit in connections.items()},
+        "port_directions": {name: "output" if name in OUTPUTS else "input" for name in connections},
+        "attributes": {"src": src},
+    }
 
 
 MAP = "/share/lattice/cells_map_trellis.v:83.170"
 NETLIST_ECP5 = {
+    "ports": {},
     "netnames": {
         "port_job__payload": net(2, 3, src="/x/hdl/shell.py:54"),
         "core.entrance.job": net(2, 3),
@@ -109,6 +117,7 @@ HOPS_ECP5 = (
 )
 
 NETLIST_ICE40 = {
+    "ports": {},
     "netnames": {"core.first": net(5, 6, src="/x/hdl/core.py:7")},
     "cells": {
         "core.first_SB_DFFESR_Q_3": cell("SB_DFFESR", "/x/hdl/core.py:9|/share/x.v:1", D=4, Q=6),
@@ -117,6 +126,21 @@ NETLIST_ICE40 = {
         "core.line.0": cell("SB_RAM40_4K"),
     },
 }
+
+
+def test_a_carry_that_nobody_reads_is_not_led_out_of_its_chain():
+    cells = {
+        "inner": cell("CCU2C", CIN="0", S0=1, COUT=2),
+        "last": cell("CCU2C", CIN=2, S0=3, COUT=4),
+        "compared": cell("CCU2C", CIN="1", S0=5, COUT=6),
+        "given": cell("CCU2C", CIN="1", S0=7, COUT=8),
+        "reader": cell("LUT4", A=6, Z=9),
+    }
+    module = {"ports": {"o": {"direction": "output", "bits": [8]}}, "cells": cells}
+    fpga.disconnect_unread(module)
+    carries = {name: found["connections"].get("COUT") for name, found in cells.items()}
+    wanted = {"inner": [2], "last": ["x"], "compared": [6], "given": [8], "reader": None}
+    assert carries == wanted
 
 
 def test_the_critical_path_in_the_names_of_the_sources():

@@ -33,7 +33,8 @@ def check(line, jobs, gaps, seed):
         words: list[int] = []
         while len(words) < count:
             word, step = rng.getrandbits(width), rng.random() >= gaps
-            clocks.append({"token": 0, "valid": step, "i": word})
+            last_row = not (len(words) + 1) % spacing
+            clocks.append({"token": 0, "valid": step, "i": word, "last_row": last_row})
             if len(words) > line.latency:
                 # The register is read in these clocks, and may change then.
                 clocks[-1]["spacing"] = rng.getrandbits(32)
@@ -96,6 +97,8 @@ def test_a_memory_shows_a_word_in_the_clock_after_it_was_written():
     for _ in range(200):
         clock = {
             "read_address": rng.randrange(5),
+            "read_enable": 1,
+            "output_enable": 1,
             "write_address": rng.randrange(5),
             "write_data": rng.getrandbits(8),
             "write_enable": rng.getrandbits(1),

@@ -14,8 +14,11 @@ from extremum.hdl.flow import delay, derived, held
 
 SHORT = 12
 """Bits of a count that is made in one piece."""
-LOW_WIDTH = 8
-"""Of a longer one these are counted in one clock; those above have until these wrap."""
+LOW_WIDTH = 4
+"""Of a longer one these are counted in one clock, without a carry chain; those above have until
+these wrap."""
+PART = 8
+"""Bits of those above that are counted in one clock."""
 COMPARED = 6
 """Bits that are compared in one clock: two levels of look-up tables of four inputs."""
 
@@ -77,12 +80,21 @@ class StepCount:
         self.following = Signal(width, name=f"{name}_next", init=second, reset_less=is_loaded)
         self._is_first = Signal(name=f"{name}_first", init=1, reset_less=is_loaded)
         self.number = Signal(width, name=f"{name}_number", init=first, reset_less=is_loaded)
-        with m.If(enable & begin):
-            m.d.sync += [self.following.eq(second), self.number.eq(first)]
-        with m.Elif(enable):
-            m.d.sync += [self.following.eq(self.following + 1), self.number.eq(self.following)]
+        if width > LOW_WIDTH:
+            with m.If(enable):
+                m.d.sync += self.following.eq(Mux(begin, second, self.following + 1))
+        else:
+            # By gates: neither a carry chain nor the reset of the flip-flops is as fast.
+            ones = self.following
+            added = Cat(ones[bit] ^ ones[:bit].all() for bit in range(width))
+            begins = begin.replicate(width)
+            with m.If(enable):
+                m.d.sync += ones.eq((added & ~begins) | (begins & second))
         with m.If(enable):
-            m.d.sync += self._is_first.eq(begin)
+            m.d.sync += [
+                self.number.eq(Mux(begin, first, self.following)),
+                self._is_first.eq(begin),
+            ]
 
     def at(self, goal: Value, goal_is_one: Value, further: Value | None = None) -> Value:
         """Return whether the count is at a goal, which is held from the beginning on.
@@ -155,8 +167,8 @@ class Cycle:
         new_high_is_zero: Value = Const(1, 1)
         if len(goal) > width:
             parts = [
-                derived(m, lambda steps, low=low: steps >> low & 0xFF == 0, new)
-                for low in range(width, len(goal), 8)
+                derived(m, lambda steps, low=low: steps >> low & ((1 << PART) - 1) == 0, new)
+                for low in range(width, len(goal), PART)
             ]
             new_high_is_zero = derived(m, lambda *parts: _all(parts), *parts)
             close = self._high(load, enable, count.following, new_high_is_zero)
@@ -183,7 +195,6 @@ class Cycle:
             Signal(name=f"{name}_{part}")
             for part in ("full", "wrap", "restart", "ahead_close", "close")
         )
-        ahead = Signal(len(goal), name=f"{name}_ahead", init=1, reset_less=self._is_loaded)
         is_zero = held(m, new_is_zero, load & enable, f"{name}_short")
         with m.If(enable):
             m.d.sync += full.eq(~restart & (following == (1 << width) - 1))
@@ -191,6 +202,7 @@ class Cycle:
             m.d.sync += close.eq(is_zero)
         with m.Elif(enable & full):
             m.d.sync += close.eq(ahead_close)
+        ahead = self._ahead(late_restart, late_wrap)
         equal = [
             ahead[low : low + COMPARED] == goal[low : low + COMPARED]
             for low in range(0, len(goal), COMPARED)
@@ -200,11 +212,27 @@ class Cycle:
             late_wrap.eq(enable & full),
             ahead_close.eq(Cat(delay(m, part, 1) for part in equal).all()),
         ]
-        with m.If(late_restart):
-            m.d.sync += ahead.eq(1)
-        with m.Elif(late_wrap):
-            m.d.sync += ahead.eq(ahead + 1)
         return close
+
+    def _ahead(self, restart: Value, wrap: Value) -> Value:
+        """Return the number of the low bits' next wrap, from 1 on.
+
+        It may take some clocks: a carry goes on to the next part in the next one.
+        """
+        m, width, parts = self._m, len(self._goal) - LOW_WIDTH, []
+        carry = wrap
+        for low in range(0, width, PART):
+            name, count = f"{self._name}_ahead{low}", min(PART, width - low)
+            part = Signal(count, name=name, init=int(low == 0), reset_less=self._is_loaded)
+            with m.If(restart):
+                m.d.sync += part.eq(part.init)
+            with m.Elif(carry):
+                m.d.sync += part.eq(part + 1)
+            # Long before the next carry it is known whether that goes on.
+            is_full = Cat(delay(m, part[n : n + 4].all(), 1) for n in range(0, count, 4)).all()
+            carry = delay(m, carry & is_full & ~restart, 1)
+            parts.append(part)
+        return Cat(parts)
 
 
 def _all(flags: Sequence[Any]) -> Any:
@@ -239,6 +267,9 @@ class Line:
         Of its first line, if that is another.
     ahead
         How many slots ahead the end is told. No line is shorter than that and one more.
+    slot
+        There is a slot: known earlier than the token, where that comes with no slot but a line's
+        last.
 
     Attributes
     ----------
@@ -263,13 +294,15 @@ class Line:
         slots_less_one: Value,
         first_slots_less_one: Value | None = None,
         ahead: int = 0,
+        slot: Value | None = None,
     ):
         self._m, self._token, self._step = m, token, step
         self._ahead = ahead
         self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
+        begin = (token if slot is None else ~slot) | self.last
         self._count = StepCount(
             m, len(slots_less_one), name,
-            begin=token | self.last, enable=step, is_loaded=True, skipped=ahead,
+            begin=begin, enable=step, is_loaded=True, skipped=ahead,
         )  # fmt: skip
         self.number = self._count.number
         self.place = Signal.like(self.number, name=f"{name}_place", init=0)

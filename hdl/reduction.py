@@ -29,9 +29,8 @@ def ordinal_part(config: CoreConfig) -> int:
     return 16 if config.has_windows else 8
 
 
-def carry_latency(config: CoreConfig) -> int:
-    """Return the clocks of the carry from one part of an ordinal to the next."""
-    return 1 if config.has_windows else 2
+CARRY_LATENCY = 2
+"""Clocks of the carry from one part of an ordinal to the next: one for the halves of a part."""
 
 
 def _digits(config: CoreConfig) -> int:
@@ -41,7 +40,7 @@ def _digits(config: CoreConfig) -> int:
 def _skew(config: CoreConfig) -> int:
     """Return by how many clocks the last part of an ordinal is behind the first."""
     parts = -(-config.index_width // ordinal_part(config))
-    return carry_latency(config) * max(0, parts - 1)
+    return CARRY_LATENCY * max(0, parts - 1)
 
 
 def latency(config: CoreConfig) -> int:
@@ -111,7 +110,7 @@ class Reducer(wiring.Component):
         is_decreasing = delay(m, decreasing, late)
         ordinal = self._ordinal(m, late) if "ordinal" in self.o_layout.members else []
         kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
-        skew, carry = _skew(config), carry_latency(config)
+        skew = _skew(config)
         keys = [
             _key(m, candidate, ignore_nan) if flagged else Value.cast(candidate.code)
             for candidate in self.i.lanes
@@ -119,7 +118,7 @@ class Reducer(wiring.Component):
         better, tied = self._compare(m, keys, valid, first)
         take = Signal(config.lanes)
         m.d.comb += take.eq(better | (tied & is_decreasing.replicate(config.lanes)))
-        takes = [delay(m, take, carry * number) for number in range(max(len(ordinal), 1))]
+        takes = [delay(m, take, CARRY_LATENCY * number) for number in range(max(len(ordinal), 1))]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
             for name in kept:
@@ -130,7 +129,7 @@ class Reducer(wiring.Component):
                 delay(
                     m,
                     held(m, part, takes[number][lane], f"ordinal{lane}_{number}"),
-                    skew - carry * number,
+                    skew - CARRY_LATENCY * number,
                 )
                 for number, part in enumerate(ordinal)
             ]
@@ -154,23 +153,25 @@ class Reducer(wiring.Component):
         fold = held(m, register(config, self.job, "fold"), self.i.token, "fold")
         valid = delay(m, self.i.valid, late)
         ends = delay(m, self.i.valid & self.i.control.last, late)
-        step: Value = Const(1, 1)
+        step, below = Const(1, 1), Const(0, config.index_width)
         if config.can_fold:
-            step = Mux(delay(m, fold, late), config.lanes, 1)
+            # Ordinals are multiples of the lanes then: what is below is 0, and as good as full.
+            folds = delay(m, fold, late)
+            step, below = Mux(folds, config.lanes, 1), Mux(folds, config.lanes - 1, 0)
         parts: list[Value] = []
         for low in range(0, config.index_width, ordinal_part(config)):
             width = min(ordinal_part(config), config.index_width - low)
             part = Signal(width, name=f"ordinal_part{low}")
-            total = Signal(width + 1, name=f"ordinal_sum{low}")
-            m.d.comb += total.eq(part + step)
             with m.If(ends):
                 m.d.sync += part.eq(0)
             with m.Elif(valid):
-                m.d.sync += part.eq(total)
+                m.d.sync += part.eq(part + step)
             parts.append(part)
-            step, valid, ends = (
-                delay(m, flag, carry_latency(config)) for flag in (total[width], valid, ends)
-            )
+            # A part that is full carries, if there is anything to add.
+            full = part | below[:width] if low == 0 else Cat(part, step)
+            halves = (full[: width // 2], full[width // 2 :])
+            step = delay(m, Cat(delay(m, half.all(), 1) for half in halves).all(), 1)
+            valid, ends = (delay(m, flag, CARRY_LATENCY) for flag in (valid, ends))
         return parts
 
     def _compare(

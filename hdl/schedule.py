@@ -27,7 +27,14 @@ from amaranth.utils import bits_for
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Line, StepCount
 from extremum.hdl.flow import delay, derived, held
-from extremum.hdl.job import AXES, ends_tell_final, fixed_registers, job_layout, register
+from extremum.hdl.job import (
+    AXES,
+    ends_tell_final,
+    ends_with_plane,
+    fixed_registers,
+    job_layout,
+    register,
+)
 
 
 def inside(coordinate: Value, size_less_one: Value) -> Value:
@@ -130,6 +137,8 @@ class OutputSchedule(wiring.Component):
         The next job's registers.
     token : In(1)
         The next job's first slot comes next.
+    slot : In(1)
+        A slot is here. Looked at where a job ends with its plane.
     step : In(1)
         Go to the next slot, with a token always.
     last : Out(1)
@@ -146,6 +155,7 @@ class OutputSchedule(wiring.Component):
 
     job: data.View
     token: Signal
+    slot: Signal
     step: Signal
     last: Signal
     emit: Signal
@@ -161,6 +171,7 @@ class OutputSchedule(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
+                "slot": In(1),
                 "step": In(1),
                 "last": Out(1),
                 "emit": Out(1),
@@ -194,6 +205,7 @@ class OutputSchedule(wiring.Component):
             m, "slot",
             token=self.token, step=self.step, slots_less_one=self._register("period"),
             ahead=fixed_registers(self.config)[f"{AXES[self.axis]}.stride"] - 1 if ends_tell else 0,
+            slot=self.slot if ends_with_plane(self.config) else None,
         )  # fmt: skip
         is_final = line.is_near_end if ends_tell else line.at(self._register("final"), "is_final")
         due = self._due(m, line.last)

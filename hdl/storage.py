@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -125,32 +125,32 @@ class DelayLine(wiring.Component):
         with m.If(self.step):
             m.d.sync += address.eq(Mux(self.token | self.last_row, 0, address + 1))
         m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
-        row = Signal(self.width * self.taps, name="older")
         valid, word = delay(m, self.valid, self.latency), delay(m, self.i, self.latency)
-        written = (word | (row << self.width))[: len(row)]
         m.d.comb += [
             memory.read_address.eq(address),
             memory.read_enable.eq(1),
             memory.output_enable.eq(1),
             memory.write_address.eq(delay(m, address, self.latency)),
-            memory.write_data.eq(written),
+            memory.write_data.eq(self._moved_on(word, memory.read_data)),
             memory.write_enable.eq(valid),
-            self.o.eq(row),
         ]
         # The memory shows a row that was written before its address came. If there are one or two
-        # rows, what it does not show yet is chosen with the word before, so that only one gate is
-        # behind the memory.
+        # rows, they stand in registers, and what is in the memory means nothing.
         early_token = delay(m, self.token, self.latency - 1)
         token = delay(m, early_token, 1)
         is_single = held(m, derived(m, lambda given: given == 0, given), early_token, "is_single")
         is_far = held(m, derived(m, lambda given: given >> 1 != 0, given), token, "is_far")
-        before, near = (Signal(len(row), name=name, reset_less=True) for name in ("before", "near"))
+        near, other = (
+            Signal(len(self.o), name=name, reset_less=True) for name in ("near", "other")
+        )
+        moved_on = self._moved_on(word, near)
         with m.If(valid):
-            m.d.sync += [
-                before.eq(written),
-                near.eq(Mux(is_single, (word | (near << self.width))[: len(row)], before)),
-            ]
-        m.d.comb += row.eq(Mux(is_far, memory.read_data, near))
+            m.d.sync += [other.eq(moved_on), near.eq(Mux(is_single, moved_on, other))]
+        m.d.comb += self.o.eq(Mux(is_far, memory.read_data, near))
+
+    def _moved_on(self, word: Value, row: Value) -> Value:
+        """Return a row that a word is added to, and the oldest is taken from."""
+        return Cat(word, row)[: len(row)]
 
 
 class RegisteredMemory(wiring.Component):

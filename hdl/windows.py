@@ -105,6 +105,7 @@ class WindowSchedule(wiring.Component):
             m.d.comb += [
                 line.job.eq(self.job),
                 line.token.eq(delay(m, self.token, late)),
+                line.slot.eq(self.slot),
                 line.step.eq(step),
                 control[f"emit_{name}"].eq(delay(m, emit, 1)),
                 control[f"final_{name}"].eq(delay(m, final, 1)),

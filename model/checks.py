@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -85,9 +86,10 @@ def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
         If `values` is neither an integer nor a sequence of integers.
     """
     # Every call of an operator comes here several times, mostly with what is right.
-    if type(values) is int:
-        return (values,) * count
-    if isinstance(values, (tuple, list)):
+    kind = type(values)
+    if kind is int:
+        return (values,) * count  # pyright: ignore[reportReturnType]
+    if kind is list or kind is tuple:
         for value in values:
             if type(value) is not int:
                 break
@@ -160,14 +162,18 @@ def normalise_axes(axes: object, rank: int) -> tuple[int, ...]:
     """
     if axes is None:
         return tuple(range(rank))
-    listed = integers("axes", (axes,) if is_scalar(axes) else axes, None)
-    if not listed:
+    return _ascending(integers("axes", (axes,) if is_scalar(axes) else axes, None), rank)
+
+
+@lru_cache
+def _ascending(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    if not axes:
         raise ValueError("axes must name at least one axis, not ()")
-    if min(listed) < -rank or max(listed) >= rank:
-        raise ValueError(f"axes must be in [{-rank}, {rank - 1}] for rank {rank}, not {listed}")
-    positive = {axis % rank for axis in listed}
-    if len(positive) < len(listed):
-        raise ValueError(f"axes must not repeat, not {listed}")
+    if min(axes) < -rank or max(axes) >= rank:
+        raise ValueError(f"axes must be in [{-rank}, {rank - 1}] for rank {rank}, not {axes}")
+    positive = {axis % rank for axis in axes}
+    if len(positive) < len(axes):
+        raise ValueError(f"axes must not repeat, not {axes}")
     return tuple(sorted(positive))
 
 

@@ -73,7 +73,7 @@ def argmin(
         axis_direction=axis_direction,
         index_type=index_type,
         nan=nan,
-    ).evaluate(tensor)
+    ).reduce(tensor)
 
 
 def argmax(
@@ -105,7 +105,7 @@ def argmax(
         axis_direction=axis_direction,
         index_type=index_type,
         nan=nan,
-    ).evaluate(tensor)
+    ).reduce(tensor)
 
 
 def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate") -> np.ndarray:
@@ -121,7 +121,7 @@ def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     tensor = as_tensor(x)
     axes = normalise_axes(axes, tensor.ndim)
     problem = _reduction(ReduceFunction.MIN, tensor.shape, tensor.dtype, axes, nan=nan)
-    return problem.evaluate(tensor)
+    return problem.reduce(tensor)
 
 
 def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate") -> np.ndarray:
@@ -136,7 +136,7 @@ def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     tensor = as_tensor(x)
     axes = normalise_axes(axes, tensor.ndim)
     problem = _reduction(ReduceFunction.MAX, tensor.shape, tensor.dtype, axes, nan=nan)
-    return problem.evaluate(tensor)
+    return problem.reduce(tensor)
 
 
 @overload

@@ -261,7 +261,7 @@ class Pooling:
                     positions, found = window_winners(
                         planes, parts, self._plane_weights, self.nan, with_positions
                     )
-                    if found.shape == values.shape and _is_fresh(found, tensor):
+                    if found.shape == values.shape and found.flags.c_contiguous:
                         values = found
                     else:
                         values[block] = found
@@ -335,8 +335,3 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
     if len(checked) not in (4, 5):
         raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")
     return checked
-
-
-def _is_fresh(result: np.ndarray, x: np.ndarray) -> bool:
-    """Tell whether `result`, made from `x`, may be given to the caller as it is."""
-    return result.flags.c_contiguous and not np.may_share_memory(result, x)

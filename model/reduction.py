@@ -185,6 +185,10 @@ class Reduction:
             raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
         if tensor.shape != self.sizes:
             raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
+        return self.reduce(tensor)
+
+    def reduce(self, tensor: np.ndarray) -> np.ndarray:
+        """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
         # NumPy copies what is not contiguous.
         if self._is_by_rows and tensor.flags.c_contiguous:
             rows = tensor.reshape(-1, self.count)

@@ -171,14 +171,13 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     tail = count % group
     words = x[:, : count - tail].view(WORD)
     # All of them backwards, rows too, are one run of memory to NumPy.
-    backwards = np.ascontiguousarray(words[::-1, ::-1]).view(x.dtype)
-    skipped = first_winner(backwards, minimum=minimum)[::-1]
-    skipped //= group
-    ends = words[np.arange(len(x)), words.shape[1] - 1 - skipped].view(x.dtype).reshape(-1, group)
-    skipped *= group
+    backwards = np.ascontiguousarray(words[::-1, ::-1])
+    skipped = first_winner(backwards.view(x.dtype), minimum=minimum) // group
+    ends = elements_at(backwards, skipped).view(x.dtype)[::-1].reshape(-1, group)
+    skipped = skipped[::-1] * group
     if tail:
-        ends = np.hstack([ends, x[:, count - tail :]])
-    place = first_winner(ends[:, ::-1], minimum=minimum)
+        ends = np.hstack([x[:, : -tail - 1 : -1], ends])
+    place = first_winner(ends, minimum=minimum)
     if tail:
         # What comes behind the word: nothing but the tail if the winner is in that.
         skipped[place < tail] = 0

@@ -47,7 +47,7 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
     -------
     ndarray
         Windows in place of elements along the last axes; the lowest number for an empty window.
-        A view of `x` if each window is an element.
+        Fresh, also where each window is an element.
 
     Examples
     --------
@@ -59,9 +59,15 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
         rows = x.reshape(-1, math.prod(d.size for d in dimensions))
         return best_of_rows(rows).reshape(*lead, *(1,) * len(dimensions))
     keys, least = comparable(x), lowest_key(x.dtype)
-    make = partial(np.empty, dtype=keys.dtype)
+    dtype = keys.dtype
+
+    def make(shape: tuple[int, ...]) -> np.ndarray:
+        return np.empty(shape, dtype)
+
     # Outermost first: fewer rows remain for the inner dimensions, where strides are slow.
     plans, sizes = _planned(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
+    if not plans:
+        return x.copy()
     for plan in plans:
         padded, inside = make(plan.shape), plan.inside
         result = padded[..., inside] if inside else padded
@@ -95,7 +101,7 @@ def slide_winners(
     Returns
     -------
     keys : ndarray
-        The greatest, +0 or -0 where they meet; the lowest number for an empty window.
+        The greatest, +0 or -0 where they meet; the lowest number for an empty window. Fresh.
     positions : ndarray of int64
         The origin, and sums of coordinate times weight; anything for an empty window.
 
@@ -126,8 +132,9 @@ def slide_winners(
     positions: np.ndarray | int = origin
     for dimension, weight in zip(dimensions, weights, strict=True):
         positions = np.add.outer(positions, dimension.first_elements() * weight)
-    offsets = np.zeros(sizes, kind) if winners.offsets is None else winners.offsets.reshape(sizes)
-    return winners.keys.reshape(sizes), positions + offsets
+    if winners.offsets is None:
+        return key.copy(), np.broadcast_to(positions, key.shape)
+    return winners.keys.reshape(sizes), positions + winners.offsets.reshape(sizes)
 
 
 def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:

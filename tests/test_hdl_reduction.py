@@ -134,7 +134,7 @@ def test_latency_is_that_of_the_digits_and_the_carries(name):
     digits = -(-config.element_width // digit_width(config))
     carries = max(0, -(-config.index_width // reduction.ordinal_part(config)) - 1)
     clocks = ("nan" in element_members(config)) + digits + 1
-    assert latency(config) == clocks + carries * reduction.carry_latency(config)
+    assert latency(config) == clocks + carries * reduction.CARRY_LATENCY
 
 
 def test_the_configurations_differ_in_what_matters():

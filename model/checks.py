@@ -86,10 +86,9 @@ def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
         If `values` is neither an integer nor a sequence of integers.
     """
     # Every call of an operator comes here several times, mostly with what is right.
-    kind = type(values)
-    if kind is int:
-        return (values,) * count  # pyright: ignore[reportReturnType]
-    if kind is list or kind is tuple:
+    if type(values) is int:
+        return (values,) * count
+    if isinstance(values, (tuple, list)):
         for value in values:
             if type(value) is not int:
                 break

@@ -132,9 +132,9 @@ def slide_winners(
     positions: np.ndarray | int = origin
     for dimension, weight in zip(dimensions, weights, strict=True):
         positions = np.add.outer(positions, dimension.first_elements() * weight)
-    if winners.offsets is None:
-        return key.copy(), np.broadcast_to(positions, key.shape)
-    return winners.keys.reshape(sizes), positions + winners.offsets.reshape(sizes)
+    keys = winners.keys if plans else key.copy()
+    offsets = np.zeros(sizes, kind) if winners.offsets is None else winners.offsets.reshape(sizes)
+    return keys.reshape(sizes), positions + offsets
 
 
 def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:

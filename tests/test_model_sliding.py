@@ -146,6 +146,20 @@ def test_empty_windows_have_the_lowest_key(name, least):
     assert slide_winners(x, [dimension], [1])[0].tolist() == expected
 
 
+@pytest.mark.parametrize("name", TYPES)
+def test_windows_of_one_element_are_fresh(name):
+    """So that they may be changed, and given to whoever asked for them."""
+    x = np.arange(6).astype(name).reshape(2, 3)
+    dimensions = [SpatialDimension(2, window=1), SpatialDimension(3, window=1)]
+    keys, positions = slide_winners(x, dimensions, [3, 1], 4)
+    assert positions.tolist() == [[4, 5, 6], [7, 8, 9]]
+    for found in (slide_maximum(x, dimensions), keys):
+        assert_equal_bits(found, x)
+        assert not np.may_share_memory(found, x)
+    assert keys.flags.writeable
+    assert positions.flags.writeable
+
+
 @pytest.mark.parametrize("name", ["float32", "float16", "int8", "uint64"])
 @pytest.mark.parametrize("plane", [(7, 7), (5, 51), (16, 16), (1, 257), (3, 1, 3), (4, 8, 8)])
 @settings(max_examples=20)

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl import fold, pooling, position, queue, reduction, slots, windows
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import Entrance, blind, status_layout
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay
+from extremum.hdl.flow import Flow, Words, candidate_layout, delay, twin
 from extremum.hdl.job import AXES, ends_with_plane, job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
 from extremum.hdl.queue import Queue
@@ -198,12 +198,14 @@ class Core(wiring.Component):
         m.submodules.encoder = encoder = Encoder(config)
         slot = delay(m, entrance.slot, 1)
         if ends_with_plane(config):
-            token, step = entrance.token, entrance.step
+            token, begin, step = entrance.token, entrance.token, entrance.step
         else:
             token, step = delay(m, entrance.token, 1), delay(m, entrance.step, 1)
+            begin = twin(m, entrance.token)
         m.d.comb += [
             schedule.job.eq(job),
             schedule.token.eq(token),
+            schedule.begin.eq(begin),
             schedule.slot.eq(slot),
             schedule.step.eq(step),
             schedule.end.eq(delay(m, entrance.end, 1)),

@@ -17,7 +17,7 @@ SHORT = 12
 LOW_WIDTH = 4
 """Of a longer one these are counted in one clock, without a carry chain; those above have until
 these wrap."""
-PART = 8
+PART = 14
 """Bits of those above that are counted in one clock."""
 COMPARED = 6
 """Bits that are compared in one clock: two levels of look-up tables of four inputs."""
@@ -258,7 +258,9 @@ class Line:
     name
         Prefix of the signals.
     token
-        The next slot is the first of the next job.
+        The next slot is the first of the next job: new numbers are taken.
+    begin
+        The same, for what is quick.
     step
         The next clock has the next slot, of whichever job: with a token always.
     slots_less_one
@@ -290,33 +292,34 @@ class Line:
         name: str,
         *,
         token: Value,
+        begin: Value,
         step: Value,
         slots_less_one: Value,
         first_slots_less_one: Value | None = None,
         ahead: int = 0,
         slot: Value | None = None,
     ):
-        self._m, self._token, self._step = m, token, step
+        self._m, self._token, self._begin, self._step = m, token, begin, step
         self._ahead = ahead
         self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
-        begin = (token if slot is None else ~slot) | self.last
+        restart = (begin if slot is None else ~slot) | self.last
         self._count = StepCount(
             m, len(slots_less_one), name,
-            begin=begin, enable=step, is_loaded=True, skipped=ahead,
+            begin=restart, enable=step, is_loaded=True, skipped=ahead,
         )  # fmt: skip
         self.number = self._count.number
         self.place = Signal.like(self.number, name=f"{name}_place", init=0)
         with m.If(step):
             m.d.sync += [
-                self.is_first.eq(token | (self.is_first & ~self.last)),
-                self.place.eq(Mux(token | self.last, 0, self.number)),
+                self.is_first.eq(begin | (self.is_first & ~self.last)),
+                self.place.eq(Mux(begin | self.last, 0, self.number)),
             ]
         # A count that begins later is at its goal earlier.
         ends = [self.at(slots_less_one, f"{name}_end", first_slots_less_one)]
         for number in range(ahead):
             late = Signal(name=f"{name}_end{number}", reset_less=True)
             with m.If(step):
-                m.d.sync += late.eq(ends[-1] & ~token)
+                m.d.sync += late.eq(ends[-1] & ~begin)
             ends.append(late)
         self.is_near_end = Cat(*ends).any()
         m.d.comb += self.last.eq(ends[-1])
@@ -348,5 +351,5 @@ class Line:
             goal = Mux(self.is_first, first_goal, goal)
         later = self._count.at(goal, second)
         with m.If(step):
-            m.d.sync += flag.eq(Mux(token, is_once, Mux(self.last, again, later)))
+            m.d.sync += flag.eq(Mux(self._begin, is_once, Mux(self.last, again, later)))
         return flag

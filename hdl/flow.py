@@ -42,6 +42,15 @@ def delay(m: Module, signal: Value, clocks: int) -> Value:
     return value.as_signed() if is_signed else value
 
 
+def twin(m: Module, flag: Value) -> Value:
+    """Return a flag, a clock late, from a register beside that of :func:`delay`.
+
+    A flag that enables much is slow to get anywhere. As it is kept inverted, no tool takes the two
+    registers for one.
+    """
+    return ~delay(m, ~flag, 1)
+
+
 def held(m: Module, value: ValueLike, token: Value, name: str) -> Value:
     """Return a copy of a job register, renewed when the token passes; a constant as it is."""
     value = Value.cast(value)

@@ -49,7 +49,7 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to what an :class:`OutputSchedule` tells of it."""
-    return 3 if config.padding and config.has_windows else 2
+    return 4 if config.padding and config.has_windows else 2
 
 
 class InputSchedule(wiring.Component):
@@ -70,6 +70,8 @@ class InputSchedule(wiring.Component):
         The next job's registers.
     token : In(1)
         The next slot is the first of the next job.
+    begin : In(1)
+        The same, told apart for what is quick.
     step : In(1)
         Go to the next slot, with a token always.
     present : Out(1)
@@ -80,6 +82,7 @@ class InputSchedule(wiring.Component):
 
     job: data.View
     token: Signal
+    begin: Signal
     step: Signal
     present: Signal
     last: Signal
@@ -91,6 +94,7 @@ class InputSchedule(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
+                "begin": In(1),
                 "step": In(1),
                 "present": Out(1),
                 "last": Out(1),
@@ -103,14 +107,16 @@ class InputSchedule(wiring.Component):
             register(self.config, self.job, f"{AXES[self.axis]}.{name}")
             for name in ("head", "size", "period")
         )
-        line = Line(m, "slot", token=self.token, step=self.step, slots_less_one=period)
+        line = Line(
+            m, "slot", token=self.token, begin=self.begin, step=self.step, slots_less_one=period
+        )
         # The elements begin behind the line's leading slots, and end a size later.
         lead = derived(m, slots_below_zero, head)
         stop = derived(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
         begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
         was_present = Signal()
         with m.If(self.step):
-            m.d.sync += was_present.eq(self.present & ~self.token & ~line.last)
+            m.d.sync += was_present.eq(self.present & ~self.begin & ~line.last)
         m.d.comb += [
             self.last.eq(line.last),
             self.present.eq(begins | (was_present & ~ends)),
@@ -137,6 +143,8 @@ class OutputSchedule(wiring.Component):
         The next job's registers.
     token : In(1)
         The next job's first slot comes next.
+    begin : In(1)
+        The same, told apart for what is quick.
     slot : In(1)
         A slot is here. Looked at where a job ends with its plane.
     step : In(1)
@@ -155,6 +163,7 @@ class OutputSchedule(wiring.Component):
 
     job: data.View
     token: Signal
+    begin: Signal
     slot: Signal
     step: Signal
     last: Signal
@@ -171,6 +180,7 @@ class OutputSchedule(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
+                "begin": In(1),
                 "slot": In(1),
                 "step": In(1),
                 "last": Out(1),
@@ -203,7 +213,8 @@ class OutputSchedule(wiring.Component):
         ends_tell = ends_tell_final(self.config, self.axis)
         line = Line(
             m, "slot",
-            token=self.token, step=self.step, slots_less_one=self._register("period"),
+            token=self.token, begin=self.begin, step=self.step,
+            slots_less_one=self._register("period"),
             ahead=fixed_registers(self.config)[f"{AXES[self.axis]}.stride"] - 1 if ends_tell else 0,
             slot=self.slot if ends_with_plane(self.config) else None,
         )  # fmt: skip
@@ -225,18 +236,19 @@ class OutputSchedule(wiring.Component):
         more = derived(m, slots_above_zero, head)
         first = derived(m, lambda period, more: period + more, period, more)[: len(period)]
         line = Line(
-            m, "slot", token=self.token, step=self.step,
+            m, "slot", token=self.token, begin=self.begin, step=self.step,
             slots_less_one=period, first_slots_less_one=first,
         )  # fmt: skip
         due = self._due(m, line.last)
-        coordinate, token = self._coordinate(m, line), delay(m, self.token, 1)
+        # One more clock from the carry chain of the sum to those of the comparisons.
+        coordinate, token = delay(m, self._coordinate(m, line), 1), delay(m, self.token, 2)
         # A comparison of coordinates takes two clocks: one for its parts.
         is_final = _is_equal(m, coordinate, held(m, self._register("final"), token, "final"))
         fits = _is_at_most(m, coordinate, held(m, self._register("regular"), token, "regular"))
         m.d.comb += self.last.eq(line.last)
         m.d.sync += [
             self.final.eq(is_final),
-            self.emit.eq((delay(m, due, 1) & fits) | is_final),
+            self.emit.eq((delay(m, due, 2) & fits) | is_final),
         ]
         self._look_at_taps(m, coordinate, token, is_final)
 
@@ -247,8 +259,8 @@ class OutputSchedule(wiring.Component):
         base, coordinate = (
             Signal(head.shape(), name=name, reset_less=True) for name in ("base", "coordinate")
         )
-        with m.If(self.step & (self.token | line.last)):
-            m.d.sync += base.eq(Mux(self.token, Mux(head < 0, head, 0), again))
+        with m.If(self.step & (self.begin | line.last)):
+            m.d.sync += base.eq(Mux(self.begin, Mux(head < 0, head, 0), again))
         m.d.sync += coordinate.eq(base + line.place)
         return coordinate
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl import queue
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import delay, held
+from extremum.hdl.flow import delay, held, twin
 from extremum.hdl.job import AXES, job_layout, register
 from extremum.hdl.schedule import InputSchedule
 
@@ -100,7 +100,7 @@ class SlotSchedule(wiring.Component):
         with m.If(has_room):
             m.d.sync += counting.eq(load | (counting & ~counted))
 
-        wanted = self._wanted(m, delay(m, token, 1), delay(m, slot, 1), delay(m, token | slot, 1))
+        wanted = self._wanted(m, token, slot)
         m.d.comb += [
             waiting.write.eq(delay(m, slot, 1 + stages)),
             waiting.i.eq(Cat(wanted, delay(m, counted, 1 + stages))),
@@ -117,31 +117,31 @@ class SlotSchedule(wiring.Component):
         slots.run(load, go, new_slots)
         return slots.last
 
-    def _wanted(self, m: Module, token: Value, slot: Value, step: Value) -> Value:
-        """Return whether a slot needs a beat, late by the clocks of the outermost dimension.
+    def _wanted(self, m: Module, token: Value, slot: Value) -> Value:
+        """Return whether a slot needs a beat, late by a clock and those of the outermost dimension.
 
         What is padding in any dimension, or behind the last input volume, does not. Each dimension
-        is a clock behind the one within it: ``step`` tells that it goes on.
+        is a clock behind the one within it, and goes on when that ends.
         """
         config = self.config
         if not config.padding or not config.has_windows:
             return Const(1, 1)
         stages, present = _stages(config), []
-        ends: Value = Const(0, 1)
+        ends: Value = token | slot
         for stage, axis in enumerate(config.axes):
+            token, begin, step = delay(m, token, 1), twin(m, token), delay(m, ends, 1)
             schedule = InputSchedule(config, axis)
             m.submodules[AXES[axis]] = schedule
             m.d.comb += [
                 schedule.job.eq(self.job),
                 schedule.token.eq(token),
+                schedule.begin.eq(begin),
                 schedule.step.eq(step),
             ]
             present.append(delay(m, schedule.present, stages - stage))
             ends = token | (step & schedule.last)
-            if stage < stages:
-                token, step = delay(m, token, 1), delay(m, ends, 1)
         wanted = Signal()
-        flushing = self._flushing(m, token, delay(m, slot, stages), ends)
+        flushing = self._flushing(m, token, delay(m, slot, 1 + stages), ends)
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return wanted
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl import schedule
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import control_layout, delay, held
+from extremum.hdl.flow import control_layout, delay, held, twin
 from extremum.hdl.job import AXES, ends_with_plane, is_endless, job_layout, register
 
 
@@ -42,6 +42,8 @@ class WindowSchedule(wiring.Component):
         The next job's registers.
     token : In(1)
         The next job's first slot comes next.
+    begin : In(1)
+        The same, told apart for what is quick.
     slot : In(1)
         A slot is here.
     step : In(1)
@@ -62,6 +64,7 @@ class WindowSchedule(wiring.Component):
 
     job: data.View
     token: Signal
+    begin: Signal
     slot: Signal
     step: Signal
     end: Signal
@@ -77,6 +80,7 @@ class WindowSchedule(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
+                "begin": In(1),
                 "slot": In(1),
                 "step": In(1),
                 "end": In(1),
@@ -92,7 +96,7 @@ class WindowSchedule(wiring.Component):
         m = Module()
         config, control = self.config, self.control
         behind, clocks = _behind(config), latency(config)
-        step: Value = self.step
+        token, begin, step = self.token, self.begin, self.step
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
             name, late = AXES[axis], behind * number
@@ -104,7 +108,8 @@ class WindowSchedule(wiring.Component):
             )
             m.d.comb += [
                 line.job.eq(self.job),
-                line.token.eq(delay(m, self.token, late)),
+                line.token.eq(token),
+                line.begin.eq(begin),
                 line.slot.eq(self.slot),
                 line.step.eq(step),
                 control[f"emit_{name}"].eq(delay(m, emit, 1)),
@@ -113,7 +118,8 @@ class WindowSchedule(wiring.Component):
                 control[f"shift_{name}"].eq(shift),
             ]
             if behind:
-                step = delay(m, line.token | (step & line.last), behind)
+                step = delay(m, token | (step & line.last), 1)
+                token, begin = delay(m, token, 1), twin(m, token)
             else:
                 # Here a token comes with the plane's last slot, or without a slot.
                 step = step & (~self.slot | line.last)

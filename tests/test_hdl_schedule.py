@@ -58,7 +58,10 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
                 clocks[-1]["job"] = rng.getrandbits(size)
             slots.append((line, slot))
             slot += step
-    return [clock | {"step": clock["token"] or clock["step"]} for clock in clocks], slots
+    return [
+        clock | {"begin": clock["token"], "step": clock["token"] or clock["step"]}
+        for clock in clocks
+    ], slots
 
 
 def check_output(lines, config, rng, gaps, axis=2):

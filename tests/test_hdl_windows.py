@@ -59,11 +59,12 @@ def expected(config, lines, groups, length):
 
 
 def walk(component, clocks, outputs, settle=0):
-    """Note what a schedule tells; its step is told beside token and slot, which stay as set."""
+    """Note what a schedule tells; what follows from token and slot is told with these."""
     state, walked = {"token": 0, "slot": 0}, []
     for clock in clocks:
         state |= {name: clock[name] for name in state if name in clock}
-        walked.append(clock | {"step": state["token"] | state["slot"]})
+        told = {"begin": state["token"], "step": state["token"] | state["slot"]}
+        walked.append(clock | told)
     return watch(component, walked, outputs, settle)
 
 

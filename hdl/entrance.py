@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from extremum.hdl import windows
 from extremum.hdl.config import CoreConfig
@@ -227,9 +228,9 @@ class Entrance(wiring.Component):
             name = AXES[axis]
             window, spacing = f"{name}.window", f"{name}.spacing"
             if window in shapes:
-                windows.append(late(value(window) > config.max_window[axis]))
+                windows.append(late(_exceeds(value(window), config.max_window[axis])))
             if spacing in shapes:
-                is_far = late(value(spacing) >= config.max_spacing[axis])
+                is_far = late(_exceeds(value(spacing), config.max_spacing[axis] - 1))
                 spacings.append(late(value(window) > 1) & is_far)
         found = {
             JobError.COUNT: Cat(late(value(name) == 0) for name in counts if name in shapes).any(),
@@ -244,3 +245,9 @@ class Entrance(wiring.Component):
         for error, is_found in reversed(found.items()):
             fault = Mux(is_found, Const(error, JobError), fault)
         return Cat(*found.values()).any(), fault
+
+
+def _exceeds(value: Value, limit: int) -> Value:
+    """Return whether a number is above a limit; of a full one the bits above it tell."""
+    bits = bits_for(limit)
+    return value[bits:].any() if limit == (1 << bits) - 1 else value > limit

@@ -40,7 +40,7 @@ def room(m: Module, change: Value, limit: int) -> tuple[Value, Value]:
     """
     # The flag is the sign of a sum.
     late = Signal(change.shape())
-    above = Signal(signed(bits_for(limit + 2) + 2), init=-limit)
+    above = Signal(signed(bits_for(limit + 2) + 1), init=-limit)
     m.d.sync += [late.eq(change), above.eq(above + late)]
     return above[-1], above == -limit
 

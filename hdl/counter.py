@@ -85,11 +85,10 @@ class StepCount:
                 m.d.sync += self.following.eq(Mux(begin, second, self.following + 1))
         else:
             # By gates: neither a carry chain nor the reset of the flip-flops is as fast.
-            ones = self.following
-            added = Cat(ones[bit] ^ ones[:bit].all() for bit in range(width))
-            begins = begin.replicate(width)
+            bits, begins = self.following, begin.replicate(width)
+            added = Cat(bits[place] ^ bits[:place].all() for place in range(width))
             with m.If(enable):
-                m.d.sync += ones.eq((added & ~begins) | (begins & second))
+                m.d.sync += self.following.eq((added & ~begins) | (begins & second))
         with m.If(enable):
             m.d.sync += [
                 self.number.eq(Mux(begin, first, self.following)),

@@ -98,7 +98,7 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
 @pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("short", [8, 12])
 def test_every_number_of_steps(part, short, monkeypatch):
-    """In one piece, or 8 bits and those above ahead of them: from 1 to 600 steps, shuffled."""
+    """In one piece, or low bits and those above ahead of them: from 1 to 600 steps, shuffled."""
     monkeypatch.setattr(counter, "SHORT", short)
     rng = random.Random(part)
     lengths = list(range(1 + part, 601, 3))
@@ -116,10 +116,12 @@ def test_gaps_at_the_limits(gaps, monkeypatch):
 
 
 @pytest.mark.parametrize("bits", [3, 4])
+@pytest.mark.parametrize("part", [2, 3, 14])
 @pytest.mark.parametrize("gaps", [0, 0.3])
-def test_many_parts_above(bits, gaps, monkeypatch):
-    """With few bits in a clock, three and more parts are compared ahead."""
+def test_many_parts_above(bits, part, gaps, monkeypatch):
+    """With few bits in a clock, carries go on from part to part, and many parts are compared."""
     monkeypatch.setattr(counter, "LOW_WIDTH", bits)
+    monkeypatch.setattr(counter, "PART", part)
     monkeypatch.setattr(counter, "SHORT", bits)
     rng = random.Random(f"{bits} {gaps}")
     limits = [1 << n for n in range(11)]
@@ -133,6 +135,7 @@ def test_many_parts_above(bits, gaps, monkeypatch):
 @pytest.mark.parametrize("bits", [4, 8])
 def test_begun_again_at_any_time(bits, monkeypatch):
     monkeypatch.setattr(counter, "LOW_WIDTH", bits)
+    monkeypatch.setattr(counter, "PART", 2)
     monkeypatch.setattr(counter, "SHORT", bits)
     rng = random.Random(bits)
 

@@ -19,6 +19,8 @@ LOW_WIDTH = 4
 these wrap."""
 PART = 14
 """Bits of those above that are counted in one clock."""
+FAST_PART = 8
+"""The same where the number of steps never changes: in a block that is made for its clock."""
 COMPARED = 6
 """Bits that are compared in one clock: two levels of look-up tables of four inputs."""
 
@@ -220,8 +222,9 @@ class Cycle:
         """
         m, width, parts = self._m, len(self._goal) - LOW_WIDTH, []
         carry = wrap
-        for low in range(0, width, PART):
-            name, count = f"{self._name}_ahead{low}", min(PART, width - low)
+        part_width = PART if self._is_loaded else FAST_PART
+        for low in range(0, width, part_width):
+            name, count = f"{self._name}_ahead{low}", min(part_width, width - low)
             part = Signal(count, name=name, init=int(low == 0), reset_less=self._is_loaded)
             with m.If(restart):
                 m.d.sync += part.eq(part.init)

@@ -19,7 +19,7 @@ LOW_WIDTH = 4
 these wrap."""
 PART = 14
 """Bits of those above that are counted in one clock."""
-FAST_PART = 8
+FAST_PART = 11
 """The same where the number of steps never changes: in a block that is made for its clock."""
 COMPARED = 6
 """Bits that are compared in one clock: two levels of look-up tables of four inputs."""

@@ -153,7 +153,7 @@ def test_begun_again_at_any_time(bits, monkeypatch):
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, *LIMITS, 600])
-@pytest.mark.parametrize("part", [2, 8])
+@pytest.mark.parametrize("part", [2, 11])
 def test_a_constant_number_of_steps(steps, part, monkeypatch):
     """It runs from reset on, without a load; and with one in the middle."""
     monkeypatch.setattr(counter, "FAST_PART", part)

@@ -152,12 +152,12 @@ def test_begun_again_at_any_time(bits, monkeypatch):
     assert check(Counter(11), clocks())
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 5, *LIMITS, 600])
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 111, *LIMITS, 600])  # 111: a carry meets the end
 @pytest.mark.parametrize("part", [2, 11])
 def test_a_constant_number_of_steps(steps, part, monkeypatch):
     """It runs from reset on, without a load; and with one in the middle."""
     monkeypatch.setattr(counter, "FAST_PART", part)
-    monkeypatch.setattr(counter, "SHORT", 8)
+    monkeypatch.setattr(counter, "SHORT", counter.LOW_WIDTH)
     rng = random.Random(steps)
     gaps = 0.1
 

@@ -228,9 +228,9 @@ class Entrance(wiring.Component):
             name = AXES[axis]
             window, spacing = f"{name}.window", f"{name}.spacing"
             if window in shapes:
-                windows.append(late(_exceeds(value(window), config.max_window[axis])))
+                windows.append(late(_is_above(value(window), config.max_window[axis])))
             if spacing in shapes:
-                is_far = late(_exceeds(value(spacing), config.max_spacing[axis] - 1))
+                is_far = late(_is_above(value(spacing), config.max_spacing[axis] - 1))
                 spacings.append(late(value(window) > 1) & is_far)
         found = {
             JobError.COUNT: Cat(late(value(name) == 0) for name in counts if name in shapes).any(),
@@ -247,7 +247,7 @@ class Entrance(wiring.Component):
         return Cat(*found.values()).any(), fault
 
 
-def _exceeds(value: Value, limit: int) -> Value:
+def _is_above(value: Value, limit: int) -> Value:
     """Return whether a number is above a limit; of a full one the bits above it tell."""
     bits = bits_for(limit)
     return value[bits:].any() if limit == (1 << bits) - 1 else value > limit

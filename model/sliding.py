@@ -3,7 +3,8 @@
 The best of 2k taps is the better of two bests of k taps that lie k taps apart, and the best of a
 window of any length is the better of two such bests that overlap: so a window of n taps takes
 log2(n) passes. Winners may overlap and may be found dimension by dimension because the order of
-elements (key, then position) is total. What is joined with what follows from the geometry: `_plan`.
+elements (key, then position) is total. What is joined with what follows from the geometry alone:
+`slide_plan`.
 """
 
 from __future__ import annotations
@@ -12,25 +13,19 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from types import EllipsisType
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from .order import comparable, from_key, lowest, lowest_key
 from .rows import best_of_rows, elements_at, first_winner
+from .slide_plan import Lines, Pairs, Plan, planned
 from .spatial import SpatialDimension
 
 __all__ = ["are_planes", "slide_maximum", "slide_winners"]
 
 LITTLE_ENDIAN = sys.byteorder == "little"
 UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-SHORT_STRETCH = 256
-"""Bytes below which a stretch of pairs takes NumPy longer to set up than to join.
-
-Measured on lines of 28 to 512 bytes. Then all is joined in one go, and what is wanted is copied,
-which needs less setting up; with strides above 2, too much would be joined in vain.
-"""
 
 
 def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.ndarray:
@@ -65,7 +60,7 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
         return np.empty(shape, dtype)
 
     # Outermost first: fewer rows remain for the inner dimensions, where strides are slow.
-    plans, sizes = _planned(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
+    plans, sizes = planned(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
     if not plans:
         return x.copy()
     for plan in plans:
@@ -122,7 +117,7 @@ def slide_winners(
     winners = _Winners(key, None)
     # Innermost first: so the earlier row wins among equals, and in it the earlier column.
     axes = range(-len(dimensions), 0)[::-1]
-    plans, sizes = _planned(tuple(dimensions), key.shape, key.itemsize, axes)
+    plans, sizes = planned(tuple(dimensions), key.shape, key.itemsize, axes)
     for plan in plans:
         result = make(plan.shape)
         _slide(winners, result, plan, make, partial(_join_winners, step=steps[plan.axis]))
@@ -176,9 +171,9 @@ _Found = TypeVar("_Found", np.ndarray, _Winners)
 def _slide(
     source: _Found,
     target: _Found,
-    plan: _Plan,
+    plan: Plan,
     make: Callable[[tuple[int, ...]], _Found],
-    join: Callable[[_Found, _Found, _Pairs], None],
+    join: Callable[[_Found, _Found, Pairs], None],
 ) -> None:
     """Slide along one axis: write the best of every window that meets an element.
 
@@ -186,7 +181,7 @@ def _slide(
     """
     pitch = plan.pitch
 
-    def joined(source: _Found, pairs: _Pairs) -> _Found:
+    def joined(source: _Found, pairs: Pairs) -> _Found:
         """Give as many lines as there are, with the winners at the first lines of the pairs."""
         best = make((plan.lines, pitch))
         join(source, best, pairs)
@@ -207,144 +202,7 @@ def _slide(
             join(lines.reshape(-1, plan.dimension.size, pitch), target, pairs)
 
 
-_Lines: TypeAlias = tuple[EllipsisType, slice, slice]
-"""Index of lines, which are what lies at one element of a dimension: of each plane, or of all."""
-
-
-class _Pairs(NamedTuple):
-    """Pairs of lines that are joined.
-
-    Attributes
-    ----------
-    early, late, target : tuple
-        The two lines of the pairs, and where their winners go. The early ones are just copied if
-        there are no late ones.
-    taps : int
-        How many taps lie between the two.
-    """
-
-    early: _Lines
-    late: _Lines | None
-    target: _Lines
-    taps: int
-
-
-class _RunPlan(NamedTuple):
-    """How the windows of a run are found.
-
-    Attributes
-    ----------
-    level : int
-        How often the taps are doubled before.
-    everywhere : _Pairs or None
-        What is joined in one go before, so that the windows need but be copied.
-    in_a_row : bool
-        Whether the windows of all planes are taken as those of one.
-    pairs : _Pairs
-    """
-
-    level: int
-    everywhere: _Pairs | None
-    in_a_row: bool
-    pairs: _Pairs
-
-
-class _Plan(NamedTuple):
-    """How to slide along a dimension.
-
-    Attributes
-    ----------
-    axis : int
-        Where it is, counted from the end.
-    dimension : SpatialDimension
-    lines, pitch : int
-        How many lines there are, and elements in each.
-    shape : tuple of int
-        The result's: planes, windows, elements of a line.
-    inside : slice or None
-        Which elements of a line are those, where the next dimension's padding is beside them.
-    doublings, runs : list
-        What is joined to double the taps, level by level, and for each run.
-    """
-
-    axis: int
-    dimension: SpatialDimension
-    lines: int
-    pitch: int
-    shape: tuple[int, int, int]
-    inside: slice | None
-    doublings: list[_Pairs]
-    runs: list[_RunPlan]
-
-
-@lru_cache(maxsize=256)
-def _planned(
-    dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], itemsize: int, axes: range
-) -> tuple[list[_Plan], tuple[int, ...]]:
-    """Plan to slide along axes, counted from the end; give the shape of the result too.
-
-    Plans are kept, as they take as long to make as small tensors take to pool.
-    """
-    rest, sizes, plans = list(dimensions), list(shape), []
-    for axis in axes:
-        dimension, last, inside = rest[axis], rest[-1], None
-        if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
-            continue
-        planes = math.prod(sizes[:axis])
-        lines = planes * dimension.size
-        pitch = width = math.prod(sizes) // lines
-        sizes[axis] = dimension.outputs
-        in_step = last.size < last.padded == last.outputs * last.stride
-        if axis == -2 and axes.step == 1 and in_step and last.size * itemsize < SHORT_STRETCH:
-            # With the padding among the elements, the windows of all lines are a stride apart.
-            width = sizes[-1] = last.padded
-            inside = slice(last.start_padding, last.start_padding + last.size)
-            rest[-1] = SpatialDimension(last.padded, last.window, last.stride, last.dilation)
-        joins = _plan(dimension, planes, pitch * itemsize)
-        shape = (planes, dimension.outputs, width)
-        plans.append(_Plan(axis, dimension, lines, pitch, shape, inside, *joins))
-    return plans, tuple(sizes)
-
-
-def _plan(
-    dimension: SpatialDimension, planes: int, line: int
-) -> tuple[list[_Pairs], list[_RunPlan]]:
-    """Plan the joins along a dimension of `planes` planes of lines of `line` bytes."""
-    size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
-
-    def everywhere(taps: int) -> _Pairs:
-        # All planes are one long row here; nobody uses what reaches from one into the next.
-        shift = taps * dilation
-        early, late = (_lines(start, planes * size - shift) for start in (0, shift))
-        return _Pairs(early, late, early, taps)
-
-    runs = []
-    for run in dimension.runs:
-        count, taps, before = run.windows, run.taps - (1 << run.level), None
-        several = run.windows > 1 and run.taps == dimension.window
-        # The windows of all planes may be a stride apart too, and are taken as those of one plane.
-        # Those that reach from one plane into the next are overwritten by later runs.
-        in_a_row = several and dimension.outputs * stride == size
-        stretch = line if stride > 1 else line * (planes if in_a_row else 1) * count
-        if several and taps and stride <= 2 and stretch < SHORT_STRETCH:
-            before, taps = everywhere(taps), 0
-        shift = taps * dilation
-        if in_a_row:
-            room = planes * size - run.element - shift
-            count = min(planes * dimension.outputs - run.window, -(-room // stride))
-        early = _lines(run.element, count, run.element_step)
-        late = _lines(run.element + shift, count, run.element_step) if shift else None
-        pairs = _Pairs(early, late, _lines(run.window, count, run.window_step), taps)
-        runs.append(_RunPlan(run.level, before, in_a_row, pairs))
-    doublings = [everywhere(1 << level) for level in range(max(dimension.levels, default=0))]
-    return doublings, runs
-
-
-def _lines(start: int, count: int, step: int = 1) -> _Lines:
-    return ..., slice(start, start + (count - 1) * step + 1, step), slice(None)
-
-
-def _copy_lines(source: np.ndarray, index: _Lines, target: np.ndarray) -> None:
+def _copy_lines(source: np.ndarray, index: Lines, target: np.ndarray) -> None:
     """Copy some lines, in larger units than elements where it can be: half the time for NumPy."""
     size, pitch = source.itemsize, source.shape[-1]
     if pitch > 1 and source.strides[-1] == size:
@@ -368,7 +226,7 @@ def _line_type(size: int) -> np.dtype:
     return np.dtype((np.void, size))
 
 
-def _join_keys(source: np.ndarray, target: np.ndarray, pairs: _Pairs) -> None:
+def _join_keys(source: np.ndarray, target: np.ndarray, pairs: Pairs) -> None:
     """Write the better keys of pairs."""
     early, late, places, _ = pairs
     if late is None:
@@ -377,7 +235,7 @@ def _join_keys(source: np.ndarray, target: np.ndarray, pairs: _Pairs) -> None:
         np.maximum(source[early], source[late], out=target[places])
 
 
-def _join_winners(source: _Winners, target: _Winners, pairs: _Pairs, step: int) -> None:
+def _join_winners(source: _Winners, target: _Winners, pairs: Pairs, step: int) -> None:
     """Write the winners of pairs; `step` is what a tap adds to an offset."""
     early, late, places, taps = pairs
     best, offset = target.keys[places], target.offsets[places]  # pyright: ignore[reportOptionalSubscript]

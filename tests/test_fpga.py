@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from command_line import run
+from fpga_reports import HOPS_ECP5, NETLIST_ECP5, NETLIST_ICE40, PATH_ECP5, cell, report
 
 from extremum.hdl.shell import netlist
 from extremum.host import cache, fpga
-from extremum.host.critical_path import CriticalPath, Hop, SourceNames
+from extremum.host.critical_path import CriticalPath, SourceNames
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga import DEVICES, Measurement, Run, count_cells
 from extremum.host.presets import PRESETS
@@ -34,100 +35,6 @@ def kept(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-# Reports, cut down from real ones
-
-
-def net(*bits, src: str | None = "/x/hdl/entrance.py:60"):
-    return {"bits": list(bits), "attributes": {"src": src} if src else {}}
-
-
-OUTPUTS = ("Q", "Z", "O", "DOA0", "S0", "COUT")
-
-
-def cell(kind, src="", **connections):
-    return {
-        "type": kind,
-        "connections": {name: [bit] for name, bit in connections.items()},
-        "port_directions": {name: "output" if name in OUTPUTS else "input" for name in connections},
-        "attributes": {"src": src},
-    }
-
-
-MAP = "/share/lattice/cells_map_trellis.v:83.170"
-NETLIST_ECP5 = {
-    "ports": {},
-    "netnames": {
-        "port_job__payload": net(2, 3, src="/x/hdl/shell.py:54"),
-        "core.entrance.job": net(2, 3),
-        "core.entrance.job.tail": net(3),
-        "core.entrance.credits": net(8, 9),
-        "core.entrance.credits_TRELLIS_FF_Q_DI": net(7, src=None),
-        "core.width.line.data": net(12),
-    },
-    "cells": {
-        "core.entrance.job_TRELLIS_FF_Q_1": cell(
-            "TRELLIS_FF", f"/x/hdl/shell.py:54|{MAP}", DI=1, Q=3
-        ),
-        "core.entrance.credits_TRELLIS_FF_Q": cell(
-            "TRELLIS_FF", f"/x/hdl/entrance.py:94|{MAP}", DI=7, Q=9
-        ),
-        "core.entrance.credits_LUT4_A": cell("LUT4", A=3, Z=7),
-        "core.width.line.data.0.0": cell("DP16KD", DOA0=12),
-    },
-}
-
-
-def step(kind, delay, start, end=None):
-    return {"type": kind, "delay": delay, "from": {"cell": start}, "to": {"cell": end or start}}
-
-
-def report(paths, block_ram="DP16KD", comb="TRELLIS_COMB", fmax=125.0):
-    return {
-        "utilization": {comb: {"used": 40, "available": 99}, block_ram: {"used": 1}},
-        "fmax": {"clk": {"achieved": fmax, "constraint": 300}},
-        "critical_paths": paths,
-    }
-
-
-def path(*steps, start="posedge clk", end="posedge clk"):
-    return {"from": start, "to": end, "path": list(steps)}
-
-
-START, END = "core.entrance.job_TRELLIS_FF_Q_1", "core.entrance.credits_TRELLIS_FF_Q"
-CHAIN = "core.position.last_LUT4_C_Z_CCU2C_COUT_CIN_CCU2C_S0"
-PATH_ECP5 = path(
-    step("clk-to-q", 0.5, START),
-    step("routing", 1.0, START, f"{CHAIN}$CCU2_COMB0"),
-    step("logic", 0.4, f"{CHAIN}$CCU2_COMB0"),
-    step("routing", 0.0, f"{CHAIN}$CCU2_COMB0", f"{CHAIN}$CCU2_COMB1"),
-    step("logic", 0.1, f"{CHAIN}$CCU2_COMB1"),
-    step("routing", 0.0, f"{CHAIN}$CCU2_COMB1", "$nextpnr_CCU2C_51$CCU2_COMB0"),
-    step("logic", 0.4, "$nextpnr_CCU2C_51$CCU2_COMB0"),
-    step("routing", 2.0, "$nextpnr_CCU2C_51$CCU2_COMB0", "core.entrance.credits_LUT4_A"),
-    step("logic", 0.2, "core.entrance.credits_LUT4_A"),
-    step("routing", 0.3, "core.entrance.credits_LUT4_A", END),
-    step("setup", 0.1, END),
-)
-HOPS_ECP5 = (
-    Hop("core.entrance.job.tail", 0.5, 0.0),
-    Hop("core.position.last", 0.5, 1.0),
-    Hop("carry chain", 0.4, 0.0),
-    Hop("core.entrance.credits", 0.2, 2.0),
-    Hop("core.entrance.credits[1] (entrance.py:94)", 0.1, 0.3),
-)
-
-NETLIST_ICE40 = {
-    "ports": {},
-    "netnames": {"core.first": net(5, 6, src="/x/hdl/core.py:7")},
-    "cells": {
-        "core.first_SB_DFFESR_Q_3": cell("SB_DFFESR", "/x/hdl/core.py:9|/share/x.v:1", D=4, Q=6),
-        "core.first_SB_DFFESR_Q_3_D_SB_LUT4_O": cell("SB_LUT4", I0=6, O=4),
-        "port_o_SB_DFF_Q": cell("SB_DFF", "/x/hdl/shell.py:54", D=6, Q=9),
-        "core.line.0": cell("SB_RAM40_4K"),
-    },
-}
-
-
 def test_a_carry_that_nobody_reads_is_not_led_out_of_its_chain():
     cells = {
         "inner": cell("CCU2C", CIN="0", S0=1, COUT=2),
@@ -141,54 +48,6 @@ def test_a_carry_that_nobody_reads_is_not_led_out_of_its_chain():
     carries = {name: found["connections"].get("COUT") for name, found in cells.items()}
     wanted = {"inner": [2], "last": ["x"], "compared": [6], "given": [8], "reader": None}
     assert carries == wanted
-
-
-def test_the_critical_path_in_the_names_of_the_sources():
-    asynchronous = path(step("logic", 99.0, END), start="<async>")
-    short = path(step("clk-to-q", 0.5, END), step("routing", 0.1, END), step("setup", 0.1, END))
-    found = CriticalPath.of(report([asynchronous, short, PATH_ECP5]), SourceNames(NETLIST_ECP5))
-    assert [hop.name for hop in found.hops] == [hop.name for hop in HOPS_ECP5]
-    for hop, wanted in zip(found.hops, HOPS_ECP5, strict=True):
-        assert (hop.logic, hop.routing) == pytest.approx((wanted.logic, wanted.routing))
-    assert found.logic == pytest.approx(1.7)
-    assert found.routing == pytest.approx(3.3)
-
-
-def test_a_critical_path_is_the_same_after_json():
-    told = json.loads(json.dumps(CriticalPath(HOPS_ECP5).as_dict()))
-    assert (told["from"], told["to"]) == (HOPS_ECP5[0].name, HOPS_ECP5[-1].name)
-    assert (told["logic_ns"], told["routing_ns"]) == (1.7, 3.3)
-    assert CriticalPath.from_dict(told) == CriticalPath(HOPS_ECP5)
-
-
-def test_a_report_without_a_path_between_registers():
-    with pytest.raises(ValueError, match="no path from a register to a register"):
-        CriticalPath.of(report([path(start="<async>")]), SourceNames(NETLIST_ECP5))
-
-
-@pytest.mark.parametrize(
-    ("name", "signal"),
-    [
-        ("core.reducer.best_TRELLIS_FF_Q_12", "core.reducer.best"),
-        ("core.reducer.best_LUT4_C_Z_PFUMX_ALUT_Z_L6MUX21_Z_D0", "core.reducer.best"),
-        ("core.a.b_SB_DFFSR_Q_1_R_SB_LUT4_O_LC", "core.a.b"),
-        ("core.o_fifo.storage.0.2", "core.o_fifo.storage"),
-        ("core.lanes[0].value_TRELLIS_FF_Q", "core.lanes[0].value"),
-        ("core.register$14_TRELLIS_FF_Q_3", "core.register$14"),
-        ("i__valid$19_LUT4_A_Z_PFUMX_ALUT", "i__valid"),
-        ("$nextpnr_ICESTORM_LC_44", "carry chain"),
-    ],
-)
-def test_the_signal_nearest_to_a_cell(name, signal):
-    assert SourceNames.nearest(name) == signal
-
-
-def test_registers_of_an_ice40_are_found_in_the_cells_they_are_packed_into():
-    names = SourceNames(NETLIST_ICE40)
-    own = "core.first[1] (core.py:9)"
-    assert names.register("core.first_SB_DFFESR_Q_3_DFFLC") == own
-    assert names.register("core.first_SB_DFFESR_Q_3_D_SB_LUT4_O_LC") == own
-    assert names.register("core.line.0_RAM") == "core.line"
 
 
 def test_the_shells_registers_are_not_counted():

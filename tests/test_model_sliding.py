@@ -12,7 +12,7 @@ from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
 import extremum.model.sliding as sliding_module
-from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
+from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling, slide_plan
 from extremum.model.order import lowest
 from extremum.model.sliding import slide_maximum, slide_winners
 
@@ -103,7 +103,7 @@ def test_lines_are_copied_in_every_unit(name):
             count = (size - start - 1) // step + 1
             target = np.zeros((planes, count + 1, pitch + 2), name)
             inside = target[:, 1:, 1:-1]
-            sliding_module._copy_lines(source, sliding_module._lines(start, count, step), inside)
+            sliding_module._copy_lines(source, slide_plan.lines_at(start, count, step), inside)
             expected = np.zeros_like(target)
             expected[:, 1:, 1:-1].view(bits)[...] = source[:, start::step].view(bits)
             assert_equal_bits(target, expected)
@@ -181,9 +181,9 @@ def test_windows_as_large_as_their_planes(name, plane, data):
 
 @pytest.fixture
 def fresh_plans():
-    sliding_module._planned.cache_clear()
+    slide_plan.planned.cache_clear()
     yield
-    sliding_module._planned.cache_clear()
+    slide_plan.planned.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_plans")
@@ -195,8 +195,8 @@ def test_both_ways_to_join_short_stretches(least, data):
     sizes, geometry = data.draw(poolings())
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sliding_module, "SHORT_STRETCH", least)
-        sliding_module._planned.cache_clear()
+        patch.setattr(slide_plan, "SHORT_STRETCH", least)
+        slide_plan.planned.cache_clear()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 
@@ -206,7 +206,7 @@ def test_both_ways_to_join_short_stretches(least, data):
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_lines_around_a_short_stretch(name, padding, stride):
     """Lines that are just short and just long, of even and odd length, in both dimensions."""
-    short = sliding_module.SHORT_STRETCH // np.dtype(name).itemsize
+    short = slide_plan.SHORT_STRETCH // np.dtype(name).itemsize
     rng = np.random.default_rng(stride)
     for width in range(short - 2, short + 5):
         for plane in ((7, width), (width, 3)):
@@ -261,7 +261,7 @@ def test_in_step_lines_hold_their_padding():
 
     def planned(dimensions, axes):
         sizes = (3, *(d.size for d in dimensions))
-        plans, shape = sliding_module._planned(dimensions, sizes, 4, axes)
+        plans, shape = slide_plan.planned(dimensions, sizes, 4, axes)
         return [(plan.shape, plan.inside, plan.dimension.padded) for plan in plans], shape
 
     assert planned((rows, columns), axes) == (
@@ -269,7 +269,7 @@ def test_in_step_lines_hold_their_padding():
         (3, 3, 4),
     )
     assert planned((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
-    wide = SpatialDimension(sliding_module.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
+    wide = SpatialDimension(slide_plan.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
     assert planned((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
 
 

@@ -8,11 +8,14 @@ from amaranth.utils import ceil_log2
 from extremum.hdl.flow import choose
 from extremum.hdl.storage import RegisteredMemory
 
-_PINS = 18
 _ADDRESS_BITS = 14
 
-_SHAPES = {1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1}
+_SHAPES = {512: 36, 1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1}
 """Words of a block, and how wide they are."""
+
+_PORT = 18
+"""Data pins of a port. The widest words have those of both ports, and are written by one port and
+read by the other."""
 
 
 class Ecp5:
@@ -26,7 +29,7 @@ class Ecp5:
     """
 
     def get_registered_memory(self, memory: RegisteredMemory) -> Module:
-        """Return a memory of DP16KD blocks side by side, and one above the other if it is deep."""
+        """Return a memory of blocks side by side, and one above the other if it is deep."""
         m = Module()
         words = max(min(_SHAPES), 1 << ceil_log2(memory.depth))
         words = min(words, max(_SHAPES))
@@ -46,46 +49,14 @@ class Ecp5:
         self, m: Module, memory: RegisteredMemory, words: int, *, row: int, low: int, bits: int
     ) -> Value:
         """Add one block, and return the bits that it reads."""
-        shift = _ADDRESS_BITS - ceil_log2(words)
-        out = Signal(_PINS, name=f"block{row}_{low}")
+        data = memory.write_data[low : low + bits]
         write = memory.write_enable
         if memory.depth > words:
             write = write & (memory.write_address >> ceil_log2(words) == row)
-        # The lowest address pins of a word of two bytes enable these.
-        padding = Const(3 if words == min(_SHAPES) else 0, shift)
-        pins: dict[str, Value] = {
-            **_pins("DIA", memory.write_data[low : low + bits], _PINS),
-            **_pins("ADA", Cat(padding, memory.write_address), _ADDRESS_BITS),
-            **_pins("ADB", Cat(padding, memory.read_address), _ADDRESS_BITS),
-            **_pins("DIB", Const(0, 1), _PINS),
-            **{f"CS{port}{pin}": Const(0, 1) for port in "AB" for pin in range(3)},
-            "CEA": Const(1, 1),
-            "OCEA": Const(1, 1),
-            "CEB": memory.read_enable,
-            "OCEB": memory.output_enable,
-            **{f"RST{port}": Const(0, 1) for port in "AB"},
-            **{f"CLK{port}": ClockSignal() for port in "AB"},
-            "WEA": write,
-            "WEB": Const(0, 1),
-        }
-        width = _SHAPES[words]
-        m.submodules += Instance(
-            "DP16KD",
-            p_DATA_WIDTH_A=width,
-            p_DATA_WIDTH_B=width,
-            p_REGMODE_A="NOREG",
-            p_REGMODE_B="OUTREG",
-            p_RESETMODE="SYNC",
-            p_ASYNC_RESET_RELEASE="SYNC",
-            p_CSDECODE_A="0b000",
-            p_CSDECODE_B="0b000",
-            p_WRITEMODE_A="NORMAL",
-            p_WRITEMODE_B="NORMAL",
-            p_GSR="DISABLED",
-            **{f"i_{name}": value for name, value in pins.items()},
-            **{f"o_DOB{pin}": out[pin] for pin in range(bits)},
-        )
-        return out[:bits]
+        out = Signal(bits, name=f"block{row}_{low}")
+        block = _two_ports if _SHAPES[words] <= _PORT else _port_each_way
+        m.submodules += block(memory, words, data, write, out)
+        return out
 
     def _select(self, m: Module, memory: RegisteredMemory, rows: list[Value], words: int) -> Value:
         """Return what the block reads that the address of two clocks ago is in."""
@@ -98,6 +69,93 @@ class Ecp5:
                 m.d.sync += late.eq(index)
             index = late
         return choose(index, rows)
+
+
+def _two_ports(
+    memory: RegisteredMemory, words: int, data: Value, write: Value, out: Signal
+) -> Instance:
+    """Return a block of two alike ports, of which A writes and B reads."""
+    width = _SHAPES[words]
+    # The lowest address pins of a word of two bytes enable these.
+    padding = Const(3 if width == _PORT else 0, _ADDRESS_BITS - ceil_log2(words))
+    return _instance(
+        "DP16KD",
+        parameters={
+            "DATA_WIDTH_A": width,
+            "DATA_WIDTH_B": width,
+            "REGMODE_A": "NOREG",
+            "REGMODE_B": "OUTREG",
+            "CSDECODE_A": "0b000",
+            "CSDECODE_B": "0b000",
+            "WRITEMODE_A": "NORMAL",
+            "WRITEMODE_B": "NORMAL",
+        },
+        inputs={
+            **_pins("DIA", data, _PORT),
+            **_pins("DIB", Const(0, 1), _PORT),
+            **_pins("ADA", Cat(padding, memory.write_address), _ADDRESS_BITS),
+            **_pins("ADB", Cat(padding, memory.read_address), _ADDRESS_BITS),
+            **{f"CS{port}{pin}": Const(0, 1) for port in "AB" for pin in range(3)},
+            **{f"RST{port}": Const(0, 1) for port in "AB"},
+            **{f"CLK{port}": ClockSignal() for port in "AB"},
+            "CEA": Const(1, 1),
+            "OCEA": Const(1, 1),
+            "CEB": memory.read_enable,
+            "OCEB": memory.output_enable,
+            "WEA": write,
+            "WEB": Const(0, 1),
+        },
+        outputs={f"DOB{pin}": out[pin] for pin in range(len(out))},
+    )
+
+
+def _port_each_way(
+    memory: RegisteredMemory, words: int, data: Value, write: Value, out: Signal
+) -> Instance:
+    """Return a block that is written by one port and read by the other."""
+    width, address_bits = _SHAPES[words], ceil_log2(words)
+    padding = Const(0, _ADDRESS_BITS - address_bits)
+    return _instance(
+        "PDPW16KD",
+        parameters={
+            "DATA_WIDTH_W": width,
+            "DATA_WIDTH_R": width,
+            "REGMODE": "OUTREG",
+            "CSDECODE_W": "0b000",
+            "CSDECODE_R": "0b000",
+        },
+        inputs={
+            **_pins("DI", data, width),
+            **_pins("ADW", memory.write_address, address_bits),
+            **_pins("ADR", Cat(padding, memory.read_address), _ADDRESS_BITS),
+            **_pins("BE", Const(-1, 4), 4),
+            **{f"CS{port}{pin}": Const(0, 1) for port in "WR" for pin in range(3)},
+            **{f"CLK{port}": ClockSignal() for port in "WR"},
+            "CEW": write,
+            "CER": memory.read_enable,
+            "OCER": memory.output_enable,
+            "RST": Const(0, 1),
+        },
+        # What is written by the lower half of the pins is read by the upper half.
+        outputs={f"DO{(pin + _PORT) % width}": out[pin] for pin in range(len(out))},
+    )
+
+
+def _instance(
+    kind: str,
+    *,
+    parameters: dict[str, int | str],
+    inputs: dict[str, Value],
+    outputs: dict[str, Value],
+) -> Instance:
+    """Return a block; what all kinds of them share is added."""
+    parameters |= {"RESETMODE": "SYNC", "ASYNC_RESET_RELEASE": "SYNC", "GSR": "DISABLED"}
+    return Instance(
+        kind,
+        *(("p", name, value) for name, value in parameters.items()),
+        *(("i", name, value) for name, value in inputs.items()),
+        *(("o", name, value) for name, value in outputs.items()),
+    )
 
 
 def _pins(name: str, value: Value, count: int) -> dict[str, Value]:

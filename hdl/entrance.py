@@ -218,8 +218,8 @@ class Entrance(wiring.Component):
         def value(name: str) -> Value:
             return register(config, self.job, name)
 
-        def late(flag: Value) -> Value:
-            return delay(m, flag, 1)
+        def late(*flags: Value) -> Value:
+            return delay(m, Cat(*flags).any(), 1) if flags else Const(0, 1)
 
         axes = [AXES[axis] for axis in config.axes]
         counts = ["tail", *(f"{name}.{part}" for name in axes for part in ("window", "dilation"))]
@@ -228,13 +228,13 @@ class Entrance(wiring.Component):
             name = AXES[axis]
             window, spacing = f"{name}.window", f"{name}.spacing"
             if window in shapes:
-                windows.append(late(_is_above(value(window), config.max_window[axis])))
+                windows.append(_is_above(value(window), config.max_window[axis]))
             if spacing in shapes:
-                is_far = late(_is_above(value(spacing), config.max_spacing[axis] - 1))
-                spacings.append(late(value(window) > 1) & is_far)
+                is_far = _is_above(value(spacing), config.max_spacing[axis] - 1)
+                spacings.append(late((value(window) > 1) & is_far))
         found = {
-            JobError.COUNT: Cat(late(value(name) == 0) for name in counts if name in shapes).any(),
-            JobError.WINDOW: Cat(*windows).any(),
+            JobError.COUNT: late(*(value(name) == 0 for name in counts if name in shapes)),
+            JobError.WINDOW: late(*windows),
             JobError.SPACING: Cat(*spacings).any(),
         }
         if "data_type" in shapes:

@@ -155,11 +155,10 @@ class Queue(wiring.Component):
         """
         newest, oldest, following = (Signal(range(self.depth), init=init) for init in (0, 0, 1))
         waiting = Signal()
-        pop = waiting & free
-        m.d.sync += [
-            newest.eq(newest + self.write),
-            waiting.eq(self.write | (waiting & (~free | (following != newest)))),
-        ]
-        with m.If(pop):
+        m.d.sync += newest.eq(newest + self.write)
+        # What is late, whether the way is free, leads to enables alone.
+        with m.If(self.write | free):
+            m.d.sync += waiting.eq(self.write | (waiting & (following != newest)))
+        with m.If(waiting & free):
             m.d.sync += [oldest.eq(following), following.eq(following + 1)]
         return newest, oldest, waiting

@@ -141,24 +141,22 @@ class SlotSchedule(wiring.Component):
             present.append(delay(m, schedule.present, stages - stage))
             ends = token | (step & schedule.last)
         wanted = Signal()
-        flushing = self._flushing(m, token, delay(m, slot, 1 + stages), ends)
+        flushing = self._flushing(m, token, ends)
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return wanted
 
-    def _flushing(self, m: Module, token: Value, slot: Value, ends: Value) -> Signal:
+    def _flushing(self, m: Module, token: Value, ends: Value) -> Signal:
         """Return whether the last volume has ended.
 
         ``ends`` tells that with this slot one does, or that the next job begins. The volumes are
-        counted a clock late. A job whose first slot is a whole volume has no slots behind its
-        last one.
+        counted a clock late: the slot behind the token meets the count of the job before. A job
+        whose first slot is a whole volume has no slots behind its last one.
         """
         late_token = delay(m, token, 1)
         new_volumes = register(self.config, self.job, "volumes")
         volumes = Cycle(m, held(m, new_volumes, late_token, "volumes"), "volume")
         volumes.run(late_token, delay(m, ends, 1), new_volumes)
-        flushing, is_first = Signal(), Signal()
-        with m.If(token | slot):
-            m.d.sync += is_first.eq(token)
+        flushing = Signal()
         with m.If(ends):
-            m.d.sync += flushing.eq(~token & (flushing | (volumes.last & ~is_first)))
+            m.d.sync += flushing.eq(~token & (flushing | (volumes.last & ~late_token)))
         return flushing

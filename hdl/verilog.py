@@ -11,10 +11,13 @@ TOP = "extremum_core"
 """Name of the generated module."""
 
 
-def generate(config: CoreConfig) -> str:
+def generate(config: CoreConfig, platform: object = None) -> str:
     """Return the Verilog of a core; equal configurations give equal text.
+
+    A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); else a tool is left
+    to infer them.
 
     The module is named :data:`TOP`. Its ports are ``clk``, ``rst`` (synchronous, active high) and
     the members of :class:`extremum.hdl.core.Core`, joined by double underscores.
     """
-    return str(verilog.convert(Core(config), name=TOP, emit_src=False))
+    return str(verilog.convert(Core(config), name=TOP, platform=platform, emit_src=False))

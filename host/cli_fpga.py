@@ -26,16 +26,22 @@ __all__ = ["fpga", "verilog"]
 @click.command()
 @cli_core.core_options
 @click.option("--output", type=cli_options.FILE, required=True, help="Folder to write to.")
+@click.option(
+    "--device",
+    type=click.Choice(list(DEVICES)),
+    help="The part whose own block memories to use; without it tools infer theirs.",
+)
 @cli_options.json_option
-def verilog(output: str, as_json: bool, **options: Any) -> None:
+def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> None:
     """Write a core as Verilog, and a description of its ports as JSON."""
     config = cli_core.config_of(options)
     folder = Path(output)
     _refuse_unwritable(folder)
     require(*GATEWARE)
     summary = interface(config)
+    platform = DEVICES[device].platform if device else None
     files = {
-        folder / f"{summary['module']}.v": cache.verilog(config),
+        folder / f"{summary['module']}.v": cache.verilog(config, platform=platform),
         folder / f"{summary['module']}.json": json.dumps(summary, indent=1) + "\n",
     }
     try:

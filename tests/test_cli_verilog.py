@@ -87,6 +87,16 @@ def test_what_is_written(folder):
     )
 
 
+def test_the_memories_of_a_part():
+    line = "--types int8 --max-window 2,1 --max-line 300 --max-dilation 1 --output out"
+    texts = []
+    for device in ("", "--device ice40-up5k", "--device ecp5-85k"):
+        assert run(f"verilog {line} {device}")[0] == 0
+        texts.append(Path(f"out/{TOP}.v").read_text())
+    assert texts[0] == texts[1]
+    assert ["PDPW16KD" in text for text in texts] == [False, False, True]
+
+
 def test_a_folder_is_written_again():
     run(f"verilog {SMALL} --output out")
     (text,) = (path.read_text() for path in Path("out").glob("*.v"))
@@ -144,6 +154,7 @@ REFUSED = [
     ("verilog --output job.toml", "--output cannot be written: job.toml"),
     ("verilog --output not/there", "--output cannot be written: not/there"),
     ("verilog --output out --preset argmax-int9", "'argmax-int9' is not one of"),
+    ("verilog --output out --device ecp6", "'ecp6' is not one of"),
     ("verilog --output out --types int7", "data type must be one of float32"),
     ("verilog --output out --types int8,int8", "data_types must name one or more types"),
     ("verilog --output out --types ,", "data type must be one of"),

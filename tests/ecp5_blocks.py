@@ -1,0 +1,96 @@
+"""The ECP5's block memories as Verilog that simulates: as much of them as `hdl/ecp5.py` uses.
+
+After the memory usage guide of the part's maker. A word that is written in the clock in which it is
+read comes out inverted, since nothing may rely on it.
+"""
+
+PORT = 18
+
+
+def _pins(name, count):
+    return [f"{name}{pin}" for pin in range(count)]
+
+
+def _vector(pins):
+    return f"{{{', '.join(reversed(pins))}}}"
+
+
+def _module(name, parameters, inputs, outputs, body):
+    ports = [f"input {pin}" for pin in inputs] + [f"output {pin}" for pin in outputs]
+    listed = ", ".join(f"parameter {parameter} = 0" for parameter in parameters)
+    return f"module {name} #({listed}) ({', '.join(ports)});\n{body}endmodule\n"
+
+
+def _memory(width, shift):
+    """Storage, the register behind it and the one at the output."""
+    return f"""
+  reg [{width - 1}:0] words [0:16383];
+  reg [{width - 1}:0] read, out;
+  integer n;
+  initial for (n = 0; n < 16384; n = n + 1) words[n] = 0;
+  wire [13:0] at = write_address >> {shift}, from = read_address >> {shift};
+  always @(posedge write_clock) if (write) words[at] <= (words[at] & ~mask) | (data & mask);
+  always @(posedge read_clock) begin
+    if (read_enable) read <= write && at == from ? ~words[from] : words[from];
+    if (output_enable) out <= read;
+  end
+"""
+
+
+def _two_ports():
+    """A word of 18 bits lies at every 16th address, one of a bit at every address."""
+    clocked = ["CLKA", "CLKB", "CEA", "CEB", "OCEA", "OCEB", "WEA", "WEB", "RSTA", "RSTB"]
+    selects = [f"CS{port}{n}" for port in "AB" for n in range(3)]
+    address = {port: _pins(f"AD{port}", 14) for port in "AB"}
+    data = {port: _pins(f"DI{port}", PORT) for port in "AB"}
+    out = _pins("DOB", PORT)
+    body = f"""
+  localparam SHIFT = DATA_WIDTH_A == 18 ? 4 : DATA_WIDTH_A == 9 ? 3 : DATA_WIDTH_A == 4 ? 2 :
+                     DATA_WIDTH_A == 2 ? 1 : 0;
+  wire write_clock = CLKA, read_clock = CLKB;
+  wire [13:0] write_address = {_vector(address["A"])}, read_address = {_vector(address["B"])};
+  wire [17:0] data = {_vector(data["A"])};
+  wire [17:0] mask = DATA_WIDTH_A != 18 ? {{18{{1'b1}}}} : {{{{9{{ADA1}}}}, {{9{{ADA0}}}}}};
+  wire write = CEA && WEA && !{_vector(selects[:3])};
+  wire read_enable = CEB && !WEB && !{_vector(selects[3:])}, output_enable = OCEB;
+{_memory(PORT, "SHIFT")}
+  assign {_vector(out)} = out & ((1 << DATA_WIDTH_B) - 1);
+  initial if (DATA_WIDTH_A != DATA_WIDTH_B || REGMODE_B != "OUTREG" || WRITEMODE_A != "NORMAL")
+    $fatal(1, "a setting that is not modelled");
+"""
+    parameters = [
+        f"{name}_{port}"
+        for name in ("DATA_WIDTH", "REGMODE", "CSDECODE", "WRITEMODE")
+        for port in "AB"
+    ]
+    inputs = [*clocked, *selects, *address["A"], *address["B"], *data["A"], *data["B"]]
+    return _module("DP16KD", [*parameters, *SHARED], inputs, out, body)
+
+
+def _port_each_way():
+    """What is written by the lower half of the pins is read by the upper half."""
+    clocked = ["CLKW", "CLKR", "CEW", "CER", "OCER", "RST"]
+    selects = [f"CS{port}{n}" for port in "WR" for n in range(3)]
+    write, read = _pins("ADW", 9), _pins("ADR", 14)
+    enables, data, out = _pins("BE", 4), _pins("DI", 2 * PORT), _pins("DO", 2 * PORT)
+    body = f"""
+  wire write_clock = CLKW, read_clock = CLKR;
+  wire [13:0] write_address = {_vector(write)} << 5, read_address = {_vector(read)};
+  wire [35:0] data = {_vector(data)};
+  wire [35:0] mask = {{{{9{{BE3}}}}, {{9{{BE2}}}}, {{9{{BE1}}}}, {{9{{BE0}}}}}};
+  wire write = CEW && !{_vector(selects[:3])};
+  wire read_enable = CER && !{_vector(selects[3:])}, output_enable = OCER;
+{_memory(2 * PORT, 5)}
+  assign {_vector(out)} = {{out[17:0], out[35:18]}};
+  initial if (DATA_WIDTH_W != 36 || DATA_WIDTH_R != 36 || REGMODE != "OUTREG")
+    $fatal(1, "a setting that is not modelled");
+"""
+    parameters = ["DATA_WIDTH_W", "DATA_WIDTH_R", "REGMODE", "CSDECODE_W", "CSDECODE_R"]
+    inputs = [*clocked, *selects, *write, *read, *enables, *data]
+    return _module("PDPW16KD", [*parameters, *SHARED], inputs, out, body)
+
+
+SHARED = ["RESETMODE", "ASYNC_RESET_RELEASE", "GSR"]
+
+VERILOG = _two_ports() + _port_each_way()
+"""Both kinds of blocks."""

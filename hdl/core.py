@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import fold, pooling, position, queue, reduction, slots, windows
+from extremum.hdl import fold, key, pooling, position, queue, reduction, slots, windows
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.entrance import Entrance, blind, status_layout
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, twin
@@ -42,7 +42,7 @@ def _result_latency(config: CoreConfig) -> int:
 
 def _code_latency(config: CoreConfig) -> int:
     """Return the clocks from an element to its code and the control of its slot."""
-    return max(Encoder.LATENCY, windows.latency(config))
+    return max(key.latency(config), windows.latency(config))
 
 
 def _winner_latency(config: CoreConfig) -> int:
@@ -224,7 +224,7 @@ class Core(wiring.Component):
             flow.step.eq(delay(m, step, clocks)),
             flow.control.eq(control),
             Value.cast(flow.lanes).eq(
-                delay(m, Value.cast(encoder.codes), clocks - Encoder.LATENCY)
+                delay(m, Value.cast(encoder.codes), clocks - key.latency(config))
             ),
         ]
         return flow, schedule

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -221,21 +223,18 @@ class Entrance(wiring.Component):
         def late(*flags: Value) -> Value:
             return delay(m, Cat(*flags).any(), 1) if flags else Const(0, 1)
 
+        def above(part: str, limits: Sequence[int]) -> list[Value]:
+            names = ((f"{AXES[axis]}.{part}", limits[axis]) for axis in config.axes)
+            return [_is_above(value(name), limit) for name, limit in names if name in shapes]
+
         axes = [AXES[axis] for axis in config.axes]
         counts = ["tail", *(f"{name}.{part}" for name in axes for part in ("window", "dilation"))]
-        windows, spacings = [], []
-        for axis in config.axes:
-            name = AXES[axis]
-            window, spacing = f"{name}.window", f"{name}.spacing"
-            if window in shapes:
-                windows.append(_is_above(value(window), config.max_window[axis]))
-            if spacing in shapes:
-                is_far = _is_above(value(spacing), config.max_spacing[axis] - 1)
-                spacings.append(late((value(window) > 1) & is_far))
         found = {
             JobError.COUNT: late(*(value(name) == 0 for name in counts if name in shapes)),
-            JobError.WINDOW: late(*windows),
-            JobError.SPACING: Cat(*spacings).any(),
+            JobError.WINDOW: late(*above("window", config.max_window)),
+            JobError.SPACING: Cat(
+                late(flag) for flag in above("spacing", [most - 1 for most in config.max_spacing])
+            ).any(),
         }
         if "data_type" in shapes:
             found[JobError.DATA_TYPE] = late(value("data_type") >= len(config.data_types))

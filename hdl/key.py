@@ -38,6 +38,16 @@ from extremum.model import DataType
 _MANTISSA_BITS = {16: 10, 32: 23}
 
 
+def latency(config: CoreConfig) -> int:
+    """Return the clocks from an element to its code."""
+    return _analysis(config) + 2
+
+
+def _analysis(config: CoreConfig) -> int:
+    """Return the clocks until it is known what the fields of a float are."""
+    return 2 if any(data_type.dtype.kind == "f" for data_type in config.data_types) else 1
+
+
 def _width(data_type: DataType) -> int:
     return 8 * data_type.dtype.itemsize
 
@@ -45,7 +55,7 @@ def _width(data_type: DataType) -> int:
 class Encoder(wiring.Component):
     """Turns elements into codes.
 
-    Latency: :attr:`LATENCY` clocks. Throughput: one beat per clock.
+    Latency: :func:`latency` clocks. Throughput: one beat per clock.
 
     Parameters
     ----------
@@ -69,8 +79,6 @@ class Encoder(wiring.Component):
     elements: data.View
     codes: data.View
 
-    LATENCY = 3
-
     def __init__(self, config: CoreConfig):
         self.config = config
         super().__init__(
@@ -85,9 +93,10 @@ class Encoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        # Clock 0: what the fields of a float are. Clock 1: what the top bit becomes, and whether
-        # the others are inverted. Clock 2: the code.
-        token = delay(m, self.token, 1)
+        # First what the fields of a float are, then what the top bit becomes and whether the others
+        # are inverted, and in the last clock the code.
+        analysis = _analysis(config)
+        token = delay(m, self.token, analysis)
         data_type, minimum, ignore_nan = (
             held(m, register(config, self.job, name), token, name)
             for name in ("data_type", "minimum", "ignore_nan")
@@ -97,11 +106,12 @@ class Encoder(wiring.Component):
             raw = Value.cast(self.elements[lane])
             candidate = self.codes[lane]
             choices = [
-                _analyse(m, data_type, raw, minimum, ignore_nan) for data_type in config.data_types
+                _analyse(m, data_type, raw, minimum, ignore_nan, late=analysis)
+                for data_type in config.data_types
             ]
             top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
             m.d.sync += Cat(top, invert, nan, sign).eq(choose(data_type, choices))
-            body = delay(m, raw, 2)
+            body = delay(m, raw, analysis + 1)
             if "nan" in candidate.shape().members:
                 m.d.sync += [candidate.nan.eq(nan), candidate.sign.eq(sign)]
                 unify: Value = Const(0)
@@ -118,27 +128,30 @@ class Encoder(wiring.Component):
         return m
 
 
-def _parts(bits: Value) -> list[Value]:
-    """Return bits in parts that two look-up tables of four inputs, one behind the other, take."""
-    return [bits[low : low + 7] for low in range(0, len(bits), 7)]
+def _any(m: Module, bits: Value) -> Value:
+    """Return, two clocks late, whether any bit is set: a look-up table of four inputs in each."""
+    for _ in range(2):
+        parts = (bits[low : low + 4] for low in range(0, len(bits), 4))
+        bits = delay(m, Cat(part.any() for part in parts), 1)
+    return bits.any()
 
 
 def _analyse(
-    m: Module, data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value
+    m: Module, data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value, *, late: int
 ) -> Value:
-    """Return, a clock late, the code's top bit, whether the others are inverted, and the flags."""
+    """Return the code's top bit, whether the others are inverted, and the flags.
+
+    They are ``late`` clocks late; of a float, two.
+    """
     width = _width(data_type)
-    sign = delay(m, raw[width - 1], 1)
+    sign = delay(m, raw[width - 1], late)
     if data_type.dtype.kind == "u":
         return Cat(sign ^ minimum, minimum, Const(0, 2))
     if data_type.dtype.kind == "i":
         return Cat(~(sign ^ minimum), minimum, Const(0, 2))
     mantissa = raw[: _MANTISSA_BITS[width]]
     exponent = raw[_MANTISSA_BITS[width] : width - 1]
-    ones = Cat(delay(m, part.all(), 1) for part in _parts(exponent)).all()
-    some, rest = (
-        Cat(delay(m, part.any(), 1) for part in _parts(bits)).any() for bits in (exponent, mantissa)
-    )
+    ones, some, rest = ~_any(m, ~exponent), _any(m, exponent), _any(m, mantissa)
     nan = ones & rest
     zero = ~(some | rest)
     negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)

@@ -288,14 +288,7 @@ def _measure(
 ) -> Measurement:
     """Measure the core in ``core.il`` of a folder."""
     say("synthesis")
-    # The clock is told in picoseconds: what is fast enough is made small.
-    clock = f"scratchpad -set abc9.D {1e6 / frequency:.0f}"
-    script = f"{clock}; read_rtlil core.il; {device.synthesis} -top {TOP} -json core.json"
-    _call(YOSYS, ["-q", "-p", script], build)
-    design = json.loads((build / "core.json").read_text())
-    module = design["modules"][TOP]
-    disconnect_unread(module)
-    (build / "core.json").write_text(json.dumps(design))
+    module = synthesise(build, device, frequency)
     names = SourceNames(module)
     done = 0
 
@@ -315,6 +308,19 @@ def _measure(
     with ThreadPoolExecutor(AT_ONCE) as executor:
         runs = tuple(executor.map(run, seeds))
     return Measurement(*count_cells(module, device), runs)
+
+
+def synthesise(build: Path, device: Device, frequency: int) -> dict[str, Any]:
+    """Synthesise the core in ``core.il`` of a folder into ``core.json``; return its top module."""
+    # The clock is told in picoseconds: what is fast enough is made small.
+    clock = f"scratchpad -set abc9.D {1e6 / frequency:.0f}"
+    script = f"{clock}; read_rtlil core.il; {device.synthesis} -top {TOP} -json core.json"
+    _call(YOSYS, ["-q", "-p", script], build)
+    design = json.loads((build / "core.json").read_text())
+    module = design["modules"][TOP]
+    disconnect_unread(module)
+    (build / "core.json").write_text(json.dumps(design))
+    return module
 
 
 def disconnect_unread(module: dict[str, Any]) -> None:

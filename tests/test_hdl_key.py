@@ -10,7 +10,7 @@ from strategies import TYPES, special_values
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import candidate_layout, result_layout
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.key import Decoder, Encoder
+from extremum.hdl.key import Decoder, Encoder, latency
 from extremum.model import DataType
 from extremum.model.order import order_key
 
@@ -41,12 +41,12 @@ def encode(config, jobs, garbage=0):
         for start in range(0, len(patterns), lanes):
             beat = sum(p << width * lane for lane, p in enumerate(patterns[start : start + lanes]))
             clocks.append({"token": 0, "elements": beat})
-    seen = watch(encoder, clocks, {"codes": bits(encoder.codes)}, settle=Encoder.LATENCY)
+    seen = watch(encoder, clocks, {"codes": bits(encoder.codes)}, settle=latency(config))
     layout = candidate_layout(config, {})
     mask = (1 << layout.size) - 1
     words = [
         clock["codes"] >> layout.size * lane & mask
-        for clock in seen[1 + Encoder.LATENCY :]
+        for clock in seen[1 + latency(config) :]
         for lane in range(lanes)
     ]
     results = []

@@ -1,7 +1,6 @@
 """The generated Verilog: equal for equal parameters, and clean but for what is waived."""
 
 import os
-import re
 import subprocess
 from importlib.resources import files
 
@@ -9,7 +8,6 @@ import pytest
 
 from extremum.hdl import CoreConfig, generate
 from extremum.hdl.verilog import TOP
-from extremum.host.presets import PRESETS
 from extremum.model import DataType
 
 CONFIGS = {
@@ -54,37 +52,3 @@ def test_lint(name, tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (tmp_path / f"V{TOP}.mk").exists()
-
-
-STATE = {
-    "argmax-float32": 1490,
-    "argmax-int8": 600,
-    "argmax-int64": 2150,
-    "pool2x2-int8": 660,
-    "pool3x3-int8-indices": 2710,
-    "programmable-int8x4": 7440,
-    "programmable-float32": 11130,
-}
-
-
-def state_bits(config):
-    """Bits of flip-flops in a core's Verilog, those that synthesis would merge or trim included."""
-    text = generate(config)
-    total = 0
-    for module in text.split("\nendmodule"):
-        widths = {
-            name: int(high or 0) + 1
-            for high, name in re.findall(r"^\s*reg\s+(?:\[(\d+):0\])?\s*(\S+)", module, re.M)
-        }
-        blocks = re.findall(
-            r"always @\(posedge clk\)(.*?)(?=\n\s*(?:always|assign|end))", module, re.S
-        )
-        clocked = {name for block in blocks for name in re.findall(r"(\S+)\s+<= ", block)}
-        total += sum(widths.get(name, 0) for name in clocked)
-    return total
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_has_no_more_state_than_it_needs(name):
-    """What parameters exclude is not generated: the limit is what it is now, and a little."""
-    assert 0.9 * STATE[name] <= state_bits(PRESETS[name]) <= STATE[name]

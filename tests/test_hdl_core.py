@@ -141,23 +141,28 @@ POOLINGS = {
     "2x2 s2 p1": (pool(2, 2, 1, 6, lanes=3), 2, 2, 1),
     "2x2 s1 lanes": (pool(2, 1, lanes=4), 2, 1, 0),
 }
+POOLINGS |= {
+    f"{name}, floats": (replace(config, data_types=FLOAT16), *rest)
+    for name, (config, *rest) in POOLINGS.items()
+    if name in {"2x2 s2", "2x2 s2 one group", "3x3 s1 p1"}
+}
 
 
 @pytest.mark.parametrize("name", POOLINGS)
 def test_fixed_windows(name):
     """Planes of all sizes, even and odd, square and not."""
     config, taps, stride, padding = POOLINGS[name]
-    rng = random.Random(name)
+    rng, (kind,) = random.Random(name), config.data_types
     jobs = []
     one = "groups" in dict(config.fixed)
     while len(jobs) < 16:
         planes = config.lanes if one else rng.randint(1, 3 * config.lanes)
         sizes = (1, planes, rng.randint(taps, 9), rng.randint(taps, 12))
         problem = Pooling.of(
-            sizes, DataType.INT8, taps, strides=stride, start_padding=padding, end_padding=padding
+            sizes, kind, taps, strides=stride, start_padding=padding, end_padding=padding
         )
         (job,) = plan(problem, config).jobs
-        jobs.append((job, tensor(rng, DataType.INT8, sizes)))
+        jobs.append((job, tensor(rng, kind, sizes)))
     check(config, jobs, rng)
 
 
@@ -173,6 +178,13 @@ def test_planes_follow_each_other_at_once():
     (outcome,) = stream(Core(config), [board.run()])
     board.check(outcome.results, len(outcome.taken))
     assert np.array_equal(np.diff(outcome.taken), np.ones(beats - 1))
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 64])
+@pytest.mark.parametrize("types", [*((kind,) for kind in DataType), tuple(DataType)])
+def test_no_result_is_later_than_64_clocks(types, lanes):
+    """L of the largest programmable cores, windows to 3x7x7."""
+    assert latency(CoreConfig(types, lanes)) <= 64
 
 
 WINDOWS = {

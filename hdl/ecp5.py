@@ -14,8 +14,7 @@ _SHAPES = {512: 36, 1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1}
 """Words of a block, and how wide they are."""
 
 _PORT = 18
-"""Data pins of a port. The widest words have those of both ports, and are written by one port and
-read by the other."""
+"""Data pins of a port of a DP16KD. Words of 36 bits have those of both ports."""
 
 
 class Ecp5:
@@ -54,7 +53,7 @@ class Ecp5:
         if memory.depth > words:
             write = write & (memory.write_address >> ceil_log2(words) == row)
         out = Signal(bits, name=f"block{row}_{low}")
-        block = _two_ports if _SHAPES[words] <= _PORT else _port_each_way
+        block = _dp16kd if _SHAPES[words] <= _PORT else _pdpw16kd
         m.submodules += block(memory, words, data, write, out)
         return out
 
@@ -71,10 +70,10 @@ class Ecp5:
         return choose(index, rows)
 
 
-def _two_ports(
+def _dp16kd(
     memory: RegisteredMemory, words: int, data: Value, write: Value, out: Signal
 ) -> Instance:
-    """Return a block of two alike ports, of which A writes and B reads."""
+    """Return a block of two alike ports of 18 bits or fewer: A writes and B reads."""
     width = _SHAPES[words]
     # The lowest address pins of a word of two bytes enable these.
     padding = Const(3 if width == _PORT else 0, _ADDRESS_BITS - ceil_log2(words))
@@ -109,10 +108,10 @@ def _two_ports(
     )
 
 
-def _port_each_way(
+def _pdpw16kd(
     memory: RegisteredMemory, words: int, data: Value, write: Value, out: Signal
 ) -> Instance:
-    """Return a block that is written by one port and read by the other."""
+    """Return a block of words of 36 bits, with a port that only writes and one that only reads."""
     width, address_bits = _SHAPES[words], ceil_log2(words)
     padding = Const(0, _ADDRESS_BITS - address_bits)
     return _instance(
@@ -136,7 +135,7 @@ def _port_each_way(
             "OCER": memory.output_enable,
             "RST": Const(0, 1),
         },
-        # What is written by the lower half of the pins is read by the upper half.
+        # What is written by the lower half of the pins is read by the upper half: DO18 is bit 0.
         outputs={f"DO{(pin + _PORT) % width}": out[pin] for pin in range(len(out))},
     )
 
@@ -149,10 +148,10 @@ def _instance(
     outputs: dict[str, Value],
 ) -> Instance:
     """Return a block; what all kinds of them share is added."""
-    parameters |= {"RESETMODE": "SYNC", "ASYNC_RESET_RELEASE": "SYNC", "GSR": "DISABLED"}
+    shared = {"RESETMODE": "SYNC", "ASYNC_RESET_RELEASE": "SYNC", "GSR": "DISABLED"}
     return Instance(
         kind,
-        *(("p", name, value) for name, value in parameters.items()),
+        *(("p", name, value) for name, value in (parameters | shared).items()),
         *(("i", name, value) for name, value in inputs.items()),
         *(("o", name, value) for name, value in outputs.items()),
     )

@@ -220,7 +220,7 @@ class Entrance(wiring.Component):
         def value(name: str) -> Value:
             return register(config, self.job, name)
 
-        def late(*flags: Value) -> Value:
+        def any_late(*flags: Value) -> Value:
             return delay(m, Cat(*flags).any(), 1) if flags else Const(0, 1)
 
         def above(part: str, limits: Sequence[int]) -> list[Value]:
@@ -228,20 +228,20 @@ class Entrance(wiring.Component):
             return [_is_above(value(name), limit) for name, limit in names if name in shapes]
 
         def zero(*names: str) -> Value:
-            return late(*(value(name) == 0 for name in names if name in shapes))
+            return any_late(*(value(name) == 0 for name in names if name in shapes))
 
         counts = (zero(f"{AXES[axis]}.window", f"{AXES[axis]}.dilation") for axis in config.axes)
+        furthest = [most - 1 for most in config.max_spacing]
         found = {
             JobError.COUNT: Cat(zero("tail"), *counts).any(),
-            JobError.WINDOW: late(*above("window", config.max_window)),
-            JobError.SPACING: Cat(
-                late(flag) for flag in above("spacing", [most - 1 for most in config.max_spacing])
-            ).any(),
+            JobError.WINDOW: any_late(*above("window", config.max_window)),
+            # Each of these is as long as a clock allows.
+            JobError.SPACING: Cat(any_late(flag) for flag in above("spacing", furthest)).any(),
         }
         if "data_type" in shapes:
-            found[JobError.DATA_TYPE] = late(value("data_type") >= len(config.data_types))
+            found[JobError.DATA_TYPE] = any_late(value("data_type") >= len(config.data_types))
         if "tail" in shapes:
-            found[JobError.TAIL] = late(value("tail") > config.lanes)
+            found[JobError.TAIL] = any_late(value("tail") > config.lanes)
         fault: Value = Const(JobError.NONE, JobError)
         for error, is_found in reversed(found.items()):
             fault = Mux(is_found, Const(error, JobError), fault)

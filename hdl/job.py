@@ -62,7 +62,7 @@ class DimensionRegisters:
         Taps that the final window is given early.
     spacing
         Words from one tap to the next in the stage's storage: ``dilation`` times the words of
-        one slot; 1 for a window of one tap, which is not stored.
+        one slot; 1 for a window of one tap, which needs no storage.
     position_step
         What going on to the next window adds to the position, the dimensions within beginning
         again.

@@ -44,7 +44,7 @@ def latency(config: CoreConfig) -> int:
 
 
 def _analysis(config: CoreConfig) -> int:
-    """Return the clocks until it is known what the fields of a float are."""
+    """Return the clocks until it is known what an element is; floats take one more."""
     return 2 if any(data_type.dtype.kind == "f" for data_type in config.data_types) else 1
 
 
@@ -128,9 +128,9 @@ class Encoder(wiring.Component):
         return m
 
 
-def _any(m: Module, bits: Value) -> Value:
-    """Return, two clocks late, whether any bit is set: a look-up table of four inputs in each."""
-    for _ in range(2):
+def _any(m: Module, bits: Value, clocks: int) -> Value:
+    """Return whether any bit is set: each clock brings four of them, or fewer, to one."""
+    for _ in range(clocks):
         parts = (bits[low : low + 4] for low in range(0, len(bits), 4))
         bits = delay(m, Cat(part.any() for part in parts), 1)
     return bits.any()
@@ -141,7 +141,7 @@ def _analyse(
 ) -> Value:
     """Return the code's top bit, whether the others are inverted, and the flags.
 
-    They are ``late`` clocks late; of a float, two.
+    They are ``late`` clocks late.
     """
     width = _width(data_type)
     sign = delay(m, raw[width - 1], late)
@@ -151,7 +151,8 @@ def _analyse(
         return Cat(~(sign ^ minimum), minimum, Const(0, 2))
     mantissa = raw[: _MANTISSA_BITS[width]]
     exponent = raw[_MANTISSA_BITS[width] : width - 1]
-    ones, some, rest = ~_any(m, ~exponent), _any(m, exponent), _any(m, mantissa)
+    ones = ~_any(m, ~exponent, late)
+    some, rest = _any(m, exponent, late), _any(m, mantissa, late)
     nan = ones & rest
     zero = ~(some | rest)
     negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)

@@ -33,8 +33,8 @@ class SlotSchedule(wiring.Component):
     What a slot needs is known before anyone asks whether it is there. Only the count of the slots
     waits, for a flag in a register; what follows from it never does.
 
-    Latency: :func:`latency` clocks. Throughput: one slot per clock, and no
-    clock is lost between jobs.
+    Latency: :func:`latency` clocks. Throughput: one slot per clock, and no clock is lost between
+    jobs.
 
     Parameters
     ----------

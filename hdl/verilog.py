@@ -14,8 +14,8 @@ TOP = "extremum_core"
 def generate(config: CoreConfig, platform: object = None) -> str:
     """Return the Verilog of a core; equal configurations give equal text.
 
-    A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); else a tool is left
-    to infer them.
+    A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); without one they are
+    left to a tool to infer.
 
     The module is named :data:`TOP`. Its ports are ``clk``, ``rst`` (synchronous, active high) and
     the members of :class:`extremum.hdl.core.Core`, joined by double underscores.

@@ -29,7 +29,7 @@ __all__ = ["fpga", "verilog"]
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),
-    help="The part whose own block memories to use; without it tools infer theirs.",
+    help="The part whose own block memories to use, if it is an ECP5; else tools infer theirs.",
 )
 @cli_options.json_option
 def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> None:

@@ -17,7 +17,7 @@ CARRY = "carry chain"
 """What nextpnr adds a cell of its own for."""
 
 _CELL = re.compile(
-    r"_(?:TRELLIS_FF|LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_DPR16X4|DP16KD|MULT18X18D|SB_[A-Z0-9_]+?)_"
+    r"_(?:TRELLIS_FF|LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_DPR16X4|DP16KD|PDPW16KD|MULT18X18D|SB_[A-Z0-9_]+?)_"
     r"(?=[A-Z])"
 )
 """Where Yosys goes on, in the name of a cell, from a signal's name to the cells around it."""

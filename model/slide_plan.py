@@ -111,13 +111,15 @@ def planned(
             width = sizes[-1] = last.padded
             inside = slice(last.start_padding, last.start_padding + last.size)
             rest[-1] = SpatialDimension(last.padded, last.window, last.stride, last.dilation)
-        joins = _plan(dimension, planes, pitch * itemsize)
+        joins = _joins(dimension, planes, pitch * itemsize)
         shape = (planes, dimension.outputs, width)
         plans.append(Plan(axis, dimension, lines, pitch, shape, inside, *joins))
     return plans, tuple(sizes)
 
 
-def _plan(dimension: SpatialDimension, planes: int, line: int) -> tuple[list[Pairs], list[RunPlan]]:
+def _joins(
+    dimension: SpatialDimension, planes: int, line: int
+) -> tuple[list[Pairs], list[RunPlan]]:
     """Plan the joins along a dimension of `planes` planes of lines of `line` bytes."""
     size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
 

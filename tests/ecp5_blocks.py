@@ -1,7 +1,8 @@
 """The ECP5's block memories as Verilog that simulates: as much of them as `hdl/ecp5.py` uses.
 
-After the memory usage guide of the part's maker. A word that is written in the clock in which it is
-read comes out inverted, since nothing may rely on it.
+After the memory usage guide of the part's maker. That one enable holds both halves of a word of 36
+bits is an assumption. A word that is written in the clock in which it is read comes out inverted,
+since nothing may rely on it.
 """
 
 PORT = 18

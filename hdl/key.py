@@ -45,7 +45,7 @@ def latency(config: CoreConfig) -> int:
 
 def _analysis(config: CoreConfig) -> int:
     """Return the clocks until it is known what an element is; floats take one more."""
-    return 2 if any(data_type.dtype.kind == "f" for data_type in config.data_types) else 1
+    return 2 if config.has_floats else 1
 
 
 def _width(data_type: DataType) -> int:

@@ -373,8 +373,15 @@ def _prepare(tool: str) -> None:
 
     usual = user_cache_path("YoWASP", appauthor=False)
     kept = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
-    kept.mkdir(parents=True, exist_ok=True)
-    with (kept / "extremum.lock").open("a") as lock:
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        lock = (kept / "extremum.lock").open("a")
+    except OSError as error:
+        raise SynthesisError(
+            f"{tool} keeps what it compiled in {kept}, which cannot be written: {error.strerror}; "
+            "set YOWASP_CACHE_DIR to a folder that can"
+        ) from error
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _run(tool, ["--version"], kept)
 

@@ -252,6 +252,17 @@ def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatc
     assert ran == [("--version", "alone"), ("1", "build"), ("2", "build")]
 
 
+def test_a_tool_that_can_keep_nothing(tmp_path, monkeypatch):
+    pytest.importorskip("platformdirs")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "file" / "kept"))
+    fpga._prepare.cache_clear()
+    with pytest.raises(
+        SynthesisError, match=r"file/kept, which cannot be written: Not a directory"
+    ):
+        fpga._call(fpga.YOSYS, ["-V"], tmp_path)
+
+
 # Real tools
 
 

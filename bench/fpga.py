@@ -18,8 +18,8 @@ from typing import Any
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SynthesisError
-from extremum.host.fpga import DEVICES, measure, record
-from extremum.host.presets import PRESETS
+from extremum.host.fpga.measure import DEVICES, measure, record
+from extremum.host.fpga.presets import PRESETS
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"

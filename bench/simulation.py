@@ -26,10 +26,10 @@ from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
-from extremum.host.backend import Run
-from extremum.host.native import NativeSimulator
 from extremum.host.plan import plan
-from extremum.host.simulators import CocotbSimulator
+from extremum.host.simulation.backend import Run
+from extremum.host.simulation.cocotb_simulator import CocotbSimulator
+from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "simulation.json"

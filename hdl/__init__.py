@@ -7,7 +7,8 @@ which a beat meets them; ``docs/architecture.md`` describes the whole.
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.hdl.job import DimensionRegisters, JobError, JobRegisters
+from extremum.hdl.job import DimensionRegisters, JobRegisters
+from extremum.hdl.ports import JobError
 from extremum.hdl.verilog import generate
 
 __all__ = ["Core", "CoreConfig", "DimensionRegisters", "JobError", "JobRegisters", "generate"]

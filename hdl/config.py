@@ -15,6 +15,9 @@ OPERATORS = ("argmin", "argmax", "max-pool")
 
 MAX_LANES = 64
 
+DIMENSIONS = ("depth", "height", "width")
+"""The pooled dimensions, outermost first: the order of every triple in this package."""
+
 
 @dataclass(frozen=True)
 class CoreConfig:

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl import fold, key, pooling, position, queue, reduction, slots, windows
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.entrance import Entrance, blind, status_layout
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.entrance import Entrance, blind
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, twin
-from extremum.hdl.job import AXES, ends_with_plane, job_layout, job_shapes
 from extremum.hdl.key import Decoder, Encoder
+from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
 from extremum.hdl.queue import Queue
-from extremum.hdl.results import Packer, lead, output_layout
+from extremum.hdl.registers import ends_with_plane, job_shapes
+from extremum.hdl.results import Packer, lead
 from extremum.hdl.windows import WindowSchedule
 
 QUEUE_MARGIN = 12
 """Room in the result queue beyond the pipeline's length, so that it is known in time."""
-
-
-def input_layout(config: CoreConfig) -> data.ArrayLayout:
-    """Return the layout of an input beat: an element in the low bits of each lane."""
-    return data.ArrayLayout(unsigned(config.element_width), config.lanes)
 
 
 class Stage(Protocol):
@@ -288,7 +284,7 @@ class Core(wiring.Component):
         if config.has_windows:
             m.submodules.position = generator = position.PositionGenerator(config, taps)
             _feed(m, generator, flow, job)
-            emits = (codes.control[f"emit_{AXES[axis]}"] for axis in config.axes)
+            emits = (codes.control[f"emit_{DIMENSIONS[axis]}"] for axis in config.axes)
             gives = codes.valid & codes.control.last & Cat(*emits).all()
             ahead = _winner_latency(config) - position.lead(config)
             m.d.comb += [

@@ -10,24 +10,12 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl import windows
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.flow import delay
-from extremum.hdl.job import (
-    AXES,
-    JobError,
-    ends_with_plane,
-    is_endless,
-    job_layout,
-    job_shapes,
-    register,
-)
+from extremum.hdl.ports import JobError, job_layout, status_layout
 from extremum.hdl.queue import room
+from extremum.hdl.registers import ends_with_plane, is_endless, job_shapes, register
 from extremum.hdl.slots import SlotSchedule
-
-
-def status_layout() -> data.StructLayout:
-    """Return the layout of the core's status: see :class:`extremum.hdl.core.Core`."""
-    return data.StructLayout({"busy": 1, "refused": 1, "error": 3, "empty": 1})
 
 
 def blind(config: CoreConfig) -> int:
@@ -224,13 +212,16 @@ class Entrance(wiring.Component):
             return delay(m, Cat(*flags).any(), 1) if flags else Const(0, 1)
 
         def above(part: str, limits: Sequence[int]) -> list[Value]:
-            names = ((f"{AXES[axis]}.{part}", limits[axis]) for axis in config.axes)
+            names = ((f"{DIMENSIONS[axis]}.{part}", limits[axis]) for axis in config.axes)
             return [_is_above(value(name), limit) for name, limit in names if name in shapes]
 
         def zero(*names: str) -> Value:
             return any_late(*(value(name) == 0 for name in names if name in shapes))
 
-        counts = (zero(f"{AXES[axis]}.window", f"{AXES[axis]}.dilation") for axis in config.axes)
+        counts = (
+            zero(f"{DIMENSIONS[axis]}.window", f"{DIMENSIONS[axis]}.dilation")
+            for axis in config.axes
+        )
         furthest = [most - 1 for most in config.max_spacing]
         found = {
             JobError.COUNT: Cat(zero("tail"), *counts).any(),

@@ -19,8 +19,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import AXES
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 
 WORD = 64
 """Bits that a simulator shifts at once."""
@@ -94,7 +93,7 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
     """
     members: dict[str, int] = {}
     for axis in config.axes:
-        taps, name = config.max_window[axis], AXES[axis]
+        taps, name = config.max_window[axis], DIMENSIONS[axis]
         members |= {
             f"emit_{name}": 1,
             f"final_{name}": 1,

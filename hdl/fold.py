@@ -9,7 +9,8 @@ from amaranth.utils import ceil_log2
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held
-from extremum.hdl.job import job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
 from extremum.hdl.winner import Tap, tree, tree_latency
 
 

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core, latency
-from extremum.hdl.job import is_less_one, job_shapes
+from extremum.hdl.registers import is_less_one, job_shapes
 from extremum.hdl.verilog import TOP
 
 

@@ -1,37 +1,19 @@
-"""The registers of one job, as software fills them and as the core reads them."""
+"""One job, as software describes it: plain numbers, and the bits of the job port that they make."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from enum import IntEnum
-from functools import cache
 from typing import Any
 
-from amaranth import Shape, signed, unsigned
-from amaranth.hdl import Const, Value
-from amaranth.lib import data
-from amaranth.utils import bits_for
-
-from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-
-AXES = ("depth", "height", "width")
-"""The pooled dimensions, outermost first: the order of every triple in this package."""
-
-
-class JobError(IntEnum):
-    """Why the core refused a job (``status.error``)."""
-
-    NONE = 0
-    COUNT = 1
-    """A window, a dilation or a tail of zero."""
-    WINDOW = 2
-    """A window larger than the core was built for."""
-    SPACING = 3
-    """Taps further apart than the storage of the core."""
-    DATA_TYPE = 4
-    """A type code that the core was not built for."""
-    TAIL = 5
-    """More live lanes in the last beat than there are lanes."""
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.registers import (
+    INDIFFERENT,
+    encode,
+    fixed_registers,
+    is_position,
+    job_shapes,
+    value_range,
+)
 
 
 @dataclass(frozen=True)
@@ -94,11 +76,11 @@ class JobRegisters:
     """One run of the core: the registers that go with one stream of beats.
 
     The core refuses what it can see in one register (:class:`JobError`). That the registers agree
-    with each other is the duty of who writes them (:mod:`extremum.host.registers`): ``period`` is
-    no shorter than the line of elements and that of windows, ``spacing`` is ``dilation`` times the
-    words of a slot, ``slots`` reach the last window, windows of more than one tap have ``length``
-    1, and a job without windows has an ``origin`` and steps of 0. A job that breaks this gives
-    wrong results.
+    with each other is the duty of who writes them (:mod:`extremum.host.plan.registers`): ``period``
+    is no shorter than the line of elements and that of windows, ``spacing`` is ``dilation`` times
+    the words of a slot, ``slots`` reach the last window, windows of more than one tap have
+    ``length`` 1, and a job without windows has an ``origin`` and steps of 0. A job that breaks this
+    gives wrong results.
 
     Parameters
     ----------
@@ -170,7 +152,7 @@ class JobRegisters:
         values = _flatten(self)
         self._check_padding(config)
         for name, value in fixed_registers(config).items():
-            free = name.rpartition(".")[2] in _INDIFFERENT or _is_position(name)
+            free = name.rpartition(".")[2] in INDIFFERENT or is_position(name)
             if values[name] != value and (not free or name in dict(config.fixed)):
                 raise ValueError(
                     f"the core was built with the job register {name} fixed to {int(value)}, and "
@@ -179,20 +161,20 @@ class JobRegisters:
         bits = offset = 0
         for name, shape in job_shapes(config).items():
             value = values[name]
-            if _is_position(name):
+            if is_position(name):
                 value %= 1 << shape.width
-            low, high = _range(name, shape)
+            low, high = value_range(name, shape)
             if not low <= value <= high:
                 raise OverflowError(
                     f"job register {name} has {shape.width} bits, too few for {values[name]}"
                 )
-            bits |= (_encode(name, value) & ((1 << shape.width) - 1)) << offset
+            bits |= (encode(name, value) & ((1 << shape.width) - 1)) << offset
             offset += shape.width
         return bits
 
     def _check_padding(self, config: CoreConfig) -> None:
         """Refuse windows that reach into padding, if the core has none."""
-        for name, line in zip(AXES, self.dimensions, strict=True):
+        for name, line in zip(DIMENSIONS, self.dimensions, strict=True):
             outside = line.head < (line.window - 1) * line.dilation or line.final >= line.size
             if outside and not config.padding:
                 raise ValueError(f"the core was built without padding, and the job's {name} has it")
@@ -207,188 +189,3 @@ def _flatten(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> 
         else:
             flat[prefix + member.name] = int(value)
     return flat
-
-
-LESS_ONE = ("slots", "volumes", "length", "groups", "size", "stride", "period", "spacing")
-"""Registers that the job port carries less one, so that none can be zero."""
-
-_POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
-"""Registers that hold a position or a part of one, modulo the width of an index."""
-
-
-def is_less_one(name: str) -> bool:
-    """Return whether the job port carries one less than a register's value."""
-    return name.rpartition(".")[2] in LESS_ONE
-
-
-def _encode(name: str, value: int) -> int:
-    """Return what the job port carries for a register."""
-    return value - is_less_one(name)
-
-
-def _range(name: str, shape: Shape) -> tuple[int, int]:
-    """Return the least and the greatest value that a register of this shape holds."""
-    low = (-(1 << (shape.width - 1)) if shape.signed else 0) + is_less_one(name)
-    return low, low + (1 << shape.width) - 1
-
-
-def _is_position(name: str) -> bool:
-    return name.rpartition(".")[2] in _POSITIONS
-
-
-@cache
-def _all_shapes(config: CoreConfig) -> dict[str, Shape]:
-    """Return the shape of every register, by name."""
-    word, position = unsigned(POSITION_WIDTH), unsigned(config.index_width)
-    coordinate, place = unsigned(config.coordinate_width), signed(config.coordinate_width + 1)
-    shapes = {
-        "data_type": unsigned(4),
-        "minimum": unsigned(1),
-        "decreasing": unsigned(1),
-        "ignore_nan": unsigned(1),
-        "fold": unsigned(1),
-        "slots": word,
-        "volumes": word,
-        "length": word,
-        "groups": word,
-        "tail": unsigned(bits_for(config.lanes)),
-        "origin": position,
-        "group_step": position,
-        "lane_step": position,
-    }
-    for axis, name in enumerate(AXES):
-        dimension = {
-            "window": coordinate,
-            "stride": coordinate,
-            "dilation": coordinate,
-            "size": coordinate,
-            "head": place,
-            "period": coordinate,
-            "regular": place,
-            "final": place,
-            "shift": unsigned(bits_for(config.max_window[axis] - 1)),
-            "spacing": unsigned(bits_for(config.max_spacing[axis])),
-            "position_step": position,
-            "tap_step": position,
-        }
-        shapes |= {f"{name}.{register}": shape for register, shape in dimension.items()}
-    return shapes
-
-
-@cache
-def fixed_registers(config: CoreConfig) -> dict[str, int]:
-    """Return the registers that the core does not have, and the value that it takes for each."""
-    constants: dict[str, int] = {}
-    if len(config.data_types) == 1:
-        constants["data_type"] = 0
-    if "argmin" not in config.operators:
-        constants["minimum"] = 0
-    elif set(config.operators) == {"argmin"}:
-        constants["minimum"] = 1
-    if not config.has_reduction:
-        constants |= {"length": 1, "decreasing": 0}
-    if not config.can_fold:
-        constants["fold"] = 0
-    if not config.has_floats:
-        constants["ignore_nan"] = 0
-    if config.lanes == 1:
-        constants |= {"tail": 1, "lane_step": 0}
-    if not config.has_windows:
-        constants |= {"volumes": 1, "groups": 1, "origin": 0, "group_step": 0, "lane_step": 0}
-    if not config.padding:
-        constants["volumes"] = 1
-        if dict(config.fixed).get("groups") == 1:
-            constants["slots"] = 1
-        constants |= {f"{name}.{register}": 0 for name in AXES for register in ("shift", "regular")}
-    for axis, name in enumerate(AXES):
-        window = {"window": 1, "dilation": 1, "shift": 0, "spacing": 1, "tap_step": 0}
-        if axis not in config.axes:
-            defaults = _flatten(DimensionRegisters())
-            constants |= {f"{name}.{register}": defaults[register] for register in defaults}
-        elif config.max_window[axis] == 1:
-            constants |= {f"{name}.{register}": value for register, value in window.items()}
-        elif config.max_dilation[axis] == 1:
-            constants[f"{name}.dilation"] = 1
-        if ends_tell_final(config, axis):
-            constants[f"{name}.final"] = 0
-    return constants | dict(config.fixed)
-
-
-_INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "lane_step", "regular", "final")
-"""Registers whose value does not matter to a core that does not have them."""
-
-
-@cache
-def job_shapes(config: CoreConfig) -> dict[str, Shape]:
-    """Return the shape of every register on the job port, by name: ``"length"``, ``"width.size"``.
-
-    Raises
-    ------
-    ValueError
-        ``config.fixed`` names a register that does not exist, or a value that no job asks for.
-    """
-    shapes = _all_shapes(config)
-    for name, value in config.fixed:
-        if name not in shapes:
-            raise ValueError(
-                f"fixed: there is no job register {name!r}: it must be one of {', '.join(shapes)}"
-            )
-        low, high = _range(name, shapes[name])
-        if name == "tail":
-            low, high = 1, config.lanes
-        axis, _, part = name.rpartition(".")
-        if part == "window":
-            low, high = 1, config.max_window[AXES.index(axis)]
-        if part == "dilation":
-            low, high = 1, config.max_dilation[AXES.index(axis)]
-        if not low <= value <= high:
-            raise ValueError(f"fixed: {name} must be from {low} to {high}, not {value!r}")
-    constants = fixed_registers(config)
-    return {name: shape for name, shape in shapes.items() if name not in constants and shape.width}
-
-
-def is_endless(config: CoreConfig) -> bool:
-    """Return whether the core does one reduction again and again: its jobs have no end."""
-    constants = fixed_registers(config)
-    return (
-        not config.has_windows
-        and not job_shapes(config)
-        and (constants["slots"] == constants["length"])
-    )
-
-
-def ends_with_plane(config: CoreConfig) -> bool:
-    """Return whether a job is one plane without padding, so that its lines tell its end."""
-    return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
-
-
-def ends_tell_final(config: CoreConfig, axis: int) -> bool:
-    """Return whether a window is known to be its line's last by how near the line's end is.
-
-    That is so where the stride is fixed and lines have no padding: the last window is the only one
-    that is less than a stride away from the end. A line has room for one window, so for a stride.
-    """
-    fixed, name = dict(config.fixed), AXES[axis]
-    stride, window = (fixed.get(f"{name}.{part}") for part in ("stride", "window"))
-    return not config.padding and stride is not None and window is not None and stride <= window
-
-
-def job_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the bits of the job port: :func:`job_shapes`, the dots of names underlined.
-
-    Where all registers are fixed there is no such port, and within the core a bit without use.
-    """
-    members = {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
-    return data.StructLayout(members or {"unused": unsigned(1)})
-
-
-def register(config: CoreConfig, job: data.View, name: str) -> Value:
-    """Return a job register: bits of the job port, or a constant if the core does not have it.
-
-    Those of :data:`LESS_ONE` are one less than their names say.
-    """
-    constants = fixed_registers(config)
-    shape = _all_shapes(config)[name]
-    if name in constants:
-        return Const(_encode(name, int(constants[name])), shape)
-    return Value.cast(job[name.replace(".", "_")]) if shape.width else Const(0, 0)

@@ -32,7 +32,8 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import candidate_layout as candidate
 from extremum.hdl.flow import choose, delay, held, result_layout
-from extremum.hdl.job import job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
 from extremum.model import DataType
 
 _MANTISSA_BITS = {16: 10, 32: 23}

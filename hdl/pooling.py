@@ -8,10 +8,11 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl import storage
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, derived, held
-from extremum.hdl.job import AXES, job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
 from extremum.hdl.winner import Tap, tree, tree_latency
 
 
@@ -37,7 +38,7 @@ class SlidingWindow(wiring.Component):
     config
         Of the core.
     axis
-        Which dimension, as in ``AXES``.
+        Which dimension, as a number into ``DIMENSIONS``.
     taps
         Bits of the tap numbers that the words carry already.
 
@@ -67,7 +68,9 @@ class SlidingWindow(wiring.Component):
         self.i_layout = candidate_layout(config, taps)
         # Where no position leaves the core nobody asks for the tap.
         self.has_number = self.window > 1 and config.index_width > 0
-        self.o_taps = taps | ({AXES[axis]: bits_for(self.window - 1)} if self.has_number else {})
+        self.o_taps = taps | (
+            {DIMENSIONS[axis]: bits_for(self.window - 1)} if self.has_number else {}
+        )
         self.o_layout = candidate_layout(config, self.o_taps)
         super().__init__(
             {
@@ -84,7 +87,7 @@ class SlidingWindow(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        name = AXES[self.axis]
+        name = DIMENSIONS[self.axis]
         control = data.View(
             self.i.control.shape(), delay(m, Value.cast(self.i.control), self.latency)
         )
@@ -110,7 +113,7 @@ class SlidingWindow(wiring.Component):
 
     def _taps(self, m: Module) -> list[Tap]:
         """Return the candidates of the window, in scan order."""
-        name = AXES[self.axis]
+        name = DIMENSIONS[self.axis]
         word = Value.cast(self.i.lanes)
         spacing = register(self.config, self.job, f"{name}.spacing")
         m.submodules.line = line = storage.DelayLine(
@@ -142,9 +145,9 @@ class SlidingWindow(wiring.Component):
         With ``dilation`` slots they do. A slot ends with the last window of the dimensions within.
         """
         within = (axis for axis in self.config.axes if axis > self.axis)
-        ends_slot = Cat(*(self.i.control[f"final_{AXES[axis]}"] for axis in within)).all()
+        ends_slot = Cat(*(self.i.control[f"final_{DIMENSIONS[axis]}"] for axis in within)).all()
         token = self.i.token
-        dilation = register(self.config, self.job, f"{AXES[self.axis]}.dilation")
+        dilation = register(self.config, self.job, f"{DIMENSIONS[self.axis]}.dilation")
         new_less_one = derived(m, lambda dilation: dilation - 1, dilation)
         if not isinstance(new_less_one, Const):
             new_less_one = new_less_one[: len(dilation)]
@@ -155,7 +158,7 @@ class SlidingWindow(wiring.Component):
     def _tap(self, word: Value, present: Value, number: int) -> Tap:
         """Return a stored word as a candidate that knows the number of its tap."""
         size = self.i_layout.size
-        tap_number = Const(number, self.o_taps[AXES[self.axis]] if self.has_number else 0)
+        tap_number = Const(number, self.o_taps[DIMENSIONS[self.axis]] if self.has_number else 0)
         lanes = [
             Cat(word[lane * size : (lane + 1) * size], tap_number)
             for lane in range(self.config.lanes)

@@ -13,7 +13,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.flow import (
     Flow,
     Words,
@@ -23,7 +23,8 @@ from extremum.hdl.flow import (
     held,
     result_layout,
 )
-from extremum.hdl.job import AXES, job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
 
 DIGIT = 3
 """Bits of a tap's number that are multiplied in one clock: by 0 to 7."""
@@ -85,7 +86,7 @@ class PositionGenerator(wiring.Component):
 
     def __init__(self, config: CoreConfig, taps: dict[str, int]):
         self.config = config
-        self.axes = [axis for axis in AXES[::-1] if axis in taps]
+        self.axes = [axis for axis in DIMENSIONS[::-1] if axis in taps]
         super().__init__(
             {
                 "job": In(job_layout(config)),
@@ -103,7 +104,10 @@ class PositionGenerator(wiring.Component):
         origins = self._origins(m)
         steps = {
             axis: self._multiples(
-                m, f"{axis}.tap_step", min(config.max_window[AXES.index(axis)], 1 << DIGIT), token
+                m,
+                f"{axis}.tap_step",
+                min(config.max_window[DIMENSIONS.index(axis)], 1 << DIGIT),
+                token,
             )
             for axis in self.axes
         }
@@ -111,7 +115,7 @@ class PositionGenerator(wiring.Component):
             terms = [origins[lane]]
             for axis, multiples in steps.items():
                 tap = Value.cast(self.i.lanes[lane][f"tap_{axis}"])
-                for digit in range(_digits(config, AXES.index(axis))):
+                for digit in range(_digits(config, DIMENSIONS.index(axis))):
                     number = tap[digit * DIGIT : (digit + 1) * DIGIT]
                     way_back = choose(number, multiples[: 1 << len(number)]) << (digit * DIGIT)
                     terms.append(delay(m, way_back[: config.index_width], 1))
@@ -152,11 +156,11 @@ class PositionGenerator(wiring.Component):
         """Return the position of the window's last tap, in time for each lane to add its share."""
         config, job, token = self.config, self.job, self.early_token
         # The innermost dimension that is not at its end moves on.
-        names = [f"{AXES[axis]}.position_step" for axis in config.axes] + ["group_step"]
+        names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]
         steps = [held(m, register(config, job, name), token, name) for name in names]
         chosen = steps[-1]
         for axis, step in reversed(list(zip(config.axes, steps[:-1], strict=True))):
-            chosen = Mux(self.early_control[f"final_{AXES[axis]}"], chosen, step)
+            chosen = Mux(self.early_control[f"final_{DIMENSIONS[axis]}"], chosen, step)
         new = register(config, job, "origin")
         step, load, go = (delay(m, value, 1) for value in (chosen, token, self.early_valid))
         # Each part is summed up some clocks after the one below it.

@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result_layout
-from extremum.hdl.job import job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
 
 
 def digit_width(config: CoreConfig) -> int:

@@ -8,22 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.flow import delay, held
-from extremum.hdl.job import job_layout, register
-
-
-def output_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the layout of an output beat.
-
-    ``value`` is the winning element, bit for bit, in the low bits of its lane; ``index`` is its
-    position, or all ones if the window was empty; ``last`` marks the last beat of a job. Lanes
-    without a result are 0. Either of the first two is left out if the core does not give it.
-    """
-    members: dict[str, data.ArrayLayout | int] = {}
-    if config.has_values:
-        members["value"] = data.ArrayLayout(config.element_width, config.lanes)
-    if config.index_width:
-        members["index"] = data.ArrayLayout(config.index_width, config.lanes)
-    return data.StructLayout(members | {"last": 1})
+from extremum.hdl.ports import job_layout, output_layout
+from extremum.hdl.registers import register
 
 
 def lead(config: CoreConfig) -> int:

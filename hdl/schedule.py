@@ -24,17 +24,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Line, StepCount
 from extremum.hdl.flow import delay, derived, held
-from extremum.hdl.job import (
-    AXES,
-    ends_tell_final,
-    ends_with_plane,
-    fixed_registers,
-    job_layout,
-    register,
-)
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import ends_tell_final, ends_with_plane, fixed_registers, register
 
 
 def inside(coordinate: Value, size_less_one: Value) -> Value:
@@ -62,7 +56,7 @@ class InputSchedule(wiring.Component):
     config
         Of the core.
     axis
-        Which dimension, as in ``AXES``.
+        Which dimension, as a number into ``DIMENSIONS``.
 
     Members
     -------
@@ -104,7 +98,7 @@ class InputSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         head, size, period = (
-            register(self.config, self.job, f"{AXES[self.axis]}.{name}")
+            register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
             for name in ("head", "size", "period")
         )
         line = Line(
@@ -135,7 +129,7 @@ class OutputSchedule(wiring.Component):
     config
         Of the core.
     axis
-        Which dimension, as in ``AXES``.
+        Which dimension, as a number into ``DIMENSIONS``.
 
     Members
     -------
@@ -200,7 +194,7 @@ class OutputSchedule(wiring.Component):
         return m
 
     def _register(self, name: str) -> Value:
-        return register(self.config, self.job, f"{AXES[self.axis]}.{name}")
+        return register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
 
     def _held(self, m: Module, name: str) -> Value:
         return held(m, self._register(name), self.token, name)
@@ -211,11 +205,14 @@ class OutputSchedule(wiring.Component):
         The next window on the grid would not be inside: it ends with the line.
         """
         ends_tell = ends_tell_final(self.config, self.axis)
+        ahead = 0
+        if ends_tell:
+            ahead = fixed_registers(self.config)[f"{DIMENSIONS[self.axis]}.stride"] - 1
         line = Line(
             m, "slot",
             token=self.token, begin=self.begin, step=self.step,
             slots_less_one=self._register("period"),
-            ahead=fixed_registers(self.config)[f"{AXES[self.axis]}.stride"] - 1 if ends_tell else 0,
+            ahead=ahead,
             slot=self.slot if ends_with_plane(self.config) else None,
         )  # fmt: skip
         is_final = line.is_near_end if ends_tell else line.at(self._register("final"), "is_final")

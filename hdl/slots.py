@@ -7,10 +7,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl import queue
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import delay, held, twin
-from extremum.hdl.job import AXES, job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
 from extremum.hdl.schedule import InputSchedule
 
 SLOTS = 16
@@ -131,7 +132,7 @@ class SlotSchedule(wiring.Component):
         for stage, axis in enumerate(config.axes):
             token, begin, step = delay(m, token, 1), twin(m, token), delay(m, ends, 1)
             schedule = InputSchedule(config, axis)
-            m.submodules[AXES[axis]] = schedule
+            m.submodules[DIMENSIONS[axis]] = schedule
             m.d.comb += [
                 schedule.job.eq(self.job),
                 schedule.token.eq(token),

@@ -7,10 +7,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl import schedule
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.flow import control_layout, delay, held, twin
-from extremum.hdl.job import AXES, ends_with_plane, is_endless, job_layout, register
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import ends_with_plane, is_endless, register
 
 
 def _behind(config: CoreConfig) -> int:
@@ -99,7 +100,7 @@ class WindowSchedule(wiring.Component):
         token, begin, step = self.token, self.begin, self.step
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
-            name, late = AXES[axis], behind * number
+            name, late = DIMENSIONS[axis], behind * number
             m.submodules[name] = line = schedule.OutputSchedule(config, axis)
             rest = clocks - 1 - late - schedule.latency(config)
             emit, final, present, shift = (

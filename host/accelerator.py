@@ -13,14 +13,14 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
-from extremum.host.backend import Run, Simulator
-from extremum.host.jobs import Job
-from extremum.host.native import NativeSimulator
 from extremum.host.plan import Plan, plan
+from extremum.host.plan.jobs import Job
+from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
-from extremum.host.results import Results
-from extremum.host.simulators import CocotbSimulator
+from extremum.host.simulation.backend import Run, Simulator
+from extremum.host.simulation.cocotb_simulator import CocotbSimulator
+from extremum.host.simulation.native import NativeSimulator
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import (
     AxisDirection,

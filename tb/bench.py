@@ -7,8 +7,8 @@ from typing import Any
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import pipeline_latency
-from extremum.hdl.entrance import status_layout
-from extremum.tb.core import CoreBench, Outcome
+from extremum.hdl.ports import status_layout
+from extremum.host.simulation.agents import CoreBench, Outcome
 from extremum.tb.cores import CORE, CORES
 from extremum.tb.scoreboard import Scoreboard
 

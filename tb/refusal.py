@@ -10,10 +10,12 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import AXES, JobError, JobRegisters, job_shapes
-from extremum.host.jobs import Job
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.ports import JobError
+from extremum.hdl.registers import job_shapes
 from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job
 from extremum.model import Pooling, Reduction
 from extremum.tb.backpressure import one_result_per_beat
 from extremum.tb.bench import carry_out, core, started, status
@@ -31,7 +33,7 @@ def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegist
         yield replace(good, tail=0), JobError.COUNT
         if config.lanes + 1 < 1 << shapes["tail"].width:
             yield replace(good, tail=config.lanes + 1), JobError.TAIL
-    for axis, name in enumerate(AXES):
+    for axis, name in enumerate(DIMENSIONS):
         registers = getattr(good, name)
         for count in AXIS_COUNTS:
             if f"{name}.{count}" in shapes:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.results import output_layout
-from extremum.host.jobs import GatheredJob, Job, ReductionJob, SlidingJob
-from extremum.host.results import Results
+from extremum.hdl.ports import output_layout
+from extremum.host.plan.jobs import GatheredJob, Job, ReductionJob, SlidingJob
+from extremum.host.plan.results import Results
+from extremum.host.simulation.agents import Run
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
-from extremum.tb.core import Run
 
 
 class ScoreboardError(AssertionError):

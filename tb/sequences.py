@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.jobs import Job
 from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job
 from extremum.model import DataType, Pooling, Reduction
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from extremum.host import accelerator, cli
+from extremum.host import accelerator
+from extremum.host.cli import commands as cli
 
 GOLDEN = ["--backend", "model"]
 

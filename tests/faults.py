@@ -3,9 +3,7 @@
 from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import input_layout, output_layout
-from extremum.hdl.entrance import status_layout
-from extremum.hdl.job import job_layout
+from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
 from extremum.model import DataType
 
 CONFIG = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))

@@ -1,6 +1,6 @@
 """Netlists of Yosys and reports of nextpnr, cut down from real ones."""
 
-from extremum.host.critical_path import Hop
+from extremum.host.fpga.critical_path import Hop
 
 
 def net(*bits, src: str | None = "/x/hdl/entrance.py:60"):

@@ -8,8 +8,8 @@ from amaranth.lib import data, wiring
 from amaranth.sim import Simulator
 
 from extremum.hdl.core import Core
-from extremum.tb.core import Run
-from extremum.tb.stalls import Stalls
+from extremum.host.simulation.agents import Run
+from extremum.host.simulation.stalls import Stalls
 
 
 def run(component: wiring.Component, bench: Callable) -> None:

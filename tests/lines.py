@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, replace
 
 from extremum.hdl.job import DimensionRegisters
-from extremum.host.registers import dimension_registers
+from extremum.host.plan.registers import dimension_registers
 from extremum.model import SpatialDimension
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from cocotb_tools.check_results import get_results
 
-from extremum.host.simulators import compile_core
+from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.cores import CORE, CORES
 
 SIMULATORS = (
@@ -40,7 +40,7 @@ def run_bench(simulator, core, module, folder):
     # with status 0 if the simulator left no results.
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
     ran = subprocess.run(
-        [sys.executable, "-m", "extremum.host.simulate"],
+        [sys.executable, "-m", "extremum.host.simulation.cocotb_process"],
         input=json.dumps(request).encode(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

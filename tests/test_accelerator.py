@@ -48,7 +48,7 @@ def test_stalls_cost_cycles_alone(hardware, simulator):
 
 
 def test_progress_is_told(simulator, monkeypatch):
-    monkeypatch.setattr("extremum.host.native.SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("extremum.host.simulation.native.SLICE_SECONDS", 0.0)
     told: list[Progress] = []
     with make("reduction", simulator, progress=told.append) as accelerator:
         x = np.zeros((2, 40_000), np.float32)
@@ -73,7 +73,7 @@ def test_an_interrupt_leaves_a_usable_accelerator(simulator, monkeypatch):
         if progress.clocks:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("extremum.host.native.SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("extremum.host.simulation.native.SLICE_SECONDS", 0.0)
     with make("reduction", simulator, progress=interrupt) as accelerator:
         with pytest.raises(KeyboardInterrupt):
             accelerator.argmax(np.zeros((2, 40_000), np.float32), 1)

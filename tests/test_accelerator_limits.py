@@ -46,7 +46,7 @@ def test_beyond_the_core(hardware, simulator, core, shape, arguments, note):
 
 def test_jobs_beyond_the_slot_counter(hardware, simulator, monkeypatch):
     """A counter of 32 bits is not filled here: the plan is made to believe in a smaller one."""
-    monkeypatch.setattr("extremum.host.plan.MAX_SLOTS", 100)
+    monkeypatch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100)
     accelerator = hardware("every_type", simulator)
     rng = np.random.default_rng(5)
     x = rng.integers(0, 5, (20, 31)).astype(np.uint16)
@@ -58,7 +58,7 @@ def test_jobs_beyond_the_slot_counter(hardware, simulator, monkeypatch):
 
 
 def test_gathered_in_several_jobs(hardware, simulator, monkeypatch):
-    monkeypatch.setattr("extremum.host.plan.GATHERED_ELEMENTS", 200)
+    monkeypatch.setattr("extremum.host.plan.planner.GATHERED_ELEMENTS", 200)
     accelerator = hardware("image", simulator)
     x = np.random.default_rng(6).integers(0, 5, (2, 3, 9, 9)).astype(np.int8)
     check(accelerator, "max_pooling", x, 5, start_padding=2, end_padding=9, return_indices=True)

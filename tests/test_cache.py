@@ -37,7 +37,7 @@ def test_two_processes_build_once(monkeypatch, tmp_path):
 
 
 COMPILE = """
-from extremum.host.native_build import compile_native
+from extremum.host.simulation.native_build import compile_native
 from extremum.tb.cores import CORES
 print(compile_native(CORES["reduction"]))
 """

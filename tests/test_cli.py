@@ -16,8 +16,9 @@ from command_line import GOLDEN, run, spoil
 
 from extremum import model
 from extremum.hdl.config import CoreConfig
-from extremum.host import accelerator, cli_output, cli_progress
-from extremum.host.cli_check import first_difference
+from extremum.host import accelerator
+from extremum.host.cli import printing, progress_bar
+from extremum.host.cli.check import first_difference
 from extremum.host.plan import plan
 from extremum.host.progress import Progress
 
@@ -306,7 +307,7 @@ def test_plan_beyond_the_core_says_so():
 def test_plan_shows_some_of_many_jobs():
     line = "plan max-pool --sizes 1,1,40,400 --type int8 --window 3 --max-line 8"
     told = json.loads(run(line, "--json")[1][0])
-    jobs, shown = len(told["jobs"]), cli_output.SHOWN_JOBS
+    jobs, shown = len(told["jobs"]), printing.SHOWN_JOBS
     assert jobs > shown
     out = run(line)[1]
     assert any(f"{jobs - shown} more, which --json lists" in row for row in out)
@@ -324,7 +325,7 @@ def test_plan_of_nothing_but_padding():
 
 
 def test_progress_is_for_terminals(monkeypatch):
-    with cli_progress.progress() as tell:
+    with progress_bar.progress() as tell:
         assert tell is None
 
     class Terminal(io.StringIO):
@@ -335,7 +336,7 @@ def test_progress_is_for_terminals(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
-    with cli_progress.progress() as tell:
+    with progress_bar.progress() as tell:
         assert tell is not None
         for phase in ("planning", "compiling"):
             tell(Progress(phase))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from command_line import GOLDEN, run, spoil
 
-from extremum.host import accelerator, main
+from extremum.host import accelerator
+from extremum.host.cli import main
 from extremum.host.errors import SimulationError
 from extremum.host.tools import TOOLS
 
@@ -262,7 +263,7 @@ def test_entry_point_imports_the_standard_library_alone():
     code = (
         "import sys\n"
         "for name in ('numpy', 'click', 'rich', 'amaranth', 'cocotb'): sys.modules[name] = None\n"
-        "import extremum.host.main\n"
+        "import extremum.host.cli.main\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -14,8 +14,8 @@ from command_line import run
 from extremum.hdl import CoreConfig
 from extremum.hdl.interface import interface
 from extremum.hdl.verilog import TOP, generate
-from extremum.host.cli_fpga import fpga, verilog
-from extremum.host.presets import PRESETS
+from extremum.host.cli.fpga_commands import fpga, verilog
+from extremum.host.fpga.presets import PRESETS
 from extremum.host.tools import TOOLS
 from extremum.model import DataType
 

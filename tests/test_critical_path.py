@@ -5,7 +5,7 @@ import json
 import pytest
 from fpga_reports import END, HOPS_ECP5, NETLIST_ECP5, NETLIST_ICE40, PATH_ECP5, path, report, step
 
-from extremum.host.critical_path import CriticalPath, SourceNames
+from extremum.host.fpga.critical_path import CriticalPath, SourceNames
 
 
 def test_the_critical_path_in_the_names_of_the_sources():

@@ -8,9 +8,9 @@ import pytest
 import skimage.data
 
 from extremum import model
-from extremum.host import cli
 from extremum.host.accelerator import Accelerator
-from extremum.host.demo import WINDOW, Demo
+from extremum.host.cli import commands as cli
+from extremum.host.cli.demo import WINDOW, Demo
 from extremum.host.tools import TOOLS
 
 

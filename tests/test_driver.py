@@ -5,8 +5,8 @@ import pytest
 from strategies import TYPES
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import input_layout, output_layout
-from extremum.host.driver import pack_beats, unpack_results
+from extremum.hdl.ports import input_layout, output_layout
+from extremum.host.simulation.packing import pack_beats, unpack_results
 from extremum.model import DataType
 
 ALL = tuple(DataType)

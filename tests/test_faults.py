@@ -8,9 +8,9 @@ from faults import CONFIG, FAULTS, RESULTS, VERILOG
 from simulation import BACKENDS
 
 from extremum.host import Accelerator, SimulationError
-from extremum.host.backend import Run
-from extremum.host.native import NativeSimulator
-from extremum.host.simulators import CocotbSimulator
+from extremum.host.simulation.backend import Run
+from extremum.host.simulation.cocotb_simulator import CocotbSimulator
+from extremum.host.simulation.native import NativeSimulator
 
 BEATS = np.arange(5, 5 + RESULTS, dtype=np.int8).reshape(RESULTS, 1)
 

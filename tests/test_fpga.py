@@ -14,11 +14,12 @@ from fpga_reports import HOPS_ECP5, NETLIST_ECP5, NETLIST_ICE40, PATH_ECP5, cell
 from synthesis import needs
 
 from extremum.hdl.shell import netlist
-from extremum.host import cache, fpga
-from extremum.host.critical_path import CriticalPath, SourceNames
+from extremum.host import cache
 from extremum.host.errors import SynthesisError
-from extremum.host.fpga import DEVICES, Measurement, Run, count_cells
-from extremum.host.presets import PRESETS
+from extremum.host.fpga import measure as fpga
+from extremum.host.fpga.critical_path import CriticalPath, SourceNames
+from extremum.host.fpga.measure import DEVICES, Measurement, Run, count_cells
+from extremum.host.fpga.presets import PRESETS
 from extremum.host.tools import TOOLS
 
 ECP5 = DEVICES["ecp5-85k"]

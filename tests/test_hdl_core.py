@@ -10,12 +10,12 @@ from gateware import stream
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core, job_interval, latency
-from extremum.hdl.entrance import status_layout
-from extremum.hdl.job import JobError, is_endless, job_shapes
-from extremum.host.jobs import ReductionJob, SlidingJob
+from extremum.hdl.ports import JobError, status_layout
+from extremum.hdl.registers import is_endless, job_shapes
 from extremum.host.plan import plan
+from extremum.host.plan.jobs import ReductionJob, SlidingJob
+from extremum.host.simulation.agents import Run
 from extremum.model import DataType, Pooling, Reduction
-from extremum.tb.core import Run
 from extremum.tb.refusal import bad_jobs
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import tensor

@@ -14,7 +14,8 @@ from synthesis import needs
 from extremum.hdl.ecp5 import Ecp5
 from extremum.hdl.storage import RegisteredMemory
 from extremum.hdl.verilog import generate
-from extremum.host import Accelerator, cache, fpga
+from extremum.host import Accelerator, cache
+from extremum.host.fpga import measure as fpga
 from extremum.model import DataType
 
 

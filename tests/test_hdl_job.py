@@ -8,17 +8,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Signal
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import (
-    AXES,
-    LESS_ONE,
-    DimensionRegisters,
-    JobRegisters,
-    fixed_registers,
-    job_layout,
-    job_shapes,
-    register,
-)
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.job import DimensionRegisters, JobRegisters
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import LESS_ONE, fixed_registers, job_shapes, register
 from extremum.model import DataType
 
 CONFIG = CoreConfig(
@@ -55,7 +48,7 @@ def flat(registers):
 
 def assembled(values):
     """The opposite of :func:`flat`."""
-    dimensions: dict[str, dict[str, int]] = {name: {} for name in AXES}
+    dimensions: dict[str, dict[str, int]] = {name: {} for name in DIMENSIONS}
     others: dict[str, Any] = {}
     for name, value in values.items():
         axis, _, inner = name.rpartition(".")
@@ -101,7 +94,7 @@ def test_the_port_counts_from_where_it_is_said_to(name):
         assert fields(job_layout(CONFIG), changed(name, 0).to_bits(CONFIG))[name] == 0
 
 
-@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("axis", DIMENSIONS)
 @pytest.mark.parametrize("inner", ["size", "stride", "period", "spacing"])
 def test_no_dimension_is_of_zero(axis, inner):
     message = rf"^job register {axis}\.{inner} has \d+ bits, too few for 0$"

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from gateware import pack, watch
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import AXES, DimensionRegisters, JobRegisters, fixed_registers
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.job import DimensionRegisters, JobRegisters
 from extremum.hdl.position import PositionGenerator, latency, lead
+from extremum.hdl.registers import fixed_registers
 from extremum.model import DataType
 
 TAPS = {
@@ -24,8 +25,8 @@ CONFIG = CoreConfig((DataType.INT8,), lanes=3)
 def draw_job(rng, config):
     """The registers of a job, and how many windows each dimension has."""
     word = lambda: rng.choice((0, 1, rng.getrandbits(8), rng.getrandbits(32)))  # noqa: E731
-    outputs = dict.fromkeys(AXES, 1)
-    outputs |= {AXES[axis]: rng.randint(1, 4) for axis in config.axes}
+    outputs = dict.fromkeys(DIMENSIONS, 1)
+    outputs |= {DIMENSIONS[axis]: rng.randint(1, 4) for axis in config.axes}
     constants = fixed_registers(config)
 
     def dimension(name):
@@ -62,7 +63,7 @@ def test_positions(max_window, gaps, width):
         else:
             clocks += [idle | early, *[dict(idle) for _ in range(5)], idle | token]
         begun = len(clocks)
-        position, numbers = job.origin, [range(outputs[name]) for name in AXES]
+        position, numbers = job.origin, [range(outputs[name]) for name in DIMENSIONS]
         for _, *place in itertools.product(range(job.groups), *numbers):
             while rng.random() < gaps:
                 noise = rng.getrandbits(layout.size * config.lanes)
@@ -72,22 +73,25 @@ def test_positions(max_window, gaps, width):
                 fields = {"code": rng.getrandbits(8)}
                 back = 0
                 for name in taps:
-                    tap = rng.randrange(max_window[AXES.index(name)])
+                    tap = rng.randrange(max_window[DIMENSIONS.index(name)])
                     fields[f"tap_{name}"] = tap
                     back += tap * getattr(job, name).tap_step
                 word |= pack(layout, fields) << layout.size * lane
                 positions.append((position + lane * job.lane_step + back) % 2**width)
             finals = {
-                name: number == outputs[name] - 1 for name, number in zip(AXES, place, strict=True)
+                name: number == outputs[name] - 1
+                for name, number in zip(DIMENSIONS, place, strict=True)
             }
-            control = {f"final_{AXES[axis]}": finals[AXES[axis]] for axis in config.axes}
+            control = {
+                f"final_{DIMENSIONS[axis]}": finals[DIMENSIONS[axis]] for axis in config.axes
+            }
             expected[len(clocks)] = positions
             clocks.append(
                 {"i.token": 0, "i.valid": 1, "i.lanes": word}
                 | {"i.control": pack(generator.i.control.shape(), control)}
             )
             # On to the next window: the innermost dimension that is not at its end moves.
-            moving = [name for name in AXES if not finals[name]]
+            moving = [name for name in DIMENSIONS if not finals[name]]
             position += getattr(job, moving[-1]).position_step if moving else job.group_step
         # The registers stay on the port until the last stage has taken them.
         clocks += [dict(idle) for _ in range(max(0, begun + late + 7 - len(clocks)))]

@@ -11,8 +11,9 @@ from gateware import pack, run, unpack, watch
 from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
+from extremum.hdl.ports import output_layout
 from extremum.hdl.queue import SMALL, Queue
-from extremum.hdl.results import Packer, lead, output_layout
+from extremum.hdl.results import Packer, lead
 from extremum.model import DataType
 
 FOUR = CoreConfig((DataType.INT8,), lanes=4, index_width=6)

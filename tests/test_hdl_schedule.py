@@ -7,8 +7,9 @@ import pytest
 from gateware import bits, watch
 from lines import Line, random_dimensions, small_dimensions
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import AXES, JobRegisters, job_layout
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.ports import job_layout
 from extremum.hdl.schedule import InputSchedule, OutputSchedule, latency
 from extremum.model import DataType, SpatialDimension
 
@@ -26,7 +27,7 @@ EARLY = 3
 
 
 def job_of(line, config, axis=2):
-    return JobRegisters(**{AXES[axis]: line.registers}).to_bits(config)  # pyright: ignore
+    return JobRegisters(**{DIMENSIONS[axis]: line.registers}).to_bits(config)  # pyright: ignore
 
 
 def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):

@@ -10,9 +10,10 @@ from gateware import bits, run
 from lines import Line, small_dimensions
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import JobRegisters, job_layout
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.ports import job_layout
 from extremum.hdl.slots import SlotSchedule, latency
-from extremum.host.registers import schedule
+from extremum.host.plan.registers import schedule
 from extremum.model import SpatialDimension
 
 VOLUMES = CoreConfig(max_window=(2, 3, 3), max_dilation=(4, 4, 4), coordinate_width=6)

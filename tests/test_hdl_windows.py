@@ -8,11 +8,13 @@ import pytest
 from gateware import unpack, watch
 from lines import Line, random_dimensions, small_dimensions
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.flow import control_layout
-from extremum.hdl.job import AXES, JobRegisters, ends_with_plane, is_endless, job_layout
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import ends_with_plane, is_endless
 from extremum.hdl.windows import WindowSchedule, latency
-from extremum.host.registers import schedule
+from extremum.host.plan.registers import schedule
 from extremum.model import DataType, SpatialDimension
 
 VOLUMES = CoreConfig(max_window=(2, 3, 3), max_dilation=(4, 4, 4), coordinate_width=6)
@@ -51,9 +53,9 @@ def expected(config, lines, groups, length):
         }
         for axis in config.axes:
             line, number = lines[axis], numbers[axis]
-            control[f"final_{AXES[axis]}"] = finals[axis]
-            control[f"emit_{AXES[axis]}"] = True
-            control[f"elements_{AXES[axis]}"] = (line, line.places[number], met[axis])
+            control[f"final_{DIMENSIONS[axis]}"] = finals[axis]
+            control[f"emit_{DIMENSIONS[axis]}"] = True
+            control[f"elements_{DIMENSIONS[axis]}"] = (line, line.places[number], met[axis])
         given[slot] = control
     return given
 

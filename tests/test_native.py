@@ -11,14 +11,14 @@ from accelerators import check, make
 
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError
-from extremum.host.backend import Run
-from extremum.host.native import NativeSimulator, load
-from extremum.host.native_build import compile_native
 from extremum.host.progress import Progress
-from extremum.host.simulators import CocotbSimulator
+from extremum.host.simulation.backend import Run
+from extremum.host.simulation.cocotb_simulator import CocotbSimulator
+from extremum.host.simulation.native import NativeSimulator, load
+from extremum.host.simulation.native_build import compile_native
+from extremum.host.simulation.stalls import Stalls
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
-from extremum.tb.stalls import Stalls
 
 JOBS_PER_CORE = 75
 WATCHDOG = 5_000
@@ -68,8 +68,8 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
     The pieces of beats and of results are so small that most jobs have many. NumPy packs the beats
     of the one, and the pump those of the other.
     """
-    monkeypatch.setattr("extremum.host.rows.PIECE_ELEMENTS", 16)
-    monkeypatch.setattr("extremum.host.native.ROOM_ELEMENTS", 16)
+    monkeypatch.setattr("extremum.host.plan.rows.PIECE_ELEMENTS", 16)
+    monkeypatch.setattr("extremum.host.simulation.native.ROOM_ELEMENTS", 16)
     config = CORES[core]
     native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
     try:
@@ -84,8 +84,8 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
 @pytest.mark.parametrize("core", ["every_type", "reduction"])
 def test_large_operators_go_in_pieces(core, monkeypatch):
     """As large ones do: beats by the piece, results by the group of slices."""
-    monkeypatch.setattr("extremum.host.rows.PIECE_ELEMENTS", 20)
-    monkeypatch.setattr("extremum.host.native.ROOM_ELEMENTS", 20)
+    monkeypatch.setattr("extremum.host.plan.rows.PIECE_ELEMENTS", 20)
+    monkeypatch.setattr("extremum.host.simulation.native.ROOM_ELEMENTS", 20)
     rng = np.random.default_rng(7)
     x = rng.integers(0, 5, (5, 3, 7, 20)).astype(np.float32)
     with make(core, "native") as accelerator:

@@ -14,10 +14,10 @@ from strategies import poolings
 
 from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
-from extremum.host.jobs import GatheredJob, ReductionJob, SlidingJob
 from extremum.host.plan import plan
-from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
-from extremum.host.results import Results
+from extremum.host.plan.jobs import GatheredJob, ReductionJob, SlidingJob
+from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
+from extremum.host.plan.results import Results
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 
@@ -300,8 +300,8 @@ def test_more_slots_than_the_counter_has_are_split():
     # Strides that skip nothing: one slot per element; padding: more slots than elements.
     problem = Pooling.of((2**16, 4, 1, 4), "int8", (1, 3), end_padding=(0, 8191 * 2 - 4))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extremum.host.plan.MAX_SLOTS", 100_000)
-        patch.setattr("extremum.host.registers.MAX_SLOTS", 100_000)
+        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100_000)
+        patch.setattr("extremum.host.plan.registers.MAX_SLOTS", 100_000)
         small = Pooling.of((50, 40, 4, 5), "int8", 3, start_padding=9, end_padding=9)
         todo = plan(small, replace(config, max_window=(1, 3, 3)))
         assert len(todo.jobs) > 1

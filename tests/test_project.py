@@ -125,7 +125,7 @@ def test_the_command_line_names_the_missing_extra() -> None:
     ran = run_without(
         EXTRAS,
         "import sys\nsys.argv = ['extremum', 'doctor']\n"
-        "from extremum.host.main import main\nmain()",
+        "from extremum.host.cli.main import main\nmain()",
     )
     assert ran.returncode == 4
     assert ran.stdout == ""

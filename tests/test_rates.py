@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from extremum.hdl.core import job_interval, latency, pipeline_latency
-from extremum.hdl.results import output_layout
-from extremum.host.backend import Run
-from extremum.host.native import NativeSimulator
+from extremum.hdl.ports import output_layout
 from extremum.host.plan import plan
+from extremum.host.simulation.backend import Run
+from extremum.host.simulation.native import NativeSimulator
 from extremum.model import Pooling, Reduction
 from extremum.tb.cores import CORES
 from extremum.tb.scoreboard import Scoreboard

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lines import Line, random_dimensions, small_dimensions
 
-from extremum.host.registers import Schedule, dimension_registers, schedule, way_within
+from extremum.host.plan.registers import Schedule, dimension_registers, schedule, way_within
 from extremum.model import SpatialDimension
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.rows import Rows
+from extremum.host.plan.rows import Rows
 from extremum.model import DataType
 
 

@@ -8,8 +8,8 @@ from synthesis import needs
 
 from extremum.hdl import generate
 from extremum.hdl.shell import netlist
-from extremum.host import fpga
-from extremum.host.presets import PRESETS
+from extremum.host.fpga import measure as fpga
+from extremum.host.fpga.presets import PRESETS
 
 STATE = {
     "argmax-float32": 1520,

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.jobs import SlidingJob
 from extremum.host.plan import plan
-from extremum.host.tiles import cut_all, kinds
+from extremum.host.plan.jobs import SlidingJob
+from extremum.host.plan.tiles import cut_all, kinds
 from extremum.model import DataType, Pooling, SpatialDimension
 
 SMALL = CoreConfig(

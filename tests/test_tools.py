@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from extremum.host import cli, tools
+from extremum.host import tools
+from extremum.host.cli import commands as cli
 from extremum.host.errors import ToolError
 from extremum.host.tools import BACKEND_TOOLS, TOOLS, Tool, require
 

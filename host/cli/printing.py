@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from extremum.host.cache import Entry
-from extremum.host.cli_check import Check, Difference, bits
+from extremum.host.cli.check import Check, Difference, bits
 from extremum.model import AxisDirection, Pooling, Reduction
 
 if TYPE_CHECKING:

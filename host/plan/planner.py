@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import AXES
-from extremum.host.jobs import GatheredJob, Job, ReductionJob, SlidingJob
-from extremum.host.registers import MAX_SLOTS, dimension_registers, schedule
-from extremum.host.tiles import Tile, choose_grid, storage_limits
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.host.plan.jobs import GatheredJob, Job, ReductionJob, SlidingJob
+from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
+from extremum.host.plan.tiles import Tile, choose_grid, storage_limits
 from extremum.model import Pooling, Reduction, SpatialDimension
 
 GATHERED_ELEMENTS = 1 << 20
@@ -138,7 +137,7 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     if not config.has_windows:
         return "max_window (1, 1, 1) leaves sliding windows out"
     for name, dimension, window, dilation in zip(
-        AXES, dimensions, config.max_window, config.max_dilation, strict=True
+        DIMENSIONS, dimensions, config.max_window, config.max_dilation, strict=True
     ):
         if dimension.window > window:
             return f"{name} of the window {dimension.window} exceeds max_window {window}"
@@ -147,7 +146,7 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
             return f"{name} of the dilation {dimension.dilation} exceeds max_dilation 1"
         # Where the core has no schedule, planes pass one by one.
         passes = dimension.stride == 1 and dimension.padded == dimension.size
-        if AXES.index(name) not in config.axes and not passes:
+        if DIMENSIONS.index(name) not in config.axes and not passes:
             return f"a stride or padding in {name} needs max_window of at least 2 there"
         for what, value in (("stride", dimension.stride), ("window's extent", dimension.extent)):
             if value >= 1 << config.coordinate_width:

@@ -13,10 +13,10 @@ import numpy as np
 from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.job import job_layout
-from extremum.host.backend import Measured, Run, Take, Watch
+from extremum.hdl.ports import job_layout
 from extremum.host.errors import SimulationError
-from extremum.host.native_build import compile_native
+from extremum.host.simulation.backend import Measured, Run, Take, Watch
+from extremum.host.simulation.native_build import compile_native
 
 SLICE_SECONDS = 0.1
 """Time after which the pump returns to Python, to be interrupted, and progress is told."""
@@ -70,7 +70,7 @@ class NativeSimulator:
     wave_window
         First and last clock to write, counted from the end of reset, over all runs.
     verilog, compiling
-        See :func:`extremum.host.native_build.compile_native`.
+        See :func:`extremum.host.simulation.native_build.compile_native`.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class NativeSimulator:
             raise SimulationError(f"native: cannot write waveforms to {waves}")
 
     def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
-        """Do as :meth:`extremum.host.backend.Simulator.run`.
+        """Do as :meth:`extremum.host.simulation.backend.Simulator.run`.
 
         A message names the clock of the run, and of the simulation if they differ.
         """

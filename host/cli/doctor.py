@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from extremum.host.cli_output import print_rich
+from extremum.host.cli.printing import print_rich
 from extremum.host.tools import BACKEND_TOOLS, TOOLS
 
 __all__ = ["Finding", "as_dict", "examine", "is_ready", "print_findings"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.results import output_layout
-from extremum.host.results import EMPTY
+from extremum.hdl.ports import output_layout
+from extremum.host.plan.results import EMPTY
 
 
 def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Runs a compiled simulation in a process of its own: ``python -m extremum.host.simulate``.
+"""Runs a compiled simulation in a process of its own.
+
+Start it with ``python -m extremum.host.simulation.cocotb_process``.
 
 The first line of standard input is a JSON object with the arguments of :func:`simulate`. If it
 also says ``"tied": true``, the process leads a group, and the group ends with standard input: when

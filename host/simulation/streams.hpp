@@ -15,7 +15,7 @@ constexpr size_t VALUE_BYTES = LANES * LANE_BITS / 8;
 constexpr size_t INDEX_BYTES = LANES * 4;
 constexpr size_t RESULT_BYTES = VALUE_BYTES + INDEX_BYTES + 1;
 
-// The generator of extremum.tb.stalls.Stalls: xorshift32.
+// The generator of extremum.host.simulation.stalls.Stalls: xorshift32.
 class Stalls {
   public:
     Stalls(uint32_t rate, uint32_t seed) : rate_(rate), state_((2 * seed + 1) * 0x9E3779B9u) {}

@@ -17,16 +17,16 @@ import numpy as np
 from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
-from extremum.host.registers import (
+from extremum.host.plan.registers import (
     Schedule,
     dimension_registers,
     modulo,
     schedule,
     way_within,
 )
-from extremum.host.results import Results
-from extremum.host.rows import Rows, from_lanes
-from extremum.host.tiles import Tile
+from extremum.host.plan.results import Results
+from extremum.host.plan.rows import Rows, from_lanes
+from extremum.host.plan.tiles import Tile
 from extremum.model import (
     AxisDirection,
     Pooling,

@@ -15,26 +15,27 @@ from rich.console import Console
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.interface import interface
-from extremum.host import cache, cli_core, cli_options, cli_output
-from extremum.host.critical_path import CriticalPath
-from extremum.host.fpga import DEFAULT_SEEDS, DEVICES, Device, Measurement, measure, record
+from extremum.host import cache
+from extremum.host.cli import core_options, printing, shared_options
+from extremum.host.fpga.critical_path import CriticalPath
+from extremum.host.fpga.measure import DEFAULT_SEEDS, DEVICES, Device, Measurement, measure, record
 from extremum.host.tools import GATEWARE, require
 
 __all__ = ["fpga", "verilog"]
 
 
 @click.command()
-@cli_core.core_options
-@click.option("--output", type=cli_options.FILE, required=True, help="Folder to write to.")
+@core_options.core_options
+@click.option("--output", type=shared_options.FILE, required=True, help="Folder to write to.")
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),
     help="The part whose own block memories to use, if it is an ECP5; else tools infer theirs.",
 )
-@cli_options.json_option
+@shared_options.json_option
 def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> None:
     """Write a core as Verilog, and a description of its ports as JSON."""
-    config = cli_core.config_of(options)
+    config = core_options.config_of(options)
     folder = Path(output)
     _refuse_unwritable(folder)
     require(*GATEWARE)
@@ -53,7 +54,7 @@ def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> N
     written = [str(path) for path in files]
     if as_json:
         told = {"command": "verilog", "written": written}
-        click.echo(cli_output.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
+        click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
     else:
         ports = len(summary["ports"])
         click.echo(f"{summary['module']}: {ports} ports, latency {summary['latency']} clocks")
@@ -68,7 +69,7 @@ def _refuse_unwritable(folder: Path) -> None:
 
 
 @click.command()
-@cli_core.core_options
+@core_options.core_options
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),
@@ -78,7 +79,7 @@ def _refuse_unwritable(folder: Path) -> None:
 )
 @click.option(
     "--seeds",
-    type=cli_options.Integers(),
+    type=shared_options.Integers(),
     default=",".join(map(str, DEFAULT_SEEDS)),
     show_default=True,
     help="Of the placements; the median counts.",
@@ -89,22 +90,22 @@ def _refuse_unwritable(folder: Path) -> None:
     show_default=", ".join(f"{name}: {device.frequency}" for name, device in DEVICES.items()),
     help="The clock that placement and routing aim at, in MHz.",
 )
-@cli_options.json_option
+@shared_options.json_option
 def fpga(
     device: str, seeds: int | tuple[int, ...], frequency: int | None, as_json: bool, **options: Any
 ) -> None:
     """Synthesise a core, place and route it, and print its area, clock and critical path."""
-    config = cli_core.config_of(options)
+    config = core_options.config_of(options)
     listed = (seeds,) if isinstance(seeds, int) else seeds
     if len(set(listed)) != len(listed) or min(listed) < 0:
         raise click.UsageError(f"--seeds must be different numbers from 0 on, not {seeds}")
     part = DEVICES[device]
     with _progress() as say:
         measured = measure(config, part, listed, frequency, say)
-    name = cli_core.name_of(options)
+    name = core_options.name_of(options)
     if as_json:
         told = record(name, config, measured) | {"command": "fpga", "device": device}
-        click.echo(cli_output.dumps(told))
+        click.echo(printing.dumps(told))
     else:
         click.echo("\n".join(_lines(name, config, part, measured)))
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.entrance import status_layout
-from extremum.hdl.job import job_layout, job_shapes
+from extremum.hdl.ports import job_layout, status_layout
+from extremum.hdl.registers import job_shapes
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
-from extremum.host.simulators import verilator_variables
+from extremum.host.simulation.cocotb_simulator import verilator_variables
 
 LIBRARY = "core.so"
 
-HOST = Path(str(files("extremum.host")))
-PUMP = tuple(HOST / name for name in ("pump.cpp", "streams.hpp", "pump.v"))
+HERE = Path(str(files("extremum.host.simulation")))
+PUMP = tuple(HERE / name for name in ("pump.cpp", "streams.hpp", "pump.v"))
 LINT = Path(str(files("extremum.hdl"))) / "lint.vlt"
 TOP = "extremum_native"
 
@@ -106,7 +106,7 @@ def _build(config: CoreConfig, build: Path, *, waves: bool) -> Path:
     if not job_shapes(config):
         parameters.append("+define+EXTREMUM_NO_JOB")
     trace = ["--trace-vcd"] if waves else []
-    sources = ["core.v", str(HOST / "pump.v"), str(LINT)]
+    sources = ["core.v", str(HERE / "pump.v"), str(LINT)]
     _call(["verilator", *VERILATE, *trace, *parameters, *sources], build, verilator_variables())
     macros = {
         "JOB_BITS": widths["JOB_BITS"],
@@ -116,7 +116,7 @@ def _build(config: CoreConfig, build: Path, *, waves: bool) -> Path:
     flags = [f"-I{build / 'model'}", *(f"-D{name}={value}" for name, value in macros.items())]
     if waves:
         flags.append("-DEXTREMUM_WAVES")
-    models = [HOST / "pump.cpp", *(build / "model").glob("*.cpp")]
+    models = [HERE / "pump.cpp", *(build / "model").glob("*.cpp")]
     objects = [*_runtime(waves=waves), *_compile(models, flags, build)]
     library = build / LIBRARY
     _call(["c++", "-shared", *map(str, objects), "-o", str(library), "-pthread"], build)

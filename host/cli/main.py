@@ -15,12 +15,12 @@ def main() -> NoReturn:
     """Run the command line of this process and exit with its status."""
     try:
         require("numpy", "click", "rich")
-        from extremum.host import cli  # noqa: PLC0415 (it imports what was just looked for)
+        from extremum.host.cli import commands  # noqa: PLC0415 (it imports what was looked for)
 
-        sys.exit(cli.main(sys.argv[1:]))
+        sys.exit(commands.main(sys.argv[1:]))
     except ToolError as error:
         extra = "the command line needs the extra sim (pip install 'extremum[sim]')"
         print(f"extremum: {extra}: {error}", file=sys.stderr)
         sys.exit(4)
-    except KeyboardInterrupt:  # while modules are loaded; later, `cli.main` takes it
+    except KeyboardInterrupt:  # while modules are loaded; later, `commands.main` takes it
         sys.exit(130)

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES, OPERATORS, CoreConfig
-from extremum.hdl.job import job_layout
-from extremum.host.cli_files import bad_input
-from extremum.host.cli_options import FILE, Integers, options_of
-from extremum.host.presets import PRESETS
+from extremum.hdl.ports import job_layout
+from extremum.host.cli.shared_options import FILE, Integers, options_of
+from extremum.host.cli.tensor_files import bad_input
+from extremum.host.fpga.presets import PRESETS
 from extremum.model import DataType
 
 __all__ = ["config_of", "core_options", "name_of"]

@@ -13,17 +13,17 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES
-from extremum.host import (
-    cache,
-    cli_files,
-    cli_fpga,
-    cli_options,
-    cli_output,
-    cli_problem,
-    cli_progress,
+from extremum.host import cache
+from extremum.host.cli import (
     doctor,
+    fpga_commands,
+    printing,
+    problems,
+    progress_bar,
+    shared_options,
+    tensor_files,
 )
-from extremum.host.cli_check import compute
+from extremum.host.cli.check import compute
 from extremum.host.errors import SimulationError, SynthesisError, ToolError
 from extremum.host.progress import Progress
 from extremum.host.tools import BACKEND_TOOLS, require
@@ -100,8 +100,8 @@ def commands() -> None:
 
 
 @commands.command()
-@cli_options.operator_options
-@cli_options.json_option
+@shared_options.operator_options
+@shared_options.json_option
 @click.pass_obj
 def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) -> int:
     """Compute OPERATOR on the array of a .npy file, and check it bit for bit.
@@ -109,64 +109,64 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. The element type is the file's.
     Lists are written 1,2; a single number stands for every spatial dimension.
     """
-    cli_problem.refuse_misfits(operator, options)
+    problems.refuse_misfits(operator, options)
     if options["input"] is None:
         raise click.UsageError("run needs --input, the .npy file to work on")
-    cli_files.refuse_unwritable(options)
-    x = cli_files.load(options["input"])
-    problem = cli_problem.problem_of(operator, options, x.shape, x.dtype)
-    settings = cli_problem.accelerator_settings(problem, options)
+    tensor_files.refuse_unwritable(options)
+    x = tensor_files.load(options["input"])
+    problem = problems.problem_of(operator, options, x.shape, x.dtype)
+    settings = problems.accelerator_settings(problem, options)
     require(*BACKEND_TOOLS[settings["backend"]])
     from extremum.host.accelerator import Accelerator  # noqa: PLC0415 (needs the extra sim)
 
     started = time.monotonic()
-    with cli_progress.progress() as progress, Accelerator(**settings, progress=progress) as device:
+    with progress_bar.progress() as progress, Accelerator(**settings, progress=progress) as device:
         result = compute(problem, x, device, compare=compare)
     seconds = time.monotonic() - started
-    written = [] if result.difference else cli_files.save(result.outputs, options)
-    shown = cli_output.Shown(operator, problem, settings)
+    written = [] if result.difference else tensor_files.save(result.outputs, options)
+    shown = printing.Shown(operator, problem, settings)
     click.echo(
-        cli_output.run_json(shown, result, seconds, written, line)
+        printing.run_json(shown, result, seconds, written, line)
         if as_json
-        else cli_output.run_text(shown, result, seconds, written, line)
+        else printing.run_text(shown, result, seconds, written, line)
     )
     return Exit.MISMATCH if result.difference else Exit.AGREEMENT
 
 
 @commands.command()
-@cli_options.operator_options
-@cli_options.plan_options
-@cli_options.json_option
+@shared_options.operator_options
+@shared_options.plan_options
+@shared_options.json_option
 def plan(operator: str, as_json: bool, **options: Any) -> int:
     """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated or written.
 
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of
     `run`; instead of an input, --sizes and --type will do.
     """
-    cli_problem.refuse_misfits(operator, options)
+    problems.refuse_misfits(operator, options)
     if options["backend"] == "model":
         raise click.UsageError("--backend model has no cycles to plan")
-    sizes, data_type = cli_problem.planned_tensor(options)
-    problem = cli_problem.problem_of(operator, options, sizes, data_type)
-    settings = cli_problem.accelerator_settings(problem, options)
+    sizes, data_type = problems.planned_tensor(options)
+    problem = problems.problem_of(operator, options, sizes, data_type)
+    settings = problems.accelerator_settings(problem, options)
     require(*BACKEND_TOOLS["model"])
     from extremum.host.plan import plan as make_plan  # noqa: PLC0415 (needs the extra sim)
 
-    with cli_progress.progress() as tell:
+    with progress_bar.progress() as tell:
         if tell is not None:
             tell(Progress("planning"))
-        planned = make_plan(problem, cli_problem.config_of(problem, options))
-    shown = cli_output.Shown(operator, problem, settings)
+        planned = make_plan(problem, problems.config_of(problem, options))
+    shown = printing.Shown(operator, problem, settings)
     if as_json:
-        click.echo(cli_output.plan_json(shown, planned))
+        click.echo(printing.plan_json(shown, planned))
     else:
-        cli_output.print_plan(shown, planned)
+        printing.print_plan(shown, planned)
     return Exit.AGREEMENT
 
 
 @commands.command()
 @click.option(
-    "--output", type=cli_options.FILE, default="demo.png", show_default=True, help="The picture."
+    "--output", type=shared_options.FILE, default="demo.png", show_default=True, help="The picture."
 )
 @click.option(
     "--backend",
@@ -182,17 +182,17 @@ def plan(operator: str, as_json: bool, **options: Any) -> int:
     show_default=True,
     help="Elements per beat.",
 )
-@cli_options.json_option
+@shared_options.json_option
 @click.pass_obj
 def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int:
     """Pool a photograph and find its extremes in simulated gateware, check, and draw."""
-    cli_files.refuse_unwritable({"output": output})
+    tensor_files.refuse_unwritable({"output": output})
     if Path(output).suffix.lower() not in PICTURES:
         raise click.UsageError(f"--output must end in {', '.join(PICTURES)}, not {output}")
     require(*BACKEND_TOOLS[backend], "scikit-image", "matplotlib")
-    from extremum.host.demo import Demo  # noqa: PLC0415 (needs the extra demo)
+    from extremum.host.cli.demo import Demo  # noqa: PLC0415 (needs the extra demo)
 
-    with cli_progress.progress() as progress:
+    with progress_bar.progress() as progress:
         shown = Demo.run(backend=backend, lanes=lanes, progress=progress)
     # A picture of wrong results would be taken for right ones.
     picture = output if shown.agreement else None
@@ -201,7 +201,7 @@ def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int
     reproduce = None if shown.agreement else line
     if as_json:
         files = {"picture": picture, "reproduce": reproduce}
-        click.echo(cli_output.dumps(shown.as_dict() | files))
+        click.echo(printing.dumps(shown.as_dict() | files))
     else:
         shown.print_table()
         click.echo(f"\npicture: {picture}" if picture else f"reproduce: {reproduce}")
@@ -209,13 +209,13 @@ def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int
 
 
 @commands.command("doctor")
-@cli_options.json_option
+@shared_options.json_option
 def doctor_command(as_json: bool) -> int:
     """List every tool that can be used: found, needed, and the command that installs it."""
     findings = doctor.examine()
     ready = doctor.is_ready(findings)
     if as_json:
-        click.echo(cli_output.dumps(doctor.as_dict(findings)))
+        click.echo(printing.dumps(doctor.as_dict(findings)))
     else:
         doctor.print_findings(findings)
     return Exit.AGREEMENT if ready else Exit.TOOL
@@ -223,16 +223,16 @@ def doctor_command(as_json: bool) -> int:
 
 @commands.command("cache")
 @click.option("--clear", is_flag=True, help="Remove what no other process is building.")
-@cli_options.json_option
+@shared_options.json_option
 def cache_command(clear: bool, as_json: bool) -> int:
     """Show the compiled simulations that are kept, and their sizes; or remove them."""
     removed, kept = cache.clear() if clear else ([], cache.entries())
     if as_json:
-        click.echo(cli_output.cache_json(str(cache.directory()), removed, kept))
+        click.echo(printing.cache_json(str(cache.directory()), removed, kept))
     else:
-        cli_output.print_cache(str(cache.directory()), removed, kept)
+        printing.print_cache(str(cache.directory()), removed, kept)
     return Exit.AGREEMENT
 
 
-commands.add_command(cli_fpga.verilog)
-commands.add_command(cli_fpga.fpga)
+commands.add_command(fpga_commands.verilog)
+commands.add_command(fpga_commands.fpga)

@@ -1,6 +1,6 @@
-// Feeds and drains a compiled core from buffers, one run at a time. Compiled by host/native_build.py.
+// Feeds and drains a compiled core from buffers, one run at a time. Compiled by host/simulation/native_build.py.
 //
-// Clock for clock it does what extremum.tb.core.CoreBench.run does. No output of the core depends
+// Clock for clock it does what extremum.host.simulation.agents.CoreBench.run does. No output of the core depends
 // combinationally on an input, so what is offered in a clock is settled before the clock begins,
 // and once it has begun all outputs are known, and with them the transfers at its end.
 
@@ -34,7 +34,7 @@ namespace {
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // between two looks at the time
 
-// The layout of both is known to host/native.py.
+// The layout of both is known to host/simulation/native.py.
 struct Request {
     const uint8_t* jobs;
     const uint64_t* ends;  // of each job: results up to its last

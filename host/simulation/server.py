@@ -1,7 +1,8 @@
 """Serves a program outside of the simulator: it sends runs, and is sent their outcomes.
 
-Started by :mod:`extremum.host.simulators`. Each request is the fields of a
-:class:`extremum.tb.core.Run`, with the beats as one block of bytes; None ends the simulation.
+Started by :mod:`extremum.host.simulation.cocotb_simulator`. Each request is the fields of a
+:class:`extremum.host.simulation.agents.Run`, with the beats as one block of bytes; None ends the
+simulation.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import cocotb
 
-from extremum.tb.core import CoreBench, Run, StreamRuleError, Watchdog
+from extremum.host.simulation.agents import CoreBench, Run, StreamRuleError, Watchdog
 
 ADDRESS = "EXTREMUM_ADDRESS"
 """Environment variable that names the socket to connect to."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.registers import dimension_registers
+from extremum.host.plan.registers import dimension_registers
 from extremum.model import SpatialDimension
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.cli_files import bad_input, flag, load
-from extremum.host.cli_options import OPERATORS
+from extremum.host.cli.shared_options import OPERATORS
+from extremum.host.cli.tensor_files import bad_input, flag, load
 from extremum.model import Pooling, ReduceFunction, Reduction
 
 __all__ = ["accelerator_settings", "config_of", "planned_tensor", "problem_of", "refuse_misfits"]

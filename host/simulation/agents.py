@@ -16,7 +16,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
-from extremum.tb.stalls import Phases, Stalls
+from extremum.host.simulation.stalls import Phases, Stalls
 
 PROGRESS_CLOCKS = 1 << 14
 """Clocks between two reports of progress."""

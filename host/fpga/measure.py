@@ -24,8 +24,8 @@ from extremum.hdl.ecp5 import Ecp5
 from extremum.hdl.interface import parameters
 from extremum.hdl.shell import TOP, netlist
 from extremum.host import cache, tools
-from extremum.host.critical_path import CriticalPath, SourceNames
 from extremum.host.errors import SynthesisError
+from extremum.host.fpga.critical_path import CriticalPath, SourceNames
 
 __all__ = ["DEFAULT_SEEDS", "DEVICES", "Device", "Measurement", "Run", "measure", "record"]
 

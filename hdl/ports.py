@@ -1,0 +1,61 @@
+"""The ports of a core: the layout of what stands on each of them, and the codes of its status."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.registers import job_shapes
+
+
+class JobError(IntEnum):
+    """Why the core refused a job (``status.error``)."""
+
+    NONE = 0
+    COUNT = 1
+    """A window, a dilation or a tail of zero."""
+    WINDOW = 2
+    """A window larger than the core was built for."""
+    SPACING = 3
+    """Taps further apart than the storage of the core."""
+    DATA_TYPE = 4
+    """A type code that the core was not built for."""
+    TAIL = 5
+    """More live lanes in the last beat than there are lanes."""
+
+
+def job_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the bits of the job port: :func:`job_shapes`, the dots of names underlined.
+
+    Where all registers are fixed there is no such port, and within the core a bit without use.
+    """
+    members = {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
+    return data.StructLayout(members or {"unused": unsigned(1)})
+
+
+def input_layout(config: CoreConfig) -> data.ArrayLayout:
+    """Return the layout of an input beat: an element in the low bits of each lane."""
+    return data.ArrayLayout(unsigned(config.element_width), config.lanes)
+
+
+def output_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of an output beat.
+
+    ``value`` is the winning element, bit for bit, in the low bits of its lane; ``index`` is its
+    position, or all ones if the window was empty; ``last`` marks the last beat of a job. Lanes
+    without a result are 0. Either of the first two is left out if the core does not give it.
+    """
+    members: dict[str, data.ArrayLayout | int] = {}
+    if config.has_values:
+        members["value"] = data.ArrayLayout(config.element_width, config.lanes)
+    if config.index_width:
+        members["index"] = data.ArrayLayout(config.index_width, config.lanes)
+    return data.StructLayout(members | {"last": 1})
+
+
+def status_layout() -> data.StructLayout:
+    """Return the layout of the core's status: see :class:`extremum.hdl.core.Core`."""
+    return data.StructLayout({"busy": 1, "refused": 1, "error": 3, "empty": 1})

@@ -12,7 +12,7 @@ from .reduction import Reduction
 from .reduction_descs import ArgMaxOperatorDesc, ArgMinOperatorDesc, ReduceOperatorDesc
 from .spatial import SpatialDimension
 from .tensor import BufferTensorDesc
-from .types import AxisDirection, DataType, FeatureLevel, ReduceFunction
+from .types import AxisDirection, DataType, ElementFormat, FeatureLevel, ReduceFunction
 
 __all__ = [
     "ArgMaxOperatorDesc",
@@ -20,6 +20,7 @@ __all__ = [
     "AxisDirection",
     "BufferTensorDesc",
     "DataType",
+    "ElementFormat",
     "EmptyWindowWarning",
     "FeatureLevel",
     "MaxPooling1OperatorDesc",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import total_ordering
 from typing import TYPE_CHECKING
@@ -15,18 +16,95 @@ __all__ = [
     "UINT32",
     "AxisDirection",
     "DataType",
+    "ElementFormat",
     "FeatureLevel",
     "ReduceFunction",
+    "format_of",
     "index_dtype",
     "nan_mode",
 ]
 
 UINT32 = np.dtype("uint32")
-"""The index type that every operator has."""
+"""The index type that every operator accepts."""
+
+
+@dataclass(frozen=True)
+class ElementFormat:
+    """How the bits of an element are divided into sign, exponent and mantissa.
+
+    The fields lie in this order, the sign in the top bit. A format with an exponent is that of an
+    IEEE-754 binary float: an exponent of all ones stands for infinity (mantissa 0) and NaN (any
+    other mantissa). A format without an exponent is that of an integer, in two's complement if it
+    is signed; all its bits but the sign count as mantissa.
+
+    Attributes
+    ----------
+    width : int
+        Number of bits.
+    exponent : int
+        Number of bits of the exponent; 0 for an integer.
+    mantissa : int
+        Number of stored bits of the mantissa.
+    signed : bool
+        Whether the top bit is a sign.
+
+    Raises
+    ------
+    ValueError
+        If the fields do not add up to the width.
+
+    Examples
+    --------
+    >>> half = ElementFormat(width=16, exponent=5, mantissa=10, signed=True)
+    >>> half.is_float, hex(half.infinity), hex(half.sign)
+    (True, '0x7c00', '0x8000')
+    """
+
+    width: int
+    exponent: int
+    mantissa: int
+    signed: bool
+
+    def __post_init__(self) -> None:
+        """Check that the fields fill the width."""
+        if self.width != self.signed + self.exponent + self.mantissa:
+            raise ValueError(f"sign, exponent and mantissa must fill the width, not {self}")
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the format has infinities, NaN and a zero of each sign."""
+        return self.exponent > 0
+
+    @property
+    def sign(self) -> int:
+        """The bits in which the sign alone is set; 0 if there is no sign."""
+        return int(self.signed) << (self.width - 1)
+
+    @property
+    def infinity(self) -> int:
+        """The bits of positive infinity; every NaN has a greater magnitude.
+
+        An integer format has no infinity, and gives 0.
+        """
+        return ((1 << self.exponent) - 1) << self.mantissa
+
+    @property
+    def lowest(self) -> int:
+        """The bits of the lowest value: minus infinity, or the lowest integer."""
+        return self.sign | self.infinity
 
 
 class DataType(Enum):
     """Element type of a tensor; the value is the name of the NumPy type.
+
+    Every member is listed with its `ElementFormat`, which is all that the model and the gateware
+    need to know about the bits. Which operator takes which type is told by `extremum.model.support`
+    alone: a member that is added here is accepted by no operator until it is listed there.
+
+    Attributes
+    ----------
+    format : ElementFormat
+        Width, exponent, mantissa and sign of the element's bits.
 
     Examples
     --------
@@ -34,18 +112,29 @@ class DataType(Enum):
     <DataType.FLOAT32: 'float32'>
     >>> DataType.INT8.dtype
     dtype('int8')
+    >>> DataType.FLOAT16.format
+    ElementFormat(width=16, exponent=5, mantissa=10, signed=True)
     """
 
-    FLOAT32 = "float32"
-    FLOAT16 = "float16"
-    INT64 = "int64"
-    INT32 = "int32"
-    INT16 = "int16"
-    INT8 = "int8"
-    UINT64 = "uint64"
-    UINT32 = "uint32"
-    UINT16 = "uint16"
-    UINT8 = "uint8"
+    format: ElementFormat
+
+    FLOAT32 = "float32", ElementFormat(32, exponent=8, mantissa=23, signed=True)
+    FLOAT16 = "float16", ElementFormat(16, exponent=5, mantissa=10, signed=True)
+    INT64 = "int64", ElementFormat(64, exponent=0, mantissa=63, signed=True)
+    INT32 = "int32", ElementFormat(32, exponent=0, mantissa=31, signed=True)
+    INT16 = "int16", ElementFormat(16, exponent=0, mantissa=15, signed=True)
+    INT8 = "int8", ElementFormat(8, exponent=0, mantissa=7, signed=True)
+    UINT64 = "uint64", ElementFormat(64, exponent=0, mantissa=64, signed=False)
+    UINT32 = "uint32", ElementFormat(32, exponent=0, mantissa=32, signed=False)
+    UINT16 = "uint16", ElementFormat(16, exponent=0, mantissa=16, signed=False)
+    UINT8 = "uint8", ElementFormat(8, exponent=0, mantissa=8, signed=False)
+
+    def __new__(cls, name: str, format: ElementFormat) -> DataType:
+        """Make a member from its name and format; the name alone becomes the value."""
+        member = object.__new__(cls)
+        member._value_ = name
+        member.format = format
+        return member
 
     @classmethod
     def from_dtype(cls, dtype: DTypeLike | DataType) -> DataType:
@@ -54,9 +143,9 @@ class DataType(Enum):
         Raises
         ------
         TypeError
-            If the type is none of the ten.
+            If the type is none of the members.
         """
-        # Every call of an operator asks, mostly for one of these.
+        # Every operator calls this, and nearly always with one of these types.
         if isinstance(dtype, np.dtype) and (member := _MEMBERS.get(dtype)):
             return member
         if isinstance(dtype, DataType):
@@ -74,32 +163,42 @@ class DataType(Enum):
 
     @property
     def is_float(self) -> bool:
-        """Whether the type has NaN, infinities and two zeros."""
-        return self.dtype.kind == "f"
+        """Whether the type has NaN, infinities and a zero of each sign."""
+        return self.format.is_float
 
     @property
     def is_signed(self) -> bool:
         """Whether the type has negative values."""
-        return self.dtype.kind != "u"
+        return self.format.signed
 
     @property
     def lowest(self) -> np.generic:
-        """The identity of max: minus infinity, or the lowest integer.
+        """The lowest value of the type: minus infinity, or the lowest integer.
 
         This is the value of a pooling window that meets no element.
         """
-        return self.dtype.type(-np.inf if self.is_float else np.iinfo(self.dtype).min)
+        bits = np.array([self.format.lowest], f"u{self.format.width // 8}")
+        return bits.view(self.dtype)[0]
 
 
 class AxisDirection(IntEnum):
-    """Which of several equal elements gives the index: the first or the last."""
+    """Which of several equal elements an argmin or argmax names.
+
+    ``INCREASING`` names the first in row-major order, ``DECREASING`` the last. The numbers are those
+    of DirectML's DML_AXIS_DIRECTION.
+
+    Examples
+    --------
+    >>> AxisDirection.of("decreasing")
+    <AxisDirection.DECREASING: 1>
+    """
 
     INCREASING = 0
     DECREASING = 1
 
     @classmethod
     def of(cls, direction: str | int | AxisDirection) -> AxisDirection:
-        """Take a member, its number, or its name in any case.
+        """Convert a member, its number, or its name in upper or lower case.
 
         Raises
         ------
@@ -114,7 +213,10 @@ class AxisDirection(IntEnum):
 
 
 class ReduceFunction(Enum):
-    """What a reduction gives: the position of an extreme element, or its value."""
+    """What a reduction returns: the position of an extreme element, or its value.
+
+    These are the four members of DML_REDUCE_FUNCTION that look for an extreme.
+    """
 
     ARGMAX = "argmax"
     ARGMIN = "argmin"
@@ -123,12 +225,13 @@ class ReduceFunction(Enum):
 
     @classmethod
     def of(cls, function: str | ReduceFunction) -> ReduceFunction:
-        """Take a member or its name in any case.
+        """Convert a member, or its name in upper or lower case.
 
         Raises
         ------
         ValueError
-            If there is no such function; DirectML's others (SUM, AVERAGE, ...) are none.
+            If it is none of the four. DML_REDUCE_FUNCTION has others (SUM, AVERAGE, ...), which
+            this package does not compute.
         """
         if isinstance(function, cls):
             return function
@@ -152,7 +255,7 @@ class ReduceFunction(Enum):
 
 @total_ordering
 class FeatureLevel(Enum):
-    """DirectML feature level: each is a strict superset of the one before it.
+    """A DML_FEATURE_LEVEL; each level supports whatever the one before it does.
 
     Examples
     --------
@@ -180,7 +283,7 @@ class FeatureLevel(Enum):
 
     @classmethod
     def of(cls, level: str | FeatureLevel) -> FeatureLevel:
-        """Take a member or its text, such as ``"3_0"``.
+        """Convert a member, or its text such as ``"3_0"``.
 
         Raises
         ------
@@ -195,36 +298,48 @@ class FeatureLevel(Enum):
         return cls(level)
 
     def __lt__(self, other: object) -> bool:
-        """Compare by major, then minor number, which the text does as it stands."""
+        """Compare the texts, which have one digit before and one after the underscore."""
         if not isinstance(other, FeatureLevel):
             return NotImplemented
         return self.value < other.value
 
     def __str__(self) -> str:
-        """Give the text, such as ``3_0``."""
+        """Return the text, such as ``3_0``."""
         return self.value
 
 
 _MEMBERS = {member.dtype: member for member in DataType}
+_FORMATS = {member.dtype: member.format for member in DataType}
+# NumPy takes long to tell the name of a type, and `index_dtype` asks for one in every call.
 _NAMES = {(member.dtype.kind, member.dtype.itemsize): member.value for member in DataType}
+
+
+def format_of(dtype: np.dtype) -> ElementFormat:
+    """Look up the format of a NumPy type in native byte order.
+
+    Raises
+    ------
+    KeyError
+        If the type is none of `DataType`'s.
+    """
+    return _FORMATS[dtype]
 
 
 def _type_name(dtype: object) -> str:
     if isinstance(dtype, DataType):
         return dtype.value
-    # NumPy reads None as float64, which nobody means who leaves a type out.
+    # NumPy takes None for float64, but a caller who passes None has left the type out.
     if dtype is None:
         return "None"
     try:
         known = np.dtype(dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
     except (TypeError, ValueError):
         return str(dtype)
-    # The name of a type is slow to come by, and every call of an operator asks for one.
     return _NAMES.get((known.kind, known.itemsize)) or known.name
 
 
 def index_dtype(index_type: DTypeLike | DataType, allowed: tuple[str, ...]) -> np.dtype:
-    """Check the type of an index tensor and give it in native byte order.
+    """Check the type of an index tensor and return it in native byte order.
 
     Raises
     ------

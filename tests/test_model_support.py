@@ -1,10 +1,16 @@
 """What each feature level allows: types, index types and ranks of every operator."""
 
+import importlib.util
+import sys
+from enum import Enum
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from strategies import INDEX_TYPES, TYPES
 
+import extremum.model.support
+import extremum.model.types
 from extremum.model import (
     ArgMaxOperatorDesc,
     ArgMinOperatorDesc,
@@ -166,3 +172,22 @@ def test_each_level_is_a_superset_of_the_one_before(operator):
         assert before.data_types <= after.data_types
         assert before.index_types <= after.index_types
         assert set(before.ranks) <= set(after.ranks)
+
+
+def test_a_new_type_is_granted_to_no_operator(monkeypatch):
+    """A member that is added to `DataType` is in no table until somebody lists it there."""
+    members = {member.name: member.value for member in DataType} | {"BFLOAT16": "bfloat16"}
+    wider: Any = Enum("DataType", members)
+    monkeypatch.setattr(extremum.model.types, "DataType", wider)
+    source = extremum.model.support.__file__
+    spec = importlib.util.spec_from_file_location("extremum.model.support_of_eleven", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # A dataclass looks its module up by name.
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    for operator in LEVELS:
+        row = module.support(operator, "6_4")
+        assert wider.FLOAT32 in row.data_types
+        assert wider.BFLOAT16 not in row.data_types | row.index_types

@@ -2,83 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import fold, key, pooling, position, queue, reduction, slots, windows
+from extremum.hdl import fold, key, pooling, position, reduction, results, windows
+from extremum.hdl.admission import Admission, credit_delay
+from extremum.hdl.advance import Advance
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.entrance import Entrance, blind
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay, twin
-from extremum.hdl.key import Decoder, Encoder
+from extremum.hdl.latency import (
+    BEAT,
+    pipeline_latency,
+    queue_depth,
+    result_latency,
+    results_of,
+    word_clock,
+)
 from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
 from extremum.hdl.queue import Queue
-from extremum.hdl.registers import ends_with_plane, job_shapes
-from extremum.hdl.results import Packer, lead
-from extremum.hdl.windows import WindowSchedule
-
-QUEUE_MARGIN = 12
-"""Room in the result queue beyond the pipeline's length, so that it is known in time."""
+from extremum.hdl.registers import job_shapes
+from extremum.hdl.timing import Timed, timing_parameters
+from extremum.hdl.words import WordPort, Words
 
 
 class Stage(Protocol):
     """A component of the pipeline, as it is connected."""
 
     job: data.View
-    i: Words
-
-
-def _result_latency(config: CoreConfig) -> int:
-    """Return the clocks from a winner to its value and its position."""
-    value = Decoder.LATENCY if config.has_values else 0
-    return max(position.latency(config), value, lead(config))
-
-
-def _code_latency(config: CoreConfig) -> int:
-    """Return the clocks from an element to its code and the control of its slot."""
-    return max(key.latency(config), windows.latency(config))
-
-
-def _winner_latency(config: CoreConfig) -> int:
-    """Return the clocks from a code to the winner that it completes."""
-    windows = sum(pooling.latency(config, axis) for axis in config.axes)
-    return windows + fold.latency(config) + reduction.latency(config)
-
-
-def pipeline_latency(config: CoreConfig) -> int:
-    """Return the clocks from a slot to the result queue."""
-    return 1 + _code_latency(config) + _winner_latency(config) + _result_latency(config) + 1
-
-
-def latency(config: CoreConfig) -> int:
-    """Return the clocks from taking a beat to offering a result that it completes."""
-    return pipeline_latency(config) + queue.latency(_queue_depth(config))
-
-
-def job_interval(config: CoreConfig) -> int:
-    """Return the slots that a job must have to be followed by the next without a bubble.
-
-    Shorter jobs follow each other within as many clocks, or a few less. A job stays on its port
-    until its token has left the pipeline; then the next one is looked at, and its slots begin.
-    """
-    begin = 0 if ends_with_plane(config) else slots.latency(config)
-    return pipeline_latency(config) + 3 + begin
-
-
-def _queue_depth(config: CoreConfig) -> int:
-    """Return how many beats wait at most: what may come of the slots in the pipeline."""
-    return queue.depth(_results_in(config, pipeline_latency(config) + QUEUE_MARGIN) + 1)
-
-
-def _results_in(config: CoreConfig, count: int) -> int:
-    """Return how many results may come of so many slots."""
-    fixed = dict(config.fixed)
-    apart = fixed.get("length", 1)
-    if config.has_windows and not config.padding:
-        apart = min(fixed.get("width.stride", 1), fixed.get("width.window", 1))
-    return -(-count // apart)
+    i: WordPort
 
 
 class Core(wiring.Component):
@@ -141,173 +94,191 @@ class Core(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        results = Queue(output_layout(config).size, _queue_depth(config))
-        m.submodules.queue = results
-        m.submodules.entrance = entrance = Entrance(
-            config, results.depth, _results_in(config, blind(config))
+        m.submodules.queue = queue = Queue(
+            output_layout(config).size, queue_depth(config), timing_parameters(config)
+        )
+        m.submodules.admission = admission = Admission(
+            config, queue.depth, results_of(config, credit_delay(config))
         )
         m.d.comb += [
-            entrance.beat_here.eq(self.i.valid),
-            self.i.ready.eq(entrance.beat_wanted),
-            self.o.valid.eq(results.valid),
-            Value.cast(self.o.payload).eq(results.o),
-            results.ready.eq(self.o.ready),
-            entrance.left.eq(results.valid & self.o.ready),
+            admission.beat_here.eq(self.i.valid),
+            self.i.ready.eq(admission.beat_wanted),
+            self.o.valid.eq(queue.valid),
+            Value.cast(self.o.payload).eq(queue.o),
+            queue.ready.eq(self.o.ready),
+            admission.beat_left.eq(queue.valid & self.o.ready),
         ]
         job = data.View(job_layout(config), Signal(job_layout(config)))
         if job_shapes(config):
             m.d.comb += [
                 job.eq(self.job.payload),
-                entrance.job_valid.eq(self.job.valid),
-                self.job.ready.eq(entrance.job_ready),
-                self.status.eq(entrance.status),
+                admission.job_valid.eq(self.job.valid),
+                self.job.ready.eq(admission.job_ready),
+                self.status.eq(admission.status),
             ]
-        m.d.comb += entrance.job.eq(job)
+        m.d.comb += admission.job.eq(job)
 
-        codes, schedule = self._enter(m, entrance, job)
-        flow: Words = codes
-        taps: dict[str, int] = {}
-        for axis in config.axes:
-            window = pooling.SlidingWindow(config, axis, taps)
-            m.submodules[f"window{axis}"] = window
-            _feed(m, window, flow, job)
-            flow, taps = window.o, window.o_taps
-        if config.can_fold:
-            folded = fold.Fold(config, taps)
-            m.submodules.fold = folded
-            _feed(m, folded, flow, job)
-            flow, taps = folded.o, folded.o_taps
-        if config.has_reduction:
-            m.submodules.reducer = reducer = reduction.Reducer(config, taps)
-            _feed(m, reducer, flow, job)
-            flow = reducer.o
-        indices = self._indices(m, codes, flow, taps, job) if config.index_width else []
+        # All clocks are counted from that of the slot.
+        m.submodules.windows = schedule = windows.WindowSchedule(config)
+        words = self._words(m, admission, schedule, job)
+        winners, tap_bits = self._winners(m, words, job)
         self._finish(
-            m, flow, taps, indices, job=job, entrance=entrance, schedule=schedule, results=results
-        )
+            m, words, winners, tap_bits,
+            job=job, admission=admission, schedule=schedule, queue=queue,
+        )  # fmt: skip
         return m
 
-    def _enter(self, m: Module, entrance: Entrance, job: data.View) -> tuple[Words, WindowSchedule]:
-        """Return the stream of codes, each with the control of its slot, and who tells it."""
+    def _words(
+        self, m: Module, admission: Admission, schedule: windows.WindowSchedule, job: data.View
+    ) -> Words:
+        """Return the keys of each beat, with the control of its slot."""
         config = self.config
-        m.submodules.windows = schedule = WindowSchedule(config)
-        m.submodules.encoder = encoder = Encoder(config)
-        slot = delay(m, entrance.slot, 1)
-        if ends_with_plane(config):
-            token, begin, step = entrance.token, entrance.token, entrance.step
-        else:
-            token, step = delay(m, entrance.token, 1), delay(m, entrance.step, 1)
-            begin = twin(m, entrance.token)
+        m.submodules.encoder = encoder = key.KeyEncoder(config)
+        advance = Advance.of(admission.advance)
+        advance.drive(m, schedule.advance)
         m.d.comb += [
             schedule.job.eq(job),
-            schedule.token.eq(token),
-            schedule.begin.eq(begin),
-            schedule.slot.eq(slot),
-            schedule.step.eq(step),
-            schedule.end.eq(delay(m, entrance.end, 1)),
-            entrance.plane_end.eq(schedule.plane_end),
-            entrance.promised.eq(schedule.result),
+            schedule.end.eq(Timed(m, admission.end).at(BEAT)),
+            admission.plane_end.eq(schedule.plane_end),
+            admission.result_known.eq(schedule.result),
             encoder.job.eq(job),
-            encoder.token.eq(token),
-            Value.cast(encoder.elements).eq(delay(m, Value.cast(self.i.payload), 1)),
+            encoder.token.eq(advance.token),
+            Value.cast(encoder.elements).eq(Timed(m, Value.cast(self.i.payload)).at(BEAT)),
         ]
-        flow: Any = Flow(config, candidate_layout(config, {})).create(path=("codes",))
-        clocks = _code_latency(config)
-        control = delay(m, Value.cast(schedule.control), clocks - windows.latency(config))
-        m.d.comb += [
-            flow.token.eq(delay(m, token, clocks)),
-            flow.valid.eq(delay(m, slot, clocks)),
-            flow.step.eq(delay(m, step, clocks)),
-            flow.control.eq(control),
-            Value.cast(flow.lanes).eq(
-                delay(m, Value.cast(encoder.codes), clocks - key.latency(config))
-            ),
-        ]
-        return flow, schedule
+        return Words(
+            token=Timed(m, advance.token, BEAT),
+            valid=Timed(m, advance.slot, BEAT),
+            control=Timed(m, schedule.control, BEAT + windows.latency(config)),
+            lanes=Timed(m, encoder.keys, BEAT + key.latency(config)),
+            step=Timed(m, advance.step, BEAT),
+        ).moved_to(word_clock(config))
+
+    def _winners(self, m: Module, words: Words, job: data.View) -> tuple[Words, dict[str, int]]:
+        """Return the winner of each window, or of each row, and the bits of its tap numbers."""
+        config = self.config
+        tap_bits: dict[str, int] = {}
+        for axis in config.axes:
+            window = pooling.SlidingWindow(config, axis, tap_bits)
+            m.submodules[f"window{axis}"] = window
+            words = _pass(m, window, words, job, pooling.latency(config, axis))
+            tap_bits = window.o_tap_bits
+        if config.can_fold:
+            m.submodules.fold = folded = fold.Fold(config, tap_bits)
+            words = _pass(m, folded, words, job, fold.latency(config))
+            tap_bits = folded.o_tap_bits
+        if config.has_reduction:
+            m.submodules.reducer = reducer = reduction.Reducer(config, tap_bits)
+            words = _pass(m, reducer, words, job, reduction.latency(config))
+        return words, tap_bits
 
     def _finish(
         self,
         m: Module,
-        flow: Words,
-        taps: dict[str, int],
-        indices: list[Value],
+        words: Words,
+        winners: Words,
+        tap_bits: dict[str, int],
         *,
         job: data.View,
-        entrance: Entrance,
-        schedule: WindowSchedule,
-        results: Queue,
+        admission: Admission,
+        schedule: windows.WindowSchedule,
+        queue: Queue,
     ) -> None:
         """Put value and position of every result into the queue."""
-        config, after = self.config, _result_latency(self.config)
-        m.submodules.packer = packer = Packer(config)
-        valid, empty = delay(m, flow.valid, after), delay(m, flow.control.empty, after)
-        token, early = delay(m, flow.token, after), lead(config)
-        # What is known of a result at the head meets it here.
-        way = pipeline_latency(config) - 3 - windows.latency(config)
+        config = self.config
+        found = winners.token.clock + result_latency(config)
+        early = found - results.lead(config)
+        # The last group and the last result are known at the head of the pipeline.
+        known = BEAT + windows.latency(config) + 1
+        last_group, done = (
+            Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
+        )
+        empty = Timed(m, winners.control.value.empty, winners.control.clock)
+        m.submodules.packer = packer = results.Packer(config)
         m.d.comb += [
             packer.job.eq(job),
-            packer.token.eq(delay(m, flow.token, after - early)),
-            packer.valid.eq(delay(m, flow.valid, after - early)),
-            packer.last_group.eq(delay(m, schedule.last_group, way - early)),
-            packer.done.eq(delay(m, schedule.done, way - early)),
-            results.write.eq(packer.o_valid),
-            results.i.eq(Value.cast(packer.o)),
-            entrance.job_entered.eq(delay(m, token, 1)),
-            entrance.empty_given.eq(valid & empty),
-            entrance.packed.eq(packer.packed),
+            packer.token.eq(winners.token.at(early)),
+            packer.valid.eq(winners.valid.at(early)),
+            packer.last_group.eq(last_group),
+            packer.done.eq(done),
+            queue.write.eq(packer.o_valid),
+            queue.i.eq(Value.cast(packer.o)),
+            admission.job_entered.eq(winners.token.at(pipeline_latency(config))),
+            admission.empty_given.eq(winners.valid.at(found) & empty.at(found)),
+            admission.beat_shared.eq(packer.packed),
         ]
         if config.has_values:
-            m.submodules.decoder = decoder = Decoder(config, taps)
+            m.submodules.decoder = decoder = key.KeyDecoder(config, tap_bits)
             m.d.comb += [
                 decoder.job.eq(job),
-                decoder.token.eq(flow.token),
-                decoder.empty.eq(flow.control.empty),
-                decoder.lanes.eq(flow.lanes),
+                decoder.token.eq(winners.token.value),
+                decoder.empty.eq(empty.value),
+                decoder.lanes.eq(winners.lanes.value),
             ]
-            values = delay(m, Value.cast(decoder.values), after - Decoder.LATENCY)
+            decoded = winners.token.clock + key.KeyDecoder.LATENCY
+            values = Timed(m, Value.cast(decoder.values), decoded).at(found)
             for lane in range(config.lanes):
                 value = values.word_select(lane, config.element_width)
                 m.d.comb += packer.results[lane].value.eq(value)
-        for lane, index in enumerate(indices):
-            all_ones = empty.replicate(config.index_width)
-            m.d.comb += packer.results[lane].index.eq(index | all_ones)
+        if config.index_width:
+            indices = self._indices(m, words, winners, tap_bits, job=job, found=found)
+            all_ones = empty.at(found).replicate(config.index_width)
+            for lane, index in enumerate(indices):
+                m.d.comb += packer.results[lane].index.eq(index | all_ones)
 
     def _indices(
-        self, m: Module, codes: Words, flow: Words, taps: dict[str, int], job: data.View
+        self,
+        m: Module,
+        words: Words,
+        winners: Words,
+        tap_bits: dict[str, int],
+        *,
+        job: data.View,
+        found: int,
     ) -> list[Value]:
         """Return the position of every lane's winner: in its tensor, or in its row.
 
         Where windows slide the ordinal is 0, and where they do not the position is.
         """
-        config, after = self.config, _result_latency(self.config)
+        config = self.config
         indices: list[Value] = [Value.cast(0)] * config.lanes
         if config.has_windows:
-            m.submodules.position = generator = position.PositionGenerator(config, taps)
-            _feed(m, generator, flow, job)
-            emits = (codes.control[f"emit_{DIMENSIONS[axis]}"] for axis in config.axes)
-            gives = codes.valid & codes.control.last & Cat(*emits).all()
-            ahead = _winner_latency(config) - position.lead(config)
+            m.submodules.position = generator = position.PositionGenerator(config, tap_bits)
+            _feed(m, generator, winners, job)
+            control = words.control.value
+            emits = (control[f"emit_{DIMENSIONS[axis]}"] for axis in config.axes)
+            gives = words.valid.value & control.last & Cat(*emits).all()
+            ahead = winners.token.clock - position.lead(config)
             m.d.comb += [
-                generator.early_token.eq(delay(m, codes.token, ahead)),
-                generator.early_valid.eq(delay(m, gives, ahead)),
-                Value.cast(generator.early_control).eq(delay(m, Value.cast(codes.control), ahead)),
+                generator.early_token.eq(words.token.at(ahead)),
+                generator.early_valid.eq(Timed(m, gives, words.valid.clock).at(ahead)),
+                Value.cast(generator.early_control).eq(Value.cast(words.control.at(ahead))),
             ]
-            positions = delay(m, Value.cast(generator.positions), after - position.latency(config))
+            summed = winners.token.clock + position.latency(config)
+            positions = Timed(m, Value.cast(generator.positions), summed).at(found)
             indices = [
                 positions.word_select(lane, config.index_width) for lane in range(config.lanes)
             ]
         if config.has_reduction:
             for lane in range(config.lanes):
-                winner = flow.lanes[lane]
+                winner = winners.lanes.value[lane]
                 ordinal = Value.cast(winner.ordinal)
                 if config.can_fold:
                     ordinal = ordinal | Value.cast(winner.tap_lane)
-                indices[lane] = indices[lane] | delay(m, ordinal, after)
+                ordinal = Timed(m, ordinal, winners.lanes.clock).at(found)
+                indices[lane] = indices[lane] | ordinal
         return indices
 
 
-def _feed(m: Module, component: Stage, flow: Words, job: data.View) -> None:
+def _feed(m: Module, component: Stage, words: Words, job: data.View) -> None:
     """Connect what goes into a component of the pipeline."""
     m.d.comb += component.job.eq(job)
-    for name in ("token", "valid", "step", "control", "lanes"):
-        m.d.comb += Value.cast(getattr(component.i, name)).eq(Value.cast(getattr(flow, name)))
+    words.drive(m, component.i, words.token.clock)
+
+
+def _pass(
+    m: Module, component: pooling.SlidingWindow | fold.Fold | reduction.Reducer,
+    words: Words, job: data.View, clocks: int,
+) -> Words:  # fmt: skip
+    """Send words through a component; return those that come out of it, so many clocks later."""
+    _feed(m, component, words, job)
+    return Words.of(m, component.o, words.token.clock + clocks)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.utils import ceil_log2
 
-from extremum.hdl.flow import choose
 from extremum.hdl.storage import RegisteredMemory
+from extremum.hdl.words import select
 
 _ADDRESS_BITS = 14
 
@@ -67,7 +67,7 @@ class Ecp5:
             with m.If(enable):
                 m.d.sync += late.eq(index)
             index = late
-        return choose(index, rows)
+        return select(index, rows)
 
 
 def _dp16kd(

@@ -8,10 +8,12 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import Timed, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
+from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
 
 def latency(config: CoreConfig) -> int:
@@ -29,67 +31,65 @@ class Fold(wiring.Component):
     Parameters
     ----------
     config
-        Of the core.
-    taps
+        Configuration of the core.
+    tap_bits
         Bits of the tap numbers that the words carry already.
 
     Attributes
     ----------
-    o_taps
+    o_tap_bits
         Bits of the tap numbers that the results carry: ``"lane"`` is the winner's lane.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
-    i, o : Flow
+        Registers of the next job.
+    i, o : WordStream
         Words.
     """
 
     job: data.View
-    i: Words
-    o: Words
+    i: WordPort
+    o: WordPort
 
-    def __init__(self, config: CoreConfig, taps: dict[str, int]):
+    def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
-        self.i_layout = candidate_layout(config, taps)
-        self.o_taps = taps | {"lane": ceil_log2(config.lanes)}
-        self.o_layout = candidate_layout(config, self.o_taps)
+        self.i_layout = candidate_layout(config, tap_bits)
+        self.o_tap_bits = tap_bits | {"lane": ceil_log2(config.lanes)}
+        self.o_layout = candidate_layout(config, self.o_tap_bits)
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(config, self.i_layout)),
-                "o": Out(Flow(config, self.o_layout)),
+                "i": In(WordStream(config, self.i_layout)),
+                "o": Out(WordStream(config, self.o_layout)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self.config
-        clocks = latency(config)
-        tail = held(m, register(config, self.job, "tail"), self.i.token, "tail")
-        decreasing = held(m, register(config, self.job, "decreasing"), self.i.token, "decreasing")
+        config, words = self.config, Words.of(m, self.i)
+        tail, decreasing = (
+            self._shadow(m, name, words.token.at(0)) for name in ("tail", "decreasing")
+        )
+        numbers = [Const(lane, self.o_tap_bits["lane"]) for lane in range(config.lanes)]
         taps = [
             Tap(
-                ~self.i.control.last | (tail > lane),
+                Timed(m, ~self.i.control.last | (tail > lane)),
                 self.o_layout,
-                [Cat(Value.cast(self.i.lanes[lane]), Const(lane, self.o_taps["lane"]))],
+                [Timed(m, Cat(Value.cast(self.i.lanes[lane]), number))],
             )
-            for lane in range(config.lanes)
+            for lane, number in enumerate(numbers)
         ]
-        won = tree(m, taps, decreasing)
-
-        before = clocks - 1
-        fold = held(m, register(config, self.job, "fold"), delay(m, self.i.token, before), "fold")
-        passed = delay(m, Value.cast(self.i.lanes), before)
+        won = tree(m, timing_parameters(config), taps, decreasing)
+        fold = self._shadow(m, "fold", words.token.at(won.clock))
+        passed = Value.cast(words.lanes.at(won.clock))
         for lane in range(config.lanes):
-            own = Cat(passed.word_select(lane, self.i_layout.size), Const(0, self.o_taps["lane"]))
+            own = Cat(passed.word_select(lane, self.i_layout.size), Const(0, len(numbers[0])))
             chosen = Signal(len(own), name=f"lane{lane}", reset_less=True)
-            m.d.sync += chosen.eq(Mux(fold, won.lanes[0], own))
+            m.d.sync += chosen.eq(Mux(fold, won.lanes[0].value, own))
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(chosen)
-        m.d.comb += [
-            self.o.token.eq(delay(m, self.i.token, clocks)),
-            self.o.valid.eq(delay(m, self.i.valid, clocks)),
-            Value.cast(self.o.control).eq(delay(m, Value.cast(self.i.control), clocks)),
-        ]
+        words.drive(m, self.o, won.clock + 1, lanes=None, step=None)
         return m
+
+    def _shadow(self, m: Module, name: str, token: Value) -> Value:
+        return shadow(m, register(self.config, self.job, name), token, name)

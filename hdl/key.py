@@ -1,10 +1,11 @@
-"""The order of the elements, as unsigned integers: the one place where types matter.
+"""The comparison key: the order of the elements, as unsigned integers.
 
-An element becomes a *code*, an unsigned integer that is greater for the better element, so that
-one unsigned comparison serves all types, maxima and minima, and both NaN modes:
+This is the one place of the gateware where element types matter. An element becomes a *key*, an
+unsigned integer that is greater for the better element, so that one unsigned comparison serves all
+types, maxima and minima, and both NaN modes:
 
 =============================  ======================  =========================================
-element                        top bit of the code     other bits
+element                        top bit of the key      other bits
 =============================  ======================  =========================================
 unsigned integer               its own                 its own
 signed integer                 its own, inverted       its own
@@ -14,13 +15,13 @@ NaN that beats every number    1                       magnitude
 NaN that loses to every number 0                       magnitude, inverted
 =============================  ======================  =========================================
 
-To look for a minimum every bit of a number's code is inverted, never a NaN's. A NaN's magnitude
-is beyond that of infinity, so its code lies beyond those of the numbers. NaNs are equal among
-each other, whatever their magnitudes say: comparisons see to that with the flag ``nan``.
+To look for a minimum, every bit of a number's key is inverted, but no bit of a NaN's. The magnitude
+of a NaN is beyond that of infinity, so its key lies beyond those of all numbers. NaNs are equal to
+each other, whatever their magnitudes say: comparisons see to that by the flag ``nan``.
 
-The code keeps every bit of the element but a float's sign, which is lost in -0 and in NaN. It
-travels beside the code, so the element that comes out has the bits that went in. In a core that
-no element leaves, all NaNs have one code, of all ones or all zeros, and there are no flags.
+The key keeps every bit of the element but a float's sign, which is lost in -0 and in NaN. The sign
+travels beside the key, so the element that comes out has the bits that went in. In a core that
+gives no values, all NaNs have one key, of all ones or all zeros, and there are no flags.
 """
 
 from __future__ import annotations
@@ -30,17 +31,16 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import candidate_layout as candidate
-from extremum.hdl.flow import choose, delay, held, result_layout
-from extremum.hdl.ports import job_layout
+from extremum.hdl.ports import input_layout, job_layout
 from extremum.hdl.registers import register
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import Timed, delay, timing_parameters
+from extremum.hdl.words import candidate_layout, result_layout, select
 from extremum.model import DataType
-
-_MANTISSA_BITS = {16: 10, 32: 23}
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from an element to its code."""
+    """Return the clocks from an element to its key."""
     return _analysis(config) + 2
 
 
@@ -49,36 +49,32 @@ def _analysis(config: CoreConfig) -> int:
     return 2 if config.has_floats else 1
 
 
-def _width(data_type: DataType) -> int:
-    return 8 * data_type.dtype.itemsize
+class KeyEncoder(wiring.Component):
+    """Turns elements into keys.
 
-
-class Encoder(wiring.Component):
-    """Turns elements into codes.
-
-    Latency: :func:`latency` clocks. Throughput: one beat per clock.
+    Latency: :func:`latency` clocks. Throughput: one beat per clock, taken always.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
+        Registers of the next job.
     token : In(1)
         The next job's elements come next.
-    elements : In(ArrayLayout)
-        Each in the low bits of its lane.
-    codes : Out(ArrayLayout)
+    elements : In(input_layout(config))
+        One element in the low bits of each lane.
+    keys : Out(ArrayLayout)
         A candidate for each lane.
     """
 
     job: data.View
     token: Signal
     elements: data.View
-    codes: data.View
+    keys: data.View
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -86,8 +82,8 @@ class Encoder(wiring.Component):
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
-                "elements": In(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
-                "codes": Out(data.ArrayLayout(candidate(config, {}), config.lanes)),
+                "elements": In(input_layout(config)),
+                "keys": Out(data.ArrayLayout(candidate_layout(config, {}), config.lanes)),
             }
         )
 
@@ -95,93 +91,101 @@ class Encoder(wiring.Component):
         m = Module()
         config = self.config
         # First what the fields of a float are, then what the top bit becomes and whether the others
-        # are inverted, and in the last clock the code.
-        analysis = _analysis(config)
-        token = delay(m, self.token, analysis)
+        # are inverted, and in the last clock the key.
+        analysed = _analysis(config)
+        token = Timed(m, self.token).at(analysed)
         data_type, minimum, ignore_nan = (
-            held(m, register(config, self.job, name), token, name)
+            Timed(m, shadow(m, register(config, self.job, name), token, name), analysed)
             for name in ("data_type", "minimum", "ignore_nan")
         )
-        late_type = delay(m, data_type, 1)
+        late_type = data_type.at(analysed + 1)
+        at_once = timing_parameters(config).any_bits
         for lane in range(config.lanes):
-            raw = Value.cast(self.elements[lane])
-            candidate = self.codes[lane]
+            element = Timed(m, Value.cast(self.elements[lane]))
+            candidate = self.keys[lane]
             choices = [
-                _analyse(m, data_type, raw, minimum, ignore_nan, late=analysis)
-                for data_type in config.data_types
+                _analyse(m, built, element, at_once, minimum=minimum, ignore_nan=ignore_nan)
+                for built in config.data_types
             ]
             top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
-            m.d.sync += Cat(top, invert, nan, sign).eq(choose(data_type, choices))
-            body = delay(m, raw, analysis + 1)
+            m.d.sync += Cat(top, invert, nan, sign).eq(select(data_type.at(analysed), choices))
+            body = element.at(analysed + 1)
             if "nan" in candidate.shape().members:
                 m.d.sync += [candidate.nan.eq(nan), candidate.sign.eq(sign)]
                 unify: Value = Const(0)
             else:
                 unify = nan
-            codes: list[Value] = []
+            keys: list[Value] = []
             for built in config.data_types:
-                rest = body[: _width(built) - 1]
+                rest = body[: built.format.width - 1]
                 flipped = rest ^ invert.replicate(len(rest))
-                if built.dtype.kind == "f":
+                if built.format.is_float:
                     flipped = Mux(unify, top.replicate(len(rest)), flipped)
-                codes.append(Cat(flipped, top))
-            m.d.sync += candidate.code.eq(choose(late_type, codes))
+                keys.append(Cat(flipped, top))
+            m.d.sync += candidate.key.eq(select(late_type, keys))
         return m
 
 
-def _any(m: Module, bits: Value, clocks: int) -> Value:
-    """Return whether any bit is set: each clock brings four of them, or fewer, to one."""
+def _any(m: Module, bits: Value, clocks: int, at_once: int) -> Value:
+    """Return whether any bit is set: each clock brings ``at_once`` of them, or fewer, to one."""
     for _ in range(clocks):
-        parts = (bits[low : low + 4] for low in range(0, len(bits), 4))
+        parts = (bits[low : low + at_once] for low in range(0, len(bits), at_once))
         bits = delay(m, Cat(part.any() for part in parts), 1)
     return bits.any()
 
 
 def _analyse(
-    m: Module, data_type: DataType, raw: Value, minimum: Value, ignore_nan: Value, *, late: int
+    m: Module,
+    data_type: DataType,
+    element: Timed,
+    at_once: int,
+    *,
+    minimum: Timed,
+    ignore_nan: Timed,
 ) -> Value:
-    """Return the code's top bit, whether the others are inverted, and the flags.
+    """Return the key's top bit, whether the other bits are inverted, and the flags.
 
-    They are ``late`` clocks late.
+    They are valid in the clock of ``minimum`` and ``ignore_nan``. Of a float's fields ``at_once``
+    bits are brought to one in each clock until then.
     """
-    width = _width(data_type)
-    sign = delay(m, raw[width - 1], late)
-    if data_type.dtype.kind == "u":
-        return Cat(sign ^ minimum, minimum, Const(0, 2))
-    if data_type.dtype.kind == "i":
-        return Cat(~(sign ^ minimum), minimum, Const(0, 2))
-    mantissa = raw[: _MANTISSA_BITS[width]]
-    exponent = raw[_MANTISSA_BITS[width] : width - 1]
-    ones = ~_any(m, ~exponent, late)
-    some, rest = _any(m, exponent, late), _any(m, mantissa, late)
+    form, bits, analysed = data_type.format, element.value, minimum.clock
+    sign = Timed(m, bits[form.width - 1], element.clock).at(analysed)
+    if not form.is_float:
+        top = sign ^ minimum.value
+        return Cat(~top if form.signed else top, minimum.value, Const(0, 2))
+    mantissa = bits[: form.mantissa]
+    exponent = bits[form.mantissa : form.width - 1]
+    clocks = analysed - element.clock
+    ones = ~_any(m, ~exponent, clocks, at_once)
+    some, rest = (_any(m, part, clocks, at_once) for part in (exponent, mantissa))
     nan = ones & rest
     zero = ~(some | rest)
-    negative = Mux(nan, ignore_nan, (sign & ~zero) ^ minimum)
+    negative = Mux(nan, ignore_nan.at(analysed), (sign & ~zero) ^ minimum.value)
     return Cat(~negative, negative, nan, sign)
 
 
-class Decoder(wiring.Component):
-    """Turns codes back into elements, bit for bit; an empty window into the identity of max.
+class KeyDecoder(wiring.Component):
+    """Turns keys back into elements, bit for bit; an empty window into the identity of max.
 
-    Latency: :attr:`LATENCY` clocks. Throughput: one word per clock.
+    Latency: :attr:`LATENCY` clocks. Throughput: one word per clock, taken always.
 
     Parameters
     ----------
     config
-        Of the core.
-    taps
-        Bits of the numbers of the taps, which are ignored.
+        Configuration of the core.
+    tap_bits
+        Bits of the tap numbers that the candidates carry, which are ignored.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
+        Registers of the next job.
     token : In(1)
-        The next job's codes come next.
+        The next job's keys come next.
     empty : In(1)
         The window is empty.
     lanes : In(ArrayLayout)
-        The codes, as candidates.
+        The keys, as candidates.
     values : Out(ArrayLayout)
         The elements, in the low bits of their lanes; the other bits are 0.
     """
@@ -194,14 +198,14 @@ class Decoder(wiring.Component):
 
     LATENCY = 1
 
-    def __init__(self, config: CoreConfig, taps: dict[str, int]):
+    def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
         super().__init__(
             {
                 "job": In(job_layout(config)),
                 "token": In(1),
                 "empty": In(1),
-                "lanes": In(data.ArrayLayout(result_layout(config, taps), config.lanes)),
+                "lanes": In(data.ArrayLayout(result_layout(config, tap_bits), config.lanes)),
                 "values": Out(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
             }
         )
@@ -210,39 +214,27 @@ class Decoder(wiring.Component):
         m = Module()
         config = self.config
         data_type, minimum = (
-            held(m, register(config, self.job, name), self.token, name)
+            shadow(m, register(config, self.job, name), self.token, name)
             for name in ("data_type", "minimum")
         )
         for lane in range(config.lanes):
             values = [
                 Mux(
                     self.empty,
-                    _identity(built),
+                    Const(built.format.lowest, built.format.width),
                     _restore(built, self.lanes[lane], minimum),
                 )
                 for built in config.data_types
             ]
-            m.d.sync += self.values[lane].eq(choose(data_type, values))
+            m.d.sync += self.values[lane].eq(select(data_type, values))
         return m
 
 
 def _restore(data_type: DataType, candidate: data.View, minimum: Value) -> Value:
-    width = _width(data_type)
-    code = Value.cast(candidate.code)
-    top, body = code[width - 1], code[: width - 1]
-    if data_type.dtype.kind == "u":
-        return Cat(body ^ minimum.replicate(width - 1), top ^ minimum)
-    if data_type.dtype.kind == "i":
-        return Cat(body ^ minimum.replicate(width - 1), ~(top ^ minimum))
-    return Cat(body ^ (~top).replicate(width - 1), candidate.sign)
-
-
-def _identity(data_type: DataType) -> Const:
-    """Return the element that is below all others: -inf, or the least integer."""
-    width = _width(data_type)
-    if data_type.dtype.kind == "u":
-        return Const(0, width)
-    if data_type.dtype.kind == "i":
-        return Const(1 << (width - 1), width)
-    mantissa = _MANTISSA_BITS[width]
-    return Const(((1 << (width - mantissa)) - 1) << mantissa, width)
+    """Return the element of a key."""
+    form, key = data_type.format, Value.cast(candidate.key)
+    top, body = key[form.width - 1], key[: form.width - 1]
+    if form.is_float:
+        return Cat(body ^ (~top).replicate(len(body)), candidate.sign)
+    restored = body ^ minimum.replicate(len(body))
+    return Cat(restored, ~(top ^ minimum) if form.signed else top ^ minimum)

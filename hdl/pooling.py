@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -10,18 +10,25 @@ from amaranth.utils import bits_for
 from extremum.hdl import storage
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay, derived, held
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
+from extremum.hdl.shadow import precomputed, shadow
+from extremum.hdl.timing import Timed, registered, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
+from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
+
+
+def _storage_latency(config: CoreConfig, axis: int) -> int:
+    """Return the clocks from a word to the older ones of this dimension."""
+    parameters = timing_parameters(config)
+    return storage.latency(config.max_spacing[axis], parameters.register_spacing)
 
 
 def latency(config: CoreConfig, axis: int) -> int:
     """Return the clocks of one dimension's stage: storage, choice of taps, tree."""
     if config.max_window[axis] == 1:
         return 0
-    line = storage.latency(config.max_spacing[axis])
-    return line + 1 + tree_latency(config.max_window[axis])
+    return _storage_latency(config, axis) + 1 + tree_latency(config.max_window[axis])
 
 
 class SlidingWindow(wiring.Component):
@@ -31,136 +38,136 @@ class SlidingWindow(wiring.Component):
     width's stage feeds the height's, and that the depth's. Each stores what it is given: the
     first single elements, the second lines of winners, the third planes of them.
 
-    Latency: :attr:`latency` clocks. Throughput: one word per clock, taken always.
+    Latency: :func:`latency` clocks. Throughput: one word per clock, taken always.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     axis
         Which dimension, as a number into ``DIMENSIONS``.
-    taps
+    tap_bits
         Bits of the tap numbers that the words carry already.
 
     Attributes
     ----------
-    o_taps
+    o_tap_bits
         Bits of the tap numbers that the results carry.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
-    i : In(Flow)
+        Registers of the next job.
+    i : In(WordStream)
         A word for each slot that gives a window of the dimensions within.
-    o : Out(Flow)
+    o : Out(WordStream)
         A word for each window.
     """
 
     job: data.View
-    i: Words
-    o: Words
+    i: WordPort
+    o: WordPort
 
-    def __init__(self, config: CoreConfig, axis: int, taps: dict[str, int]):
+    def __init__(self, config: CoreConfig, axis: int, tap_bits: dict[str, int]):
         self.config = config
         self.axis = axis
+        self.name = DIMENSIONS[axis]
         self.window = config.max_window[axis]
-        self.i_layout = candidate_layout(config, taps)
+        self.i_layout = candidate_layout(config, tap_bits)
         # Where no position leaves the core nobody asks for the tap.
         self.has_number = self.window > 1 and config.index_width > 0
-        self.o_taps = taps | (
-            {DIMENSIONS[axis]: bits_for(self.window - 1)} if self.has_number else {}
-        )
-        self.o_layout = candidate_layout(config, self.o_taps)
+        number = {self.name: bits_for(self.window - 1)} if self.has_number else {}
+        self.o_tap_bits = tap_bits | number
+        self.o_layout = candidate_layout(config, self.o_tap_bits)
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(config, self.i_layout)),
-                "o": Out(Flow(config, self.o_layout)),
+                "i": In(WordStream(config, self.i_layout)),
+                "o": Out(WordStream(config, self.o_layout)),
             }
         )
 
-    @property
-    def latency(self) -> int:
-        """Clocks from a word to the winner that it completes."""
-        return latency(self.config, self.axis)
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        name = DIMENSIONS[self.axis]
-        control = data.View(
-            self.i.control.shape(), delay(m, Value.cast(self.i.control), self.latency)
-        )
-        gives = self.i.valid & self.i.control[f"emit_{name}"]
-        m.d.comb += [
-            self.o.token.eq(delay(m, self.i.token, self.latency)),
-            self.o.valid.eq(delay(m, gives, self.latency)),
-            self.o.step.eq(delay(m, self.i.token | gives, self.latency)),
-            self.o.control.eq(control),
-        ]
+        words, clocks = Words.of(m, self.i), latency(self.config, self.axis)
+        gives = self.i.valid & self.i.control[f"emit_{self.name}"]
+        passed = words.lanes if self.window == 1 else None
+        words.drive(
+            m, self.o, clocks,
+            valid=Timed(m, gives), step=Timed(m, self.i.token | gives), lanes=passed,
+        )  # fmt: skip
         if self.window == 1:
-            m.d.comb += Value.cast(self.o.lanes).eq(Value.cast(self.i.lanes))
             return m
-        won = tree(m, self._taps(m))
+        won = tree(m, timing_parameters(self.config), self._taps(m, words))
         for lane, value in enumerate(won.lanes):
-            m.d.comb += Value.cast(self.o.lanes[lane]).eq(value)
+            m.d.comb += Value.cast(self.o.lanes[lane]).eq(value.at(clocks))
             if self.has_number:
                 # From here on the tap's number is counted from the last tap of the window.
-                number = data.View(self.o_layout, value)[f"tap_{name}"]
-                shifted = number + control[f"shift_{name}"]
-                m.d.comb += self.o.lanes[lane][f"tap_{name}"].eq(shifted)
+                number = data.View(self.o_layout, value.at(clocks))[f"tap_{self.name}"]
+                shifted = number + self.o.control[f"shift_{self.name}"]
+                m.d.comb += self.o.lanes[lane][f"tap_{self.name}"].eq(shifted)
         return m
 
-    def _taps(self, m: Module) -> list[Tap]:
+    def _taps(self, m: Module, words: Words) -> list[Tap]:
         """Return the candidates of the window, in scan order."""
-        name = DIMENSIONS[self.axis]
-        word = Value.cast(self.i.lanes)
-        spacing = register(self.config, self.job, f"{name}.spacing")
+        config, axis = self.config, self.axis
+        word = Timed(m, Value.cast(self.i.lanes))
+        width = len(word.value)
+        spacing = register(config, self.job, f"{self.name}.spacing")
         m.submodules.line = line = storage.DelayLine(
-            len(word),
+            width,
             self.window - 1,
-            self.config.max_spacing[self.axis],
+            config.max_spacing[axis],
             spacing.value if isinstance(spacing, Const) else None,
+            register_spacing=timing_parameters(config).register_spacing,
         )
         m.d.comb += [
             line.token.eq(self.i.token),
             line.spacing.eq(spacing),
             line.valid.eq(self.i.valid),
             line.step.eq(self.i.step),
-            line.i.eq(word),
+            line.i.eq(word.value),
         ]
         if line.latency:
-            m.d.comb += line.last_row.eq(self._ends_round(m))
-        newest_first = Signal(len(word) * self.window, reset_less=True)
-        m.d.sync += newest_first.eq(Cat(delay(m, word, line.latency), line.o))
-        present = delay(m, Value.cast(self.i.control[f"present_{name}"]), line.latency + 1)
+            m.d.comb += line.last_row.eq(self._is_last_row(m))
+        newest_first = registered(
+            m, Cat(word.at(line.latency), line.o), line.latency, name="newest_first"
+        )
+        clock = newest_first.clock
+        present = Timed(m, Value.cast(self.i.control[f"present_{self.name}"])).at(clock)
         return [
-            self._tap(newest_first.word_select(tap, len(word)), present[tap], tap)
+            self._tap(
+                Timed(m, newest_first.value.word_select(tap, width), clock),
+                Timed(m, present[tap], clock),
+                tap,
+            )
             for tap in reversed(range(self.window))
         ]
 
-    def _ends_round(self, m: Module) -> Value:
-        """Return whether the rows of the storage come round with a word.
+    def _is_last_row(self, m: Module) -> Value:
+        """Return whether a word is in the last row of the storage, so the next is in the first.
 
-        With ``dilation`` slots they do. A slot ends with the last window of the dimensions within.
+        There are as many rows as words in ``dilation`` slots. A slot of this dimension ends with
+        the last window of the dimensions within.
         """
         within = (axis for axis in self.config.axes if axis > self.axis)
         ends_slot = Cat(*(self.i.control[f"final_{DIMENSIONS[axis]}"] for axis in within)).all()
         token = self.i.token
-        dilation = register(self.config, self.job, f"{DIMENSIONS[self.axis]}.dilation")
-        new_less_one = derived(m, lambda dilation: dilation - 1, dilation)
+        dilation = register(self.config, self.job, f"{self.name}.dilation")
+        new_less_one = precomputed(m, lambda dilation: dilation - 1, dilation)
         if not isinstance(new_less_one, Const):
             new_less_one = new_less_one[: len(dilation)]
-        slots = Cycle(m, held(m, new_less_one, token, "dilation"), "slot")
+        less_one = shadow(m, new_less_one, token, "dilation")
+        slots = Cycle(m, timing_parameters(self.config), less_one, "slot")
         slots.run(token, token | (self.i.valid & ends_slot), new_less_one)
         return ends_slot & slots.last
 
-    def _tap(self, word: Value, present: Value, number: int) -> Tap:
+    def _tap(self, word: Timed, present: Timed, number: int) -> Tap:
         """Return a stored word as a candidate that knows the number of its tap."""
         size = self.i_layout.size
-        tap_number = Const(number, self.o_taps[DIMENSIONS[self.axis]] if self.has_number else 0)
+        tap_number = Const(number, self.o_tap_bits[self.name] if self.has_number else 0)
         lanes = [
-            Cat(word[lane * size : (lane + 1) * size], tap_number)
+            Timed(word.m, Cat(word.value[lane * size : (lane + 1) * size], tap_number), word.clock)
             for lane in range(self.config.lanes)
         ]
-        return Tap(present, self.o_layout, [Value.cast(lane) for lane in lanes])
+        return Tap(present, self.o_layout, lanes)

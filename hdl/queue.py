@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value, signed
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for, ceil_log2
+from amaranth.utils import ceil_log2
 
 from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
-
-SMALL = 16
-"""Beats that wait in look-up tables. More of them wait in a block memory."""
+from extremum.hdl.timing import TimingParameters
 
 
 def depth(results: int) -> int:
@@ -19,30 +17,11 @@ def depth(results: int) -> int:
     return 1 << ceil_log2(max(results, 2))
 
 
-def latency(depth: int) -> int:
+def latency(depth: int, parameters: TimingParameters) -> int:
     """Return the clocks from a beat to its place at the output."""
     if depth == 2:
         return 1
-    return 1 + (MEMORY_LATENCY if depth > SMALL else 1)
-
-
-def room(m: Module, change: Value, limit: int) -> tuple[Value, Value]:
-    """Return whether less than a limit are there, and whether none is, both two clocks late.
-
-    Parameters
-    ----------
-    m
-        Module to add the logic to.
-    change
-        By how many they become more in this clock.
-    limit
-        Those that come in the two clocks after it is reached are not in it.
-    """
-    # The flag is the sign of a sum.
-    late = Signal(change.shape())
-    above = Signal(signed(bits_for(limit + 2) + 1), init=-limit)
-    m.d.sync += [late.eq(change), above.eq(above + late)]
-    return above[-1], above == -limit
+    return 1 + (MEMORY_LATENCY if depth > parameters.lookup_queue else 1)
 
 
 class Queue(wiring.Component):
@@ -52,14 +31,16 @@ class Queue(wiring.Component):
     small memory, and many in a block memory whose own register is the output.
 
     Latency: :func:`latency` clocks. Throughput: one beat per clock. It is never given more than
-    it holds: the entrance sees to that.
+    it holds: who writes to it counts credits.
 
     Parameters
     ----------
     width
         Bits of a beat.
     depth
-        Beats, a power of two from 2 on.
+        How many beats it holds, a power of two from 2 on.
+    parameters
+        The timing parameters.
 
     Members
     -------
@@ -70,8 +51,9 @@ class Queue(wiring.Component):
     valid : Out(1)
         There is a beat on ``o``.
     o : Out(width)
+        The oldest beat. It stays until it is taken.
     ready : In(1)
-        It is taken.
+        The beat is taken, if there is one.
     """
 
     write: Signal
@@ -80,8 +62,9 @@ class Queue(wiring.Component):
     o: Signal
     ready: Signal
 
-    def __init__(self, width: int, depth: int):
+    def __init__(self, width: int, depth: int, parameters: TimingParameters):
         self.depth = depth
+        self.parameters = parameters
         super().__init__(
             {
                 "write": In(1),
@@ -94,7 +77,7 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.depth > SMALL:
+        if self.depth > self.parameters.lookup_queue:
             self._read_ahead(m)
             return m
         free = ~self.valid | self.ready

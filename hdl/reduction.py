@@ -7,55 +7,42 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import Flow, Words, candidate_layout, delay, held, result_layout
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
-
-
-def digit_width(config: CoreConfig) -> int:
-    """Return the bits that are compared in one clock.
-
-    One or two make the fastest clock, for a block that gives positions alone. With more to carry
-    along they would be dear. Behind windows latency is scarce: there are eight digits at most.
-    """
-    if config.has_windows:
-        return max(2, -(-config.element_width // 8))
-    if config.has_values or config.lanes > 1:
-        return 4
-    return 1 if config.element_width <= 32 else 2
-
-
-def ordinal_part(config: CoreConfig) -> int:
-    """Return the bits of an ordinal that are counted in one clock."""
-    return 16 if config.has_windows else 8
-
-
-CARRY_LATENCY = 2
-"""Clocks of the carry from one part of an ordinal to the next: one for the halves of a part."""
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import SegmentedAccumulator, Timed, timing_parameters
+from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, result_layout
 
 
 def _digits(config: CoreConfig) -> int:
-    return -(-config.element_width // digit_width(config))
+    """Return in how many digits a key is compared."""
+    return -(-config.element_width // timing_parameters(config).reducer_digit)
 
 
-def _skew(config: CoreConfig) -> int:
-    """Return by how many clocks the last part of an ordinal is behind the first."""
-    parts = -(-config.index_width // ordinal_part(config))
-    return CARRY_LATENCY * max(0, parts - 1)
+def _has_flags(config: CoreConfig) -> bool:
+    """Return whether candidates have a flag for NaN, so that their keys are made equal first."""
+    return config.has_floats and config.has_values
+
+
+def _compared(config: CoreConfig) -> int:
+    """Return the clock in which it is known whether a word beats those before it."""
+    return int(_has_flags(config)) + _digits(config)
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks of the reducer: key, digits, result."""
+    """Return the clocks of the reducer: NaNs made equal, digits, the ordinal's carries, result."""
     if not config.has_reduction:
         return 0
-    key = int(config.has_floats and config.has_values)
-    return key + _digits(config) + 1 + _skew(config)
+    carries = SegmentedAccumulator.latency_of(
+        config.index_width, timing_parameters(config).ordinal_segment
+    )
+    return _compared(config) + carries + 1
 
 
 class Reducer(wiring.Component):
     """Reduces the words from a ``first`` to a ``last`` to their winner, as a running one.
 
-    The code is compared from its most significant digit on, each digit one clock after the one
+    The key is compared from its most significant digit on, each digit one clock after the one
     before it. So the loop from a winner to the next comparison is one digit long, and a group may
     be a single word. A word that ties in every digit is taken if the direction is DECREASING.
 
@@ -65,128 +52,106 @@ class Reducer(wiring.Component):
     Parameters
     ----------
     config
-        Of the core.
-    taps
+        Configuration of the core.
+    tap_bits
         Bits of the tap numbers that the words carry.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
-    i : In(Flow)
+        Registers of the next job.
+    i : In(WordStream)
         Words.
-    o : Out(Flow)
+    o : Out(WordStream)
         Winners, with their ordinal in the group: in a fold, that of the word's first element.
     """
 
     job: data.View
-    i: Words
-    o: Words
+    i: WordPort
+    o: WordPort
 
-    def __init__(self, config: CoreConfig, taps: dict[str, int]):
+    def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
-        self.i_layout = candidate_layout(config, taps)
-        self.o_layout = result_layout(config, taps)
+        self.i_layout = candidate_layout(config, tap_bits)
+        self.o_layout = result_layout(config, tap_bits)
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "i": In(Flow(config, self.i_layout)),
-                "o": Out(Flow(config, self.o_layout)),
+                "i": In(WordStream(config, self.i_layout)),
+                "o": Out(WordStream(config, self.o_layout)),
             }
         )
-        self.digits = _digits(config)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self.config
-        decreasing, ignore_nan = (
-            held(m, register(config, self.job, name), self.i.token, name)
-            for name in ("decreasing", "ignore_nan")
-        )
-        flagged = "nan" in self.i_layout.members
-        valid, first = self.i.valid, self.i.control.first
-        if flagged:
-            valid, first = delay(m, valid, 1), delay(m, first, 1)
-        late = flagged + self.digits
-        is_decreasing = delay(m, decreasing, late)
-        ordinal = self._ordinal(m, late) if "ordinal" in self.o_layout.members else []
-        kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
-        skew = _skew(config)
-        keys = [
-            _key(m, candidate, ignore_nan) if flagged else Value.cast(candidate.code)
-            for candidate in self.i.lanes
-        ]
-        better, tied = self._compare(m, keys, valid, first)
+        config, clocks, compared = self.config, latency(self.config), _compared(self.config)
+        words = Words.of(m, self.i)
+        last = Timed(m, self.i.valid & self.i.control.last)
+        decreasing = self._shadow(m, "decreasing").at(compared)
+        ordinal = self._ordinal(m, words.valid, last, compared)
+        takes, ties = self._compare(m, words.valid, Timed(m, self.i.control.first))
         take = Signal(config.lanes)
-        m.d.comb += take.eq(better | (tied & is_decreasing.replicate(config.lanes)))
-        takes = [delay(m, take, CARRY_LATENCY * number) for number in range(max(len(ordinal), 1))]
+        m.d.comb += take.eq(
+            takes.at(compared) | (ties.at(compared) & decreasing.replicate(config.lanes))
+        )
+        taken = Timed(m, take, compared)
+        # The flag moves on for all lanes at once: one register for each clock.
+        taken_at = {part.clock: taken.at(part.clock) for part in ordinal} | {compared: take}
+        kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
             for name in kept:
-                field = delay(m, candidate[name], late)
-                held_field = held(m, field, take[lane], f"{name}{lane}")
-                m.d.comb += Value.cast(result[name]).eq(delay(m, held_field, skew))
-            parts = [
-                delay(
-                    m,
-                    held(m, part, takes[number][lane], f"ordinal{lane}_{number}"),
-                    skew - CARRY_LATENCY * number,
-                )
-                for number, part in enumerate(ordinal)
-            ]
+                field = Timed(m, candidate[name]).at(compared)
+                best = shadow(m, field, take[lane], f"{name}{lane}")
+                m.d.comb += Value.cast(result[name]).eq(Timed(m, best, compared + 1).at(clocks))
+            parts = []
+            for number, part in enumerate(ordinal):
+                best = shadow(m, part.value, taken_at[part.clock][lane], f"ordinal{lane}_{number}")
+                parts.append(Timed(m, best, part.clock + 1).at(clocks))
             if parts:
                 m.d.comb += Value.cast(result.ordinal).eq(Cat(*parts))
-        clocks = latency(config)
         # A result is there when its last word has been compared.
         m.d.comb += [
-            self.o.token.eq(delay(m, self.i.token, clocks)),
-            self.o.valid.eq(delay(m, self.i.valid & self.i.control.last, clocks)),
-            Value.cast(self.o.control).eq(delay(m, Value.cast(self.i.control), clocks)),
+            self.o.token.eq(words.token.at(clocks)),
+            self.o.valid.eq(last.at(clocks)),
+            Value.cast(self.o.control).eq(Value.cast(words.control.at(clocks))),
         ]
         return m
 
-    def _ordinal(self, m: Module, late: int) -> list[Value]:
-        """Return the ordinal of a word in its group, in parts, each a carry after the one before.
+    def _shadow(self, m: Module, name: str) -> Timed:
+        """Return the shadow of a job register."""
+        return Timed(m, shadow(m, register(self.config, self.job, name), self.i.token, name))
 
-        The first part speaks of the word of ``late`` clocks ago.
-        """
+    def _ordinal(self, m: Module, valid: Timed, last: Timed, clock: int) -> list[Timed]:
+        """Return the ordinal of a word in its group, in parts, from ``clock`` on."""
         config = self.config
-        fold = held(m, register(config, self.job, "fold"), self.i.token, "fold")
-        valid = delay(m, self.i.valid, late)
-        ends = delay(m, self.i.valid & self.i.control.last, late)
-        step, below = Const(1, 1), Const(0, config.index_width)
+        if "ordinal" not in self.o_layout.members:
+            return []
+        step: Value = Const(1, 1)
         if config.can_fold:
-            # Ordinals are multiples of the lanes then: what is below is 0, and as good as full.
-            folds = delay(m, fold, late)
-            step, below = Mux(folds, config.lanes, 1), Mux(folds, config.lanes - 1, 0)
-        parts: list[Value] = []
-        for low in range(0, config.index_width, ordinal_part(config)):
-            width = min(ordinal_part(config), config.index_width - low)
-            part = Signal(width, name=f"ordinal_part{low}")
-            with m.If(ends):
-                m.d.sync += part.eq(0)
-            with m.Elif(valid):
-                m.d.sync += part.eq(part + step)
-            parts.append(part)
-            # A part that is full carries, if there is anything to add.
-            full = part | below[:width] if low == 0 else Cat(part, step)
-            halves = (full[: width // 2], full[width // 2 :])
-            step = delay(m, Cat(delay(m, half.all(), 1) for half in halves).all(), 1)
-            valid, ends = (delay(m, flag, CARRY_LATENCY) for flag in (valid, ends))
-        return parts
+            step = Mux(self._shadow(m, "fold").at(clock), config.lanes, 1)
+        return SegmentedAccumulator(
+            m, config.index_width, timing_parameters(config).ordinal_segment, "ordinal_part",
+            load=last.at(clock), start=Const(0, config.index_width),
+            enable=valid.at(clock), addend=step, clock=clock,
+        ).segments  # fmt: skip
 
-    def _compare(
-        self, m: Module, keys: list[Value], valid: Value, first: Value
-    ) -> tuple[Value, Value]:
-        """Return, late by the digits, in which lanes a word beats its group, and where it ties.
+    def _compare(self, m: Module, valid: Timed, first: Timed) -> tuple[Timed, Timed]:
+        """Return in which lanes a word beats its group, and where it ties in every digit.
 
         A digit of all lanes is one signal, and so is what waits below it: fewer and wider registers
         simulate faster.
         """
-        lanes, width = self.config.lanes, digit_width(self.config)
-        better: Value = (valid & first).replicate(lanes)
-        tied: Value = (valid & ~first).replicate(lanes)
-        for number in reversed(range(self.digits)):
+        lanes, width = self.config.lanes, timing_parameters(self.config).reducer_digit
+        keys = [Value.cast(candidate.key) for candidate in self.i.lanes]
+        clock = 0
+        if _has_flags(self.config):
+            ignore_nan = self._shadow(m, "ignore_nan").value
+            keys = [_with_equal_nans(m, candidate, ignore_nan) for candidate in self.i.lanes]
+            clock = 1
+        better: Value = (valid.at(clock) & first.at(clock)).replicate(lanes)
+        tied: Value = (valid.at(clock) & ~first.at(clock)).replicate(lanes)
+        for number in reversed(range(_digits(self.config))):
             below = number * width
             digits = [key[below:] for key in keys]
             bests = [Signal(len(digits[0]), name=f"best{number}_{lane}") for lane in range(lanes)]
@@ -202,14 +167,15 @@ class Reducer(wiring.Component):
                 next_tied.eq(tied & Cat(digit == best for digit, best in pairs)),
             ]
             better, tied = next_better, next_tied
-            rest = delay(m, Cat(key[:below] for key in keys), 1)
+            rest = Timed(m, Cat(key[:below] for key in keys), clock).at(clock + 1)
             keys = [rest.word_select(lane, below) for lane in range(lanes)] if below else []
-        return better, tied
+            clock += 1
+        return Timed(m, better, clock), Timed(m, tied, clock)
 
 
-def _key(m: Module, candidate: data.View, ignore_nan: Value) -> Value:
-    """Return the code, one clock late, with all NaNs made equal: below or above every number."""
-    code = Value.cast(candidate.code)
-    key = Signal(len(code), reset_less=True)
-    m.d.sync += key.eq(Mux(candidate.nan, (~ignore_nan).replicate(len(code)), code))
-    return key
+def _with_equal_nans(m: Module, candidate: data.View, ignore_nan: Value) -> Value:
+    """Return the key, one clock later, with all NaNs made equal: below or above every number."""
+    key = Value.cast(candidate.key)
+    equal = Signal(len(key), name="key", reset_less=True)
+    m.d.sync += equal.eq(Mux(candidate.nan, (~ignore_nan).replicate(len(key)), key))
+    return equal

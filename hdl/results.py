@@ -7,9 +7,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import delay, held
 from extremum.hdl.ports import job_layout, output_layout
 from extremum.hdl.registers import register
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import Timed
 
 
 def lead(config: CoreConfig) -> int:
@@ -17,20 +18,25 @@ def lead(config: CoreConfig) -> int:
     return int(config.lanes > 1)
 
 
+LATENCY = 1
+"""Clocks from a result to the beat that it completes."""
+
+
 class Packer(wiring.Component):
     """Puts results into beats: one of each lane, or in a fold, where all agree, one after another.
 
-    Latency: 1 clock from ``results``. Throughput: one result of each lane per clock, taken always.
+    Latency: :data:`LATENCY` clock from ``results``. Throughput: one result of each lane per clock,
+    taken always.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
+        Registers of the next job.
     token : In(1)
         The next job's results come next.
     valid : In(1)
@@ -84,7 +90,8 @@ class Packer(wiring.Component):
         m = Module()
         config, lanes = self.config, range(self.config.lanes)
         tail, fold = (
-            held(m, register(config, self.job, name), self.token, name) for name in ("tail", "fold")
+            shadow(m, register(config, self.job, name), self.token, name)
+            for name in ("tail", "fold")
         )
         place, full = Signal(range(config.lanes)), Const(1, 1)
         if config.can_fold:
@@ -93,12 +100,13 @@ class Packer(wiring.Component):
                 m.d.sync += place.eq(0)
             with m.Elif(self.valid):
                 m.d.sync += place.eq(Mux(full, 0, place + 1))
-        early = lead(config)
-        valid, done = delay(m, self.valid, early), delay(m, self.done, early)
-        # Without a reset of their own, the fields are cleared by that of their flip-flops.
+        # Clock 0 is that of the results; what is known of them comes earlier.
+        early = -lead(config)
+        valid, done = Timed(m, self.valid, early).at(0), Timed(m, self.done, early).at(0)
+        # The fields have no reset of their own, so that it can clear the lanes without a result.
         o = Signal(output_layout(config), reset_less=True)
         m.d.comb += [self.packed.eq(self.valid & ~full), self.o.eq(o)]
-        m.d.sync += self.o_valid.eq(valid & delay(m, full, early))
+        m.d.sync += self.o_valid.eq(valid & Timed(m, full, early).at(0))
         with m.If(valid):
             m.d.sync += o.last.eq(done)
         for lane in lanes:
@@ -108,9 +116,9 @@ class Packer(wiring.Component):
                 # A beat's first result clears the places behind it.
                 live = Mux(fold, place == lane, live)
                 here = self.valid & (~fold | (place <= lane))
-            live = delay(m, live, early)
-            with m.If(delay(m, here, early)):
+            live_now = Timed(m, live, early).at(0)
+            with m.If(Timed(m, here, early).at(0)):
                 for name in self.fields:
                     field = Value.cast(self.results[lane][name])
-                    m.d.sync += o[name][lane].eq(Mux(live, field, 0))
+                    m.d.sync += o[name][lane].eq(Mux(live_now, field, 0))
         return m

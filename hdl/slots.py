@@ -7,32 +7,32 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl import queue
+from extremum.hdl.advance import Advance
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import delay, held, twin
+from extremum.hdl.line import InputSchedule
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
-from extremum.hdl.schedule import InputSchedule
-
-SLOTS = 16
-"""Slots that wait in front of the entrance at most."""
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import Credits, Timed, timing_parameters
 
 
-def _stages(config: CoreConfig) -> int:
+def _outermost(config: CoreConfig) -> int:
     """Return by how many clocks the outermost dimension is behind the innermost."""
     return len(config.axes) - 1 if config.padding and config.has_windows else 0
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a job to its first slot, beyond the one of any register."""
-    return 1 + _stages(config) + queue.latency(SLOTS)
+    parameters = timing_parameters(config)
+    return 1 + _outermost(config) + queue.latency(parameters.slots_ahead, parameters)
 
 
 class SlotSchedule(wiring.Component):
-    """Walks over the slots of one job after the other, as far ahead as a queue has room for them.
+    """Walks over the slots of one job after the other, as far ahead as a queue has space for them.
 
     What a slot needs is known before anyone asks whether it is there. Only the count of the slots
-    waits, for a flag in a register; what follows from it never does.
+    waits, for a credit; what follows from it never does.
 
     Latency: :func:`latency` clocks. Throughput: one slot per clock, and no clock is lost between
     jobs.
@@ -40,24 +40,24 @@ class SlotSchedule(wiring.Component):
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
+        Registers of the next job.
     offered : In(1)
         The next job may begin.
     taken : Out(1)
-        It does: its first slot is behind those of the job before.
+        The next job begins: its first slot is behind those of the job before.
     valid : Out(1)
         There is a slot.
     wanted : Out(1)
-        It needs a beat.
+        The slot needs a beat.
     last : Out(1)
-        It is its job's last.
+        The slot is its job's last.
     ready : In(1)
-        It is taken, if there is one.
+        The slot is taken, if there is one.
     """
 
     job: data.View
@@ -84,27 +84,28 @@ class SlotSchedule(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        stages = _stages(self.config)
-        m.submodules.queue = waiting = queue.Queue(2, SLOTS)
-        # Two more are on their way before the sum knows of the first.
+        parameters = timing_parameters(self.config)
+        slots_ahead = parameters.slots_ahead
+        m.submodules.queue = waiting = queue.Queue(2, slots_ahead, parameters)
         change = Signal(signed(2))
-        has_room, _ = queue.room(m, change, SLOTS - 2)
+        # As many more are on their way before the credits know of the first.
+        has_credit = Credits(m, change, slots_ahead - Credits.LATENCY).available
 
         counting, load = Signal(), Signal()
-        counted = self._counted(m, load, has_room)
-        token, slot = load & has_room, counting & has_room
+        counted = self._counted(m, load, has_credit)
+        token, slot = load & has_credit, counting & has_credit
         m.d.comb += [
             load.eq(self.offered & (~counting | counted)),
             self.taken.eq(token),
             change.eq(slot - (self.valid & self.ready)),
         ]
-        with m.If(has_room):
+        with m.If(has_credit):
             m.d.sync += counting.eq(load | (counting & ~counted))
 
         wanted = self._wanted(m, token, slot)
         m.d.comb += [
-            waiting.write.eq(delay(m, slot, 1 + stages)),
-            waiting.i.eq(Cat(wanted, delay(m, counted, 1 + stages))),
+            waiting.write.eq(Timed(m, slot).at(wanted.clock)),
+            waiting.i.eq(Cat(wanted.value, Timed(m, counted).at(wanted.clock))),
             self.valid.eq(waiting.valid),
             Cat(self.wanted, self.last).eq(waiting.o),
             waiting.ready.eq(self.ready),
@@ -112,52 +113,53 @@ class SlotSchedule(wiring.Component):
         return m
 
     def _counted(self, m: Module, load: Value, go: Value) -> Value:
-        """Return whether this is the job's last slot."""
+        """Return whether the slot at hand is the job's last."""
         new_slots = register(self.config, self.job, "slots")
-        slots = Cycle(m, held(m, new_slots, load & go, "slots"), "slot")
+        slots_less_one = shadow(m, new_slots, load & go, "slots")
+        slots = Cycle(m, timing_parameters(self.config), slots_less_one, "slot")
         slots.run(load, go, new_slots)
         return slots.last
 
-    def _wanted(self, m: Module, token: Value, slot: Value) -> Value:
-        """Return whether a slot needs a beat, late by a clock and those of the outermost dimension.
+    def _wanted(self, m: Module, token: Value, slot: Value) -> Timed:
+        """Return whether a slot needs a beat.
 
         What is padding in any dimension, or behind the last input volume, does not. Each dimension
         is a clock behind the one within it, and goes on when that ends.
         """
-        config = self.config
+        config, clock = self.config, 1 + _outermost(self.config)
         if not config.padding or not config.has_windows:
-            return Const(1, 1)
-        stages, present = _stages(config), []
-        ends: Value = token | slot
-        for stage, axis in enumerate(config.axes):
-            token, begin, step = delay(m, token, 1), twin(m, token), delay(m, ends, 1)
-            schedule = InputSchedule(config, axis)
-            m.submodules[DIMENSIONS[axis]] = schedule
-            m.d.comb += [
-                schedule.job.eq(self.job),
-                schedule.token.eq(token),
-                schedule.begin.eq(begin),
-                schedule.step.eq(step),
-            ]
-            present.append(delay(m, schedule.present, stages - stage))
-            ends = token | (step & schedule.last)
+            return Timed(m, Const(1, 1), clock)
+        present = []
+        # The innermost line goes on with every slot that is counted.
+        advance = Advance(token=token, begin=token, restart=token, step=slot, slot=slot)
+        line_ends: Value = Const(1, 1)
+        for number, axis in enumerate(config.axes):
+            advance = advance.outward(m, line_ends)
+            m.submodules[DIMENSIONS[axis]] = schedule = InputSchedule(config, axis)
+            m.d.comb += schedule.job.eq(self.job)
+            advance.drive(m, schedule.advance)
+            present.append(Timed(m, schedule.present, 1 + number).at(clock))
+            line_ends = schedule.last
+        token, ends = advance.token, advance.token | (advance.step & line_ends)
         wanted = Signal()
-        flushing = self._flushing(m, token, ends)
+        flushing = self._flushing(m, Timed(m, token, clock), Timed(m, ends, clock))
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
-        return wanted
+        return Timed(m, wanted, clock)
 
-    def _flushing(self, m: Module, token: Value, ends: Value) -> Signal:
+    def _flushing(self, m: Module, token: Timed, ends: Timed) -> Signal:
         """Return whether the last volume has ended.
 
         ``ends`` tells that with this slot one does, or that the next job begins. The volumes are
-        counted a clock late: the slot behind the token meets the count of the job before. A job
+        counted a clock later: the slot behind the token meets the count of the job before. A job
         whose first slot is a whole volume has no slots behind its last one.
         """
-        late_token = delay(m, token, 1)
+        late = token.clock + 1
+        late_token = token.at(late)
         new_volumes = register(self.config, self.job, "volumes")
-        volumes = Cycle(m, held(m, new_volumes, late_token, "volumes"), "volume")
-        volumes.run(late_token, delay(m, ends, 1), new_volumes)
+        volumes_less_one = shadow(m, new_volumes, late_token, "volumes")
+        volumes = Cycle(m, timing_parameters(self.config), volumes_less_one, "volume")
+        volumes.run(late_token, ends.at(late), new_volumes)
         flushing = Signal()
-        with m.If(ends):
-            m.d.sync += flushing.eq(~token & (flushing | (volumes.last & ~late_token)))
+        with m.If(ends.value):
+            m.d.sync += flushing.eq(~token.value & (flushing | (volumes.last & ~late_token)))
         return flushing

@@ -8,18 +8,17 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.flow import choose, delay, derived, held
-
-MAX_REGISTER_SPACING = 4
-"""Up to this distance of the taps registers are smaller than a memory."""
+from extremum.hdl.shadow import precomputed, shadow
+from extremum.hdl.timing import Timed
+from extremum.hdl.words import select
 
 MEMORY_LATENCY = 2
 """Clocks from an address to the word: the memory's own, and its output register."""
 
 
-def latency(max_spacing: int) -> int:
+def latency(max_spacing: int, register_spacing: int) -> int:
     """Return the clocks from a word to the older ones."""
-    return 0 if max_spacing <= MAX_REGISTER_SPACING else MEMORY_LATENCY
+    return 0 if max_spacing <= register_spacing else MEMORY_LATENCY
 
 
 class DelayLine(wiring.Component):
@@ -29,8 +28,9 @@ class DelayLine(wiring.Component):
     one word per clock, taken always. What the line shows before it has been given enough words is
     left over from before: the caller knows how many it gave.
 
-    All older taps of a word stand in one row of a memory, and move on by one tap when the row
-    comes round again. There are ``spacing`` rows: who gives the words tells which is the last. A
+    Taps that are near each other come from a shift register. Those further apart come from a
+    memory: all older taps of a word stand in one of its rows, and move on by one tap when the row
+    comes round again. There are ``spacing`` rows; who gives the words tells which is the last. A
     row that was written so shortly ago that the memory does not show it yet comes from registers.
 
     Parameters
@@ -40,9 +40,11 @@ class DelayLine(wiring.Component):
     taps
         How many older words to show, at least 1.
     max_spacing
-        Largest distance.
+        Largest distance of two taps, in words.
     fixed_spacing
         The distance less one, if it never changes; the member ``spacing`` is ignored then.
+    register_spacing
+        Taps up to so many words apart are kept in registers.
 
     Members
     -------
@@ -53,12 +55,11 @@ class DelayLine(wiring.Component):
     valid : In(1)
         There is a word.
     step : In(1)
-        One of both: told apart, since much is enabled by it.
+        A token or a word, in a register of its own because it drives many enables.
     i : In(width)
         The word.
     last_row : In(1)
-        The word is in the last row, so the next one is in the first. Not looked at by a line of
-        registers.
+        The word is in the last row, so the next one is in the first. A shift register ignores it.
     o : Out(width * taps)
         The older words, the newest in the low bits.
     """
@@ -71,11 +72,21 @@ class DelayLine(wiring.Component):
     last_row: Signal
     o: Signal
 
-    def __init__(self, width: int, taps: int, max_spacing: int, fixed_spacing: int | None = None):
+    def __init__(
+        self,
+        width: int,
+        taps: int,
+        max_spacing: int,
+        fixed_spacing: int | None = None,
+        *,
+        register_spacing: int = 4,
+    ):
         self.width = width
         self.taps = taps
         self.max_spacing = max_spacing
         self.fixed_spacing = fixed_spacing
+        self.latency = latency(max_spacing, register_spacing)
+        """Clocks from a word to the older ones."""
         super().__init__(
             {
                 "token": In(1),
@@ -87,11 +98,6 @@ class DelayLine(wiring.Component):
                 "o": Out(width * taps),
             }
         )
-
-    @property
-    def latency(self) -> int:
-        """Clocks from a word to the older ones."""
-        return latency(self.max_spacing)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -106,6 +112,7 @@ class DelayLine(wiring.Component):
         return self.spacing if self.fixed_spacing is None else Const(self.fixed_spacing)
 
     def _registers(self, m: Module) -> None:
+        """Keep the words in a shift register, and choose the taps out of it."""
         count = self.taps * self.max_spacing
         words = [
             Signal(self.width, name=f"word{age}", reset_less=True) for age in range(1, count + 1)
@@ -113,39 +120,44 @@ class DelayLine(wiring.Component):
         with m.If(self.valid):
             for younger, older in zip([self.i, *words[:-1]], words, strict=True):
                 m.d.sync += older.eq(younger)
-        spacing = held(m, self._given_spacing, self.token, "spacing_register")
+        spacing = shadow(m, self._given_spacing, self.token, "spacing_register")
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
-            m.d.comb += shown.eq(choose(spacing, choices))
+            m.d.comb += shown.eq(select(spacing, choices))
 
     def _memory(self, m: Module) -> None:
+        """Keep the words in the rows of a memory: read a row, and write it back moved on."""
         given = self._given_spacing
-        address = Signal(range(self.max_spacing), name="row", reset_less=True)
+        row = Signal(range(self.max_spacing), name="row", reset_less=True)
         with m.If(self.step):
-            m.d.sync += address.eq(Mux(self.token | self.last_row, 0, address + 1))
+            m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))
         m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
-        valid, word = delay(m, self.valid, self.latency), delay(m, self.i, self.latency)
+        shown = self.latency
+        token = Timed(m, self.token)
+        valid, word, written_row = (
+            Timed(m, value).at(shown) for value in (self.valid, self.i, row)
+        )
         m.d.comb += [
-            memory.read_address.eq(address),
+            memory.read_address.eq(row),
             memory.read_enable.eq(1),
             memory.output_enable.eq(1),
-            memory.write_address.eq(delay(m, address, self.latency)),
+            memory.write_address.eq(written_row),
             memory.write_data.eq(self._moved_on(word, memory.read_data)),
             memory.write_enable.eq(valid),
         ]
         # The memory shows a row that was written before its address came. If there are one or two
         # rows, they stand in registers, and what is in the memory means nothing.
-        early_token = delay(m, self.token, self.latency - 1)
-        token = delay(m, early_token, 1)
-        is_single = held(m, derived(m, lambda given: given == 0, given), early_token, "is_single")
-        is_far = held(m, derived(m, lambda given: given >> 1 != 0, given), token, "is_far")
+        is_one = precomputed(m, lambda given: given == 0, given)
+        is_many = precomputed(m, lambda given: given >> 1 != 0, given)
+        is_one_row = shadow(m, is_one, token.at(shown - 1), "is_single")
+        is_far = shadow(m, is_many, token.at(shown), "is_far")
         near, other = (
             Signal(len(self.o), name=name, reset_less=True) for name in ("near", "other")
         )
         moved_on = self._moved_on(word, near)
         with m.If(valid):
-            m.d.sync += [other.eq(moved_on), near.eq(Mux(is_single, moved_on, other))]
+            m.d.sync += [other.eq(moved_on), near.eq(Mux(is_one_row, moved_on, other))]
         m.d.comb += self.o.eq(Mux(is_far, memory.read_data, near))
 
     def _moved_on(self, word: Value, row: Value) -> Value:

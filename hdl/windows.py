@@ -1,4 +1,4 @@
-"""What is given in a slot: the control of every word, known before its data is looked at."""
+"""What is given in a slot: the control of every word, known before its elements are looked at."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl import schedule
+from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import control_layout, delay, held, twin
+from extremum.hdl.job_kinds import job_kind
 from extremum.hdl.ports import job_layout
-from extremum.hdl.registers import ends_with_plane, is_endless, register
-
-
-def _behind(config: CoreConfig) -> int:
-    """Return by how many clocks a dimension is behind the one within it.
-
-    If lines tell the end of a job, they tell it at once.
-    """
-    return int(not ends_with_plane(config))
+from extremum.hdl.registers import register
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import Timed, timing_parameters
+from extremum.hdl.words import control_layout
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to its control."""
-    return schedule.latency(config) + 1 + _behind(config) * max(len(config.axes) - 1, 0)
+    outermost = job_kind(config).dimension_delay * max(len(config.axes) - 1, 0)
+    return schedule.latency(config) + outermost + 1
 
 
 class WindowSchedule(wiring.Component):
@@ -35,39 +32,30 @@ class WindowSchedule(wiring.Component):
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
 
     Members
     -------
     job : In(job_layout(config))
-        The next job's registers.
-    token : In(1)
-        The next job's first slot comes next.
-    begin : In(1)
-        The same, told apart for what is quick.
-    slot : In(1)
-        A slot is here.
-    step : In(1)
-        One of both: told apart, since much is enabled by it.
+        Registers of the next job.
+    advance : In(AdvanceSignature())
+        When to go to the next slot.
     end : In(1)
-        It is the job's last.
+        The slot is the job's last.
     plane_end : Out(1)
-        It is the last of its plane or volume.
+        The slot is the last of its plane or volume.
     control : Out(control_layout(config))
-        Of the slot.
+        Control of the slot.
     result : Out(1)
         A clock later: the slot gives a result.
     last_group : Out(1)
-        With it: that is of the last group.
+        With ``result``: that is of the last group.
     done : Out(1)
-        With it: that is the job's last.
+        With ``result``: that is the job's last.
     """
 
     job: data.View
-    token: Signal
-    begin: Signal
-    slot: Signal
-    step: Signal
+    advance: AdvancePort
     end: Signal
     plane_end: Signal
     control: data.View
@@ -80,10 +68,7 @@ class WindowSchedule(wiring.Component):
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "token": In(1),
-                "begin": In(1),
-                "slot": In(1),
-                "step": In(1),
+                "advance": In(AdvanceSignature()),
                 "end": In(1),
                 "plane_end": Out(1),
                 "control": Out(control_layout(config)),
@@ -96,70 +81,71 @@ class WindowSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, control = self.config, self.control
-        behind, clocks = _behind(config), latency(config)
-        token, begin, step = self.token, self.begin, self.step
+        kind, told = job_kind(config), latency(config)
+        outermost = told - 1
+        innermost = advance = Advance.of(self.advance)
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
-            name, late = DIMENSIONS[axis], behind * number
+            name, clock = DIMENSIONS[axis], kind.dimension_delay * number
             m.submodules[name] = line = schedule.OutputSchedule(config, axis)
-            rest = clocks - 1 - late - schedule.latency(config)
-            emit, final, present, shift = (
-                delay(m, getattr(line, field), rest)
-                for field in ("emit", "final", "present", "shift")
-            )
+            m.d.comb += line.job.eq(self.job)
+            advance.drive(m, line.advance)
+            seen = clock + schedule.latency(config)
+            emit, final = (Timed(m, flag, seen) for flag in (line.emit, line.final))
+            present, shift = (Timed(m, field, seen + 1) for field in (line.present, line.shift))
             m.d.comb += [
-                line.job.eq(self.job),
-                line.token.eq(token),
-                line.begin.eq(begin),
-                line.slot.eq(self.slot),
-                line.step.eq(step),
-                control[f"emit_{name}"].eq(delay(m, emit, 1)),
-                control[f"final_{name}"].eq(delay(m, final, 1)),
-                control[f"present_{name}"].eq(present),
-                control[f"shift_{name}"].eq(shift),
+                control[f"emit_{name}"].eq(emit.at(told)),
+                control[f"final_{name}"].eq(final.at(told)),
+                control[f"present_{name}"].eq(present.at(told)),
+                control[f"shift_{name}"].eq(shift.at(told)),
             ]
-            if behind:
-                step = delay(m, token | (step & line.last), 1)
-                token, begin = delay(m, token, 1), twin(m, token)
-            else:
-                # Here a token comes with the plane's last slot, or without a slot.
-                step = step & (~self.slot | line.last)
-            ends.append(line.last)
-            emits.append(emit)
-            finals.append(final)
+            emits.append(emit.at(outermost))
+            finals.append(final.at(outermost))
             if config.padding:
-                gaps.append(~present.any())
-        token, slot = (delay(m, flag, clocks - 1) for flag in (self.token, self.slot))
+                gaps.append(~present.at(told).any())
+            ends.append(line.last)
+            advance = kind.outward(m, advance, line.last)
+        token, slot = (Timed(m, flag).at(outermost) for flag in (innermost.token, innermost.slot))
         given = slot & Cat(*emits).all()
-        token, step, window = (delay(m, flag, 1) for flag in (token, token | given, given))
-        closes = delay(m, Cat(*finals).all(), 1)
+        token, step, window, closes = (
+            Timed(m, flag, outermost).moved_to(told)
+            for flag in (token, token | given, given, Cat(*finals).all())
+        )
+        first, last = self._count(m, token.value, step.value)
         m.d.comb += [
             self.plane_end.eq(Cat(*ends).all()),
             control.empty.eq(Cat(*gaps).any()),
-        ]
-        first, last = self._count(m, token, step)
-        m.d.comb += [
             control.first.eq(first),
             control.last.eq(last),
-            self.result.eq(delay(m, window & last, 1)),
+            self.result.eq(Timed(m, window.value & last, told).at(told + 1)),
         ]
-        self._groups(m, token, closes & last, window & closes & last)
+        closing = closes.value & last
+        self._groups(
+            m,
+            token,
+            Timed(m, closing, told),
+            Timed(m, token.value | (window.value & closing), told),
+        )
         return m
 
-    def _groups(self, m: Module, token: Value, closes: Value, closed: Value) -> None:
-        """Tell, a clock late, whether this is the last group, and the job's last result."""
-        late_token, late_closes = delay(m, token, 1), delay(m, closes, 1)
+    def _groups(self, m: Module, token: Timed, closing: Timed, step: Timed) -> None:
+        """Tell, a clock later, whether this is the last group, and the job's last result.
+
+        ``closing``: a result of this slot would be its group's last. ``step``: it is, or a token.
+        """
+        clock = token.clock + 1
         if not self.config.has_windows:
-            end = delay(m, self.end, latency(self.config) + 1)
-            end = late_closes if is_endless(self.config) else end
-            m.d.comb += [self.done.eq(end), self.last_group.eq(end)]
+            end = Timed(m, self.end)
+            done = closing if job_kind(self.config).is_endless else end
+            m.d.comb += [self.done.eq(done.at(clock)), self.last_group.eq(done.at(clock))]
             return
         new_groups = register(self.config, self.job, "groups")
-        groups = Cycle(m, held(m, new_groups, late_token, "groups"), "group")
-        groups.run(late_token, delay(m, token | closed, 1), new_groups)
+        groups_less_one = shadow(m, new_groups, token.at(clock), "groups")
+        groups = Cycle(m, timing_parameters(self.config), groups_less_one, "group")
+        groups.run(token.at(clock), step.at(clock), new_groups)
         m.d.comb += [
             self.last_group.eq(groups.last),
-            self.done.eq(groups.last & late_closes),
+            self.done.eq(groups.last & closing.at(clock)),
         ]
 
     def _count(self, m: Module, token: Value, step: Value) -> tuple[Value, Value]:
@@ -168,7 +154,8 @@ class WindowSchedule(wiring.Component):
         ``step``: the next window follows, with a token that of the next job.
         """
         new_length = register(self.config, self.job, "length")
-        windows = Cycle(m, held(m, new_length, token, "length"), "window")
+        length_less_one = shadow(m, new_length, token, "length")
+        windows = Cycle(m, timing_parameters(self.config), length_less_one, "window")
         windows.run(token, step, new_length)
         if isinstance(windows.last, Const):
             return windows.last, windows.last

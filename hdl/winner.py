@@ -1,20 +1,28 @@
-"""The winner of two candidates, and of many: the first of the greatest that are present."""
+"""The winner of two candidates, and of many: the first of the greatest that are present.
+
+This is where ties are decided: a tie goes to the older candidate, the one that comes first in scan
+order, unless the job asks for the last one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
-from extremum.hdl.flow import delay
+from extremum.hdl.timing import (
+    NEVER,
+    Timed,
+    TimingParameters,
+    delay,
+    late_exceeds,
+    registered,
+)
 
 CELL_LATENCY = 2
 """Clocks of one winner: compare, then select."""
-
-
-NEVER = Const(0, 1)
 
 
 @dataclass(frozen=True)
@@ -25,91 +33,82 @@ class Tap:
     ----------
     present
         Whether it takes part. What is absent loses to everything.
+    layout
+        Layout of one lane.
     lanes
-        Layout of one lane, and one candidate for each lane.
+        One candidate for each lane, all valid in the same clock as ``present``.
     """
 
-    present: Value
+    present: Timed
     layout: data.StructLayout
-    lanes: list[Value]
+    lanes: list[Timed]
+
+    @property
+    def clock(self) -> int:
+        """The clock in which the candidate is valid."""
+        return self.present.clock
+
+    def moved_to(self, clock: int) -> Tap:
+        """Return the same candidate, delayed until a later clock."""
+        lanes = [lane.moved_to(clock) for lane in self.lanes]
+        return Tap(self.present.moved_to(clock), self.layout, lanes)
 
 
-HALF = 16
-"""Codes wider than this are compared in two halves, side by side."""
+def beats(
+    m: Module, parameters: TimingParameters, newer: data.View, older: data.View, or_equals: Value
+) -> Value:
+    """Return, a clock later, whether ``newer`` is greater than ``older``, or equals it.
 
-
-def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
-    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``: the sign of one subtraction."""
-    if isinstance(or_equals, Const) and not or_equals.value:
-        return (b - a)[-1]
-    return (Cat(NEVER, b) - Cat(or_equals, a))[-1]
-
-
-def _late_exceeds(m: Module, a: Value, b: Value, or_equals: Value) -> Value:
-    """Return, a clock late, whether ``a > b``, or ``a >= b`` if ``or_equals``."""
-    if len(a) <= HALF:
-        return delay(m, exceeds(a, b, or_equals), 1)
-    half = len(a) // 2
-    low, high, level = (
-        delay(m, flag, 1)
-        for flag in (
-            exceeds(a[:half], b[:half], or_equals),
-            exceeds(a[half:], b[half:]),
-            a[half:] == b[half:],
-        )
-    )
-    return high | (level & low)
-
-
-def beats(m: Module, newer: data.View, older: data.View, or_equals: Value = NEVER) -> Value:
-    """Return, a clock late, whether ``newer`` is greater than ``older``, or equals it.
-
-    NaNs are equal.
+    NaNs are equal to each other. ``or_equals``: whether it is enough to be equal.
     """
-    greater = _late_exceeds(m, Value.cast(newer.code), Value.cast(older.code), or_equals)
+    newer_key, older_key = Value.cast(newer.key), Value.cast(older.key)
+    greater = late_exceeds(m, newer_key, older_key, parameters, or_equals)
     if "nan" in newer.shape().members:
         tied = delay(m, newer.nan & older.nan, 1)
         return Mux(tied, delay(m, or_equals, 1), greater)
     return greater
 
 
-def winner(m: Module, older: Tap, newer: Tap, take_last: Value = NEVER) -> Tap:
+def winner(
+    m: Module, parameters: TimingParameters, older: Tap, newer: Tap, take_last: Value = NEVER
+) -> Tap:
     """Return the winner of two neighbours; a tie goes to ``older``, unless ``take_last``.
 
-    Latency: :data:`CELL_LATENCY` clocks.
+    Latency: :data:`CELL_LATENCY` clocks. ``take_last`` is valid in the clock of the two.
     """
-    older_present, newer_present = (delay(m, tap.present, 1) for tap in (older, newer))
+    compared = older.clock + 1
+    older_present, newer_present = older.present.at(compared), newer.present.at(compared)
     lanes = []
     for old, new in zip(older.lanes, newer.lanes, strict=True):
-        better = beats(m, data.View(newer.layout, new), data.View(older.layout, old), take_last)
+        new_view, old_view = data.View(newer.layout, new.value), data.View(older.layout, old.value)
+        better = beats(m, parameters, new_view, old_view, take_last)
         take_newer = newer_present & (~older_present | better)
-        chosen = Signal(len(old), reset_less=True)
-        m.d.sync += chosen.eq(Mux(take_newer, delay(m, new, 1), delay(m, old, 1)))
-        lanes.append(chosen)
-    return Tap(delay(m, older_present | newer_present, 1), older.layout, lanes)
+        chosen = Mux(take_newer, new.at(compared), old.at(compared))
+        lanes.append(registered(m, chosen, compared, name="chosen"))
+    present = Timed(m, older_present | newer_present, compared)
+    return Tap(present.moved_to(compared + 1), older.layout, lanes)
 
 
 def tree_latency(count: int) -> int:
-    """Return the latency of :func:`tree` over ``count`` taps."""
+    """Return the latency of :func:`tree` over ``count`` candidates."""
     return CELL_LATENCY * ceil_log2(count)
 
 
-def tree(m: Module, taps: list[Tap], take_last: Value = NEVER) -> Tap:
-    """Return the winner of all taps, in scan order; a tie goes to the first, or to the last.
+def tree(m: Module, parameters: TimingParameters, taps: list[Tap], take_last: Value = NEVER) -> Tap:
+    """Return the winner of all candidates, given in scan order; a tie goes to the first.
+
+    With ``take_last``, which is valid in their clock, a tie goes to the last.
 
     Latency: :func:`tree_latency` clocks.
     """
+    take_last_then = Timed(m, take_last, taps[0].clock)
     while len(taps) > 1:
-        pairs = [winner(m, *taps[i : i + 2], take_last) for i in range(0, len(taps) - 1, 2)]
+        clock = taps[0].clock
+        last = take_last_then.at(clock)
+        neighbours = zip(taps[::2], taps[1::2], strict=False)
+        pairs = [winner(m, parameters, older, newer, last) for older, newer in neighbours]
         if len(taps) % 2:
-            last = taps[-1]
-            pairs.append(
-                Tap(
-                    delay(m, last.present, CELL_LATENCY),
-                    last.layout,
-                    [delay(m, lane, CELL_LATENCY) for lane in last.lanes],
-                )
-            )
+            pairs.append(taps[-1].moved_to(clock + CELL_LATENCY))
         taps = pairs
-        take_last = delay(m, take_last, CELL_LATENCY)
+        take_last_then = take_last_then.moved_to(taps[0].clock)
     return taps[0]

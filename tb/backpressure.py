@@ -7,9 +7,8 @@ from typing import Any
 
 import cocotb
 import numpy as np
-from amaranth.utils import ceil_log2
 
-from extremum.hdl.core import QUEUE_MARGIN, pipeline_latency
+from extremum.hdl.latency import queue_depth
 from extremum.host.plan import plan
 from extremum.model import Reduction
 from extremum.tb.bench import carry_out, core, started
@@ -79,12 +78,12 @@ async def stalls_change_in_mid_row_and_at_its_end(dut: Any) -> None:
 async def full_queue_loses_nothing(dut: Any) -> None:
     """A sink that rests for long stops the source at the queue's depth; then the rate is back."""
     bench = await started(dut)
-    room = 1 << ceil_log2(pipeline_latency(core()) + QUEUE_MARGIN + 1)
-    queue = one_result_per_beat(3 * room)
-    rest = 4 * room
+    held = queue_depth(core())
+    queue = one_result_per_beat(3 * held)
+    rest = 4 * held
     stopped = await bench.run(queue.run(output_stalls=[(rest, 100), (1, 0)]), stop_after=rest)
     assert not stopped.results
-    assert stopped.taken == room
+    assert stopped.taken == held
     await bench.reset()
     outcome = await carry_out(bench, queue, output_stalls=[(rest, 100), (1, 0)])
     # One result in every clock from the first after the stall on.

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import pipeline_latency
+from extremum.hdl.latency import pipeline_latency
 from extremum.hdl.ports import status_layout
 from extremum.host.simulation.agents import CoreBench, Outcome
 from extremum.tb.cores import CORE, CORES

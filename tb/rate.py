@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from extremum.hdl.core import job_interval, latency, pipeline_latency
+from extremum.hdl.latency import job_interval, latency, pipeline_latency
 from extremum.host.plan import plan
 from extremum.model import Pooling, Reduction
 from extremum.tb.backpressure import one_result_per_beat

@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 
-from extremum.hdl.core import pipeline_latency
+from extremum.hdl.latency import pipeline_latency
 from extremum.tb.backpressure import one_result_per_beat
 from extremum.tb.bench import carry_out, core, started, status
 from extremum.tb.queue import board

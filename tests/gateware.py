@@ -54,6 +54,12 @@ def watch(
     return seen
 
 
+def advance(clock: Mapping[str, int], *, token: int, slot: int) -> dict[str, int]:
+    """Add to a clock what a part of the control is told: a job begins, a slot passes."""
+    told = {"token": token, "begin": token, "restart": token, "slot": slot, "step": token | slot}
+    return dict(clock) | {f"advance.{name}": int(value) for name, value in told.items()}
+
+
 def _port(component: wiring.Component, name: str) -> Value:
     port = component
     for part in name.split("."):

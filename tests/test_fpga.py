@@ -13,7 +13,7 @@ from command_line import run
 from fpga_reports import HOPS_ECP5, NETLIST_ECP5, NETLIST_ICE40, PATH_ECP5, cell, report
 from synthesis import needs
 
-from extremum.hdl.shell import netlist
+from extremum.hdl.harness import netlist
 from extremum.host import cache
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga import measure as fpga

@@ -9,7 +9,8 @@ import pytest
 from gateware import stream
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core, job_interval, latency
+from extremum.hdl.core import Core
+from extremum.hdl.latency import job_interval, latency
 from extremum.hdl.ports import JobError, status_layout
 from extremum.hdl.registers import is_endless, job_shapes
 from extremum.host.plan import plan

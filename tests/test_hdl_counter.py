@@ -10,9 +10,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from extremum.hdl import counter
 from extremum.hdl.counter import Cycle
-from extremum.hdl.flow import held
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import TimingParameters
+
+PARAMETERS = TimingParameters()
 
 LIMITS = (255, 256, 257, 511, 512, 513)
 
@@ -25,7 +27,13 @@ class Counter(wiring.Component):
     new: Signal
     last: Signal
 
-    def __init__(self, width: int, steps: int | None = None):
+    def __init__(
+        self,
+        width: int,
+        parameters: TimingParameters = PARAMETERS,
+        steps: int | None = None,
+    ):
+        self.parameters = parameters
         self.steps = steps
         super().__init__({"load": In(1), "enable": In(1), "new": In(width), "last": Out(1)})
 
@@ -34,7 +42,8 @@ class Counter(wiring.Component):
         # Without this a counter of one step would have no clock.
         m.d.sync += Signal().eq(self.enable)
         new = self.new if self.steps is None else Const(self.steps - 1, len(self.new))
-        cycle = Cycle(m, held(m, new, self.load & self.enable, "goal"), "cycle")
+        goal = shadow(m, new, self.load & self.enable, "goal")
+        cycle = Cycle(m, self.parameters, goal, "cycle")
         cycle.run(self.load, self.enable, new)
         m.d.comb += self.last.eq(cycle.last)
         return m
@@ -97,46 +106,50 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
 
 @pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("short", [8, 12])
-def test_every_number_of_steps(part, short, monkeypatch):
+def test_every_number_of_steps(part, short):
     """In one piece, or low bits and those above ahead of them: from 1 to 600 steps, shuffled."""
-    monkeypatch.setattr(counter, "SHORT", short)
+    parameters = TimingParameters(whole_count=short)
     rng = random.Random(part)
     lengths = list(range(1 + part, 601, 3))
     rng.shuffle(lengths)
     clocks = rounds(lengths, rng, 0, extra=(1, 2, 3))
-    assert check(Counter(12), clocks) >= len(lengths)
+    assert check(Counter(12, parameters), clocks) >= len(lengths)
 
 
 @pytest.mark.parametrize("gaps", [0.05, 0.5])
-def test_gaps_at_the_limits(gaps, monkeypatch):
-    monkeypatch.setattr(counter, "SHORT", 8)
+def test_gaps_at_the_limits(gaps):
+    parameters = TimingParameters(whole_count=8)
     rng = random.Random(f"{gaps}")
     lengths = [*LIMITS, 1, 2, 3, 254, 258, *rng.sample(LIMITS, 6), 1, 1, 2]
-    assert check(Counter(10), rounds(lengths, rng, gaps, extra=(1, 5, 260)))
+    assert check(Counter(10, parameters), rounds(lengths, rng, gaps, extra=(1, 5, 260)))
 
 
-@pytest.mark.parametrize("bits", [3, 4])
-@pytest.mark.parametrize("part", [2, 3, 14])
+@pytest.mark.parametrize(("bits", "part"), [(3, 3), (3, 14), (4, 2), (4, 3), (4, 14)])
 @pytest.mark.parametrize("gaps", [0, 0.3])
-def test_many_parts_above(bits, part, gaps, monkeypatch):
+def test_many_parts_above(bits, part, gaps):
     """With few bits in a clock, carries go on from part to part, and many parts are compared."""
-    monkeypatch.setattr(counter, "LOW_WIDTH", bits)
-    monkeypatch.setattr(counter, "PART", part)
-    monkeypatch.setattr(counter, "SHORT", bits)
+    parameters = TimingParameters(whole_count=bits, low_count=bits, count_segment=part)
     rng = random.Random(f"{bits} {gaps}")
     limits = [1 << n for n in range(11)]
     lengths = [max(1, limit + near) for limit in limits for near in (-1, 0, 1)]
     lengths += [rng.randint(1, 1200) for _ in range(15)]
     rng.shuffle(lengths)
     clocks = rounds(lengths, rng, gaps, extra=(1, 2, 3, 40))
-    assert check(Counter(12), clocks) >= len(lengths)
+    assert check(Counter(12, parameters), clocks) >= len(lengths)
+
+
+def test_carries_that_would_come_too_late_are_refused():
+    parameters = TimingParameters(whole_count=3, low_count=3, count_segment=2)
+    m, goal = Module(), Signal(12)
+    m._MustUse__silence = True  # nobody elaborates it
+    cycle = Cycle(m, parameters, goal, "cycle")
+    with pytest.raises(ValueError, match="low_count must leave the carries of 9 bits more than 8"):
+        cycle.run(Const(0, 1), Const(1, 1), goal)
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_begun_again_at_any_time(bits, monkeypatch):
-    monkeypatch.setattr(counter, "LOW_WIDTH", bits)
-    monkeypatch.setattr(counter, "PART", 2)
-    monkeypatch.setattr(counter, "SHORT", bits)
+def test_begun_again_at_any_time(bits):
+    parameters = TimingParameters(whole_count=bits, low_count=bits, count_segment=2)
     rng = random.Random(bits)
 
     def clocks():
@@ -149,15 +162,14 @@ def test_begun_again_at_any_time(bits, monkeypatch):
             for _ in range(max(2, rng.choice((length, 1 << bits, near)) + rng.randint(-3, 4))):
                 yield 0, int(rng.random() < pace), length
 
-    assert check(Counter(11), clocks())
+    assert check(Counter(11, parameters), clocks())
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 111, *LIMITS, 600])  # 111: a carry meets the end
 @pytest.mark.parametrize("part", [2, 11])
-def test_a_constant_number_of_steps(steps, part, monkeypatch):
+def test_a_constant_number_of_steps(steps, part):
     """It runs from reset on, without a load; and with one in the middle."""
-    monkeypatch.setattr(counter, "FAST_PART", part)
-    monkeypatch.setattr(counter, "SHORT", counter.LOW_WIDTH)
+    parameters = TimingParameters(whole_count=4, fixed_count_segment=part)
     rng = random.Random(steps)
     gaps = 0.1
 
@@ -169,4 +181,4 @@ def test_a_constant_number_of_steps(steps, part, monkeypatch):
             for _ in range(rng.randint(0, steps + 5)):
                 yield 0, 1, 1
 
-    assert check(Counter(32, steps), clocks(), steps) >= 1
+    assert check(Counter(32, parameters, steps), clocks(), steps) >= 1

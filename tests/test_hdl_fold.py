@@ -7,10 +7,10 @@ import pytest
 from gateware import pack, unpack, watch
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import candidate_layout
 from extremum.hdl.fold import Fold, latency
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.winner import tree_latency
+from extremum.hdl.words import candidate_layout
 from extremum.model import DataType
 
 CONFIGS = {
@@ -27,18 +27,18 @@ def folded(words, decreasing):
     best = 0
     for lane, word in enumerate(words):
         old = words[best]
-        tie = word["code"] == old["code"] or (word.get("nan") and old.get("nan"))
-        if (not tie and word["code"] > old["code"]) or (tie and decreasing):
+        tie = word["key"] == old["key"] or (word.get("nan") and old.get("nan"))
+        if (not tie and word["key"] > old["key"]) or (tie and decreasing):
             best = lane
     return words[best] | {"tap_lane": best}
 
 
-def draw(rng, layout, codes):
-    word = {"code": rng.choice(codes), "tap_width": rng.getrandbits(2)}
+def draw(rng, layout, keys):
+    word = {"key": rng.choice(keys), "tap_width": rng.getrandbits(2)}
     if "nan" in layout.members:
         word |= {"nan": int(rng.random() < 0.3), "sign": rng.getrandbits(1)}
         if word["nan"]:
-            word["code"] = 0xFC00 + rng.choice((1, 2, 3))
+            word["key"] = 0xFC00 + rng.choice((1, 2, 3))
     return word
 
 
@@ -66,8 +66,8 @@ def test_rows(name, gaps):
             while rng.random() < gaps:
                 noise = rng.getrandbits(layout.size * lanes)
                 clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise})
-            codes = rng.sample(range(200), rng.choice((1, 2, 3)))
-            words = [draw(rng, layout, codes) for _ in range(lanes)]
+            keys = rng.sample(range(200), rng.choice((1, 2, 3)))
+            words = [draw(rng, layout, keys) for _ in range(lanes)]
             control = {name: rng.getrandbits(1) for name in ("first", "last", "empty")}
             beat = sum(pack(layout, word) << layout.size * n for n, word in enumerate(words))
             packed = pack(control_shape, control)

@@ -1,4 +1,4 @@
-"""The code of an element: order and bits, against the golden model's order."""
+"""The key of an element: order and bits, against the golden model's order."""
 
 import itertools
 
@@ -8,9 +8,9 @@ from gateware import bits, pack, unpack, watch
 from strategies import TYPES, special_values
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import candidate_layout, result_layout
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.key import Decoder, Encoder, latency
+from extremum.hdl.key import KeyDecoder, KeyEncoder, latency
+from extremum.hdl.words import candidate_layout, result_layout
 from extremum.model import DataType
 from extremum.model.order import order_key
 
@@ -23,9 +23,9 @@ def unsigned(x):
 
 
 def encode(config, jobs, garbage=0):
-    """Codes, NaN flags and signs of the elements of several jobs that follow without a gap."""
+    """Keys, NaN flags and signs of the elements of several jobs that follow without a gap."""
     rng = np.random.default_rng(garbage)
-    encoder = Encoder(config)
+    encoder = KeyEncoder(config)
     width, lanes = config.element_width, config.lanes
     clocks = []
     for registers, x in jobs:
@@ -41,11 +41,11 @@ def encode(config, jobs, garbage=0):
         for start in range(0, len(patterns), lanes):
             beat = sum(p << width * lane for lane, p in enumerate(patterns[start : start + lanes]))
             clocks.append({"token": 0, "elements": beat})
-    seen = watch(encoder, clocks, {"codes": bits(encoder.codes)}, settle=latency(config))
+    seen = watch(encoder, clocks, {"keys": bits(encoder.keys)}, settle=latency(config))
     layout = candidate_layout(config, {})
     mask = (1 << layout.size) - 1
     words = [
-        clock["codes"] >> layout.size * lane & mask
+        clock["keys"] >> layout.size * lane & mask
         for clock in seen[1 + latency(config) :]
         for lane in range(lanes)
     ]
@@ -59,7 +59,7 @@ def encode(config, jobs, garbage=0):
 
 def decode(config, jobs):
     """The elements of candidates, and what an empty window gives, of jobs without a gap."""
-    decoder = Decoder(config, {})
+    decoder = KeyDecoder(config, {})
     layout = result_layout(config, {})
     clocks = []
     for registers, candidates in jobs:
@@ -68,8 +68,8 @@ def decode(config, jobs):
         for candidate in [*candidates, None]:
             fields = candidate or {}
             clocks.append({"token": 0, "empty": candidate is None, "lanes": pack(layout, fields)})
-    seen = watch(decoder, clocks, {"values": bits(decoder.values)}, settle=Decoder.LATENCY)
-    words = [clock["values"] for clock in seen[1 + Decoder.LATENCY :]]
+    seen = watch(decoder, clocks, {"values": bits(decoder.values)}, settle=KeyDecoder.LATENCY)
+    words = [clock["values"] for clock in seen[1 + KeyDecoder.LATENCY :]]
     results = []
     for _, candidates in jobs:
         results.append(words[: len(candidates) + 1])
@@ -77,27 +77,27 @@ def decode(config, jobs):
     return results
 
 
-def rank(codes):
-    """What comparisons see: the code, but one and the same for every NaN."""
-    most = max(c["code"] for c in codes if not c["nan"])
-    return [(most + 1 if c["code"] > most else -1) if c["nan"] else c["code"] for c in codes]
+def rank(keys):
+    """What comparisons see: the key, but one and the same for every NaN."""
+    most = max(c["key"] for c in keys if not c["nan"])
+    return [(most + 1 if c["key"] > most else -1) if c["nan"] else c["key"] for c in keys]
 
 
-def check_order(x, codes, minimum, ignore):
+def check_order(x, keys, minimum, ignore):
     key = order_key(x, nan="ignore" if ignore else "propagate", minimum=minimum)
     key = [int(k) for k in key]
-    if "nan" in codes[0]:
+    if "nan" in keys[0]:
         nan = np.isnan(x) if x.dtype.kind == "f" else np.zeros(len(x), bool)
-        assert [c["nan"] for c in codes] == nan.tolist()
-        ours = rank(codes)
-        numbers = [c["code"] for c in codes if not c["nan"]]
-        nans = [c["code"] for c in codes if c["nan"]]
-        # Codes alone must set a NaN apart from every number.
+        assert [c["nan"] for c in keys] == nan.tolist()
+        ours = rank(keys)
+        numbers = [c["key"] for c in keys if not c["nan"]]
+        nans = [c["key"] for c in keys if c["nan"]]
+        # Keys alone must set a NaN apart from every number.
         assert (
             all(n < min(numbers) for n in nans) if ignore else all(n > max(numbers) for n in nans)
         )
     else:
-        ours = [c["code"] for c in codes]
+        ours = [c["key"] for c in keys]
     order = sorted(range(len(key)), key=key.__getitem__, reverse=minimum)
     for a, b in itertools.pairwise(order):
         assert (ours[a] == ours[b]) == (key[a] == key[b]), (x[a], x[b])
@@ -116,13 +116,13 @@ def sampled(name, count=200):
 @pytest.mark.parametrize(("minimum", "ignore"), MODES)
 @pytest.mark.parametrize("name", ["float16", "int16", "uint16"])
 def test_order_of_all_pairs_of_16_bits(name, minimum, ignore):
-    """All elements, sorted by the model's order, have ascending codes: so have all pairs."""
+    """All elements, sorted by the model's order, have ascending keys: so have all pairs."""
     data_type = DataType.from_dtype(name)
     config = CoreConfig((data_type,), lanes=64)
     x = np.arange(1 << 16, dtype=np.uint16).view(name)
     registers = JobRegisters(minimum=minimum, ignore_nan=ignore)
-    (codes,) = encode(config, [(registers, x)])
-    check_order(x, codes, minimum, ignore)
+    (keys,) = encode(config, [(registers, x)])
+    check_order(x, keys, minimum, ignore)
 
 
 @pytest.mark.parametrize(("minimum", "ignore"), MODES)
@@ -136,12 +136,12 @@ def test_order_and_bits_of_every_type_in_one_core(minimum, ignore):
         )
         for t in ALL
     ]
-    codes = encode(config, jobs, garbage=3)
-    for (_, x), own in zip(jobs, codes, strict=True):
+    keys = encode(config, jobs, garbage=3)
+    for (_, x), own in zip(jobs, keys, strict=True):
         check_order(x, own, minimum, ignore)
     back = decode(
         CoreConfig(ALL),
-        [(registers, own) for (registers, _), own in zip(jobs, codes, strict=True)],
+        [(registers, own) for (registers, _), own in zip(jobs, keys, strict=True)],
     )
     for data_type, (_, x), elements in zip(ALL, jobs, back, strict=True):
         assert elements == [*unsigned(x), *unsigned(np.array([data_type.lowest]))]
@@ -154,21 +154,21 @@ def test_bits_of_a_core_of_one_type(name):
     for minimum in (False, True):
         registers = JobRegisters(minimum=minimum)
         x = sampled(name)
-        (codes,) = encode(config, [(registers, x)])
-        assert decode(config, [(registers, codes)])[0][:-1] == unsigned(x)
+        (keys,) = encode(config, [(registers, x)])
+        assert decode(config, [(registers, keys)])[0][:-1] == unsigned(x)
 
 
 def test_flags_are_left_out_of_a_core_of_integers():
     fields = [name for name, _ in candidate_layout(CoreConfig((DataType.INT8,)), {})]
-    assert fields == ["code"]
+    assert fields == ["key"]
 
 
 @pytest.mark.parametrize(("minimum", "ignore"), MODES)
 def test_no_flags_where_no_element_leaves_the_core(minimum, ignore):
-    """All NaNs have one code then, beyond those of the numbers; and the order is the same."""
+    """All NaNs have one key then, beyond those of the numbers; and the order is the same."""
     config = CoreConfig(ALL, lanes=2, operators=("argmin", "argmax"))
-    assert [name for name, _ in candidate_layout(config, {})] == ["code"]
-    assert not {"code", "nan"} & {str(name) for name, _ in result_layout(config, {})}
+    assert [name for name, _ in candidate_layout(config, {})] == ["key"]
+    assert not {"key", "nan"} & {str(name) for name, _ in result_layout(config, {})}
     jobs = [
         (
             JobRegisters(data_type=config.data_type_code(t), minimum=minimum, ignore_nan=ignore),
@@ -179,7 +179,7 @@ def test_no_flags_where_no_element_leaves_the_core(minimum, ignore):
     for (_, x), own in zip(jobs, encode(config, jobs, garbage=4), strict=True):
         check_order(x, own, minimum, ignore)
         if x.dtype.kind == "f":
-            (of_nan,) = {word["code"] for word, nan in zip(own, np.isnan(x), strict=True) if nan}
+            (of_nan,) = {word["key"] for word, nan in zip(own, np.isnan(x), strict=True) if nan}
             ones = (1 << 8 * x.dtype.itemsize) - 1
             assert of_nan == (0 if ignore else ones)
-            assert sum(word["code"] == of_nan for word in own) == np.isnan(x).sum()
+            assert sum(word["key"] == of_nan for word in own) == np.isnan(x).sum()

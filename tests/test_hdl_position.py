@@ -70,7 +70,7 @@ def test_positions(max_window, gaps, width):
                 clocks.append(idle | {"i.lanes": noise})
             word, positions = 0, []
             for lane in range(config.lanes):
-                fields = {"code": rng.getrandbits(8)}
+                fields = {"key": rng.getrandbits(8)}
                 back = 0
                 for name in taps:
                     tap = rng.randrange(max_window[DIMENSIONS.index(name)])

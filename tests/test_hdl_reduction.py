@@ -1,15 +1,17 @@
 """The running winner of groups: every length, ties, NaN, jobs that follow at once."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from gateware import pack, unpack, watch
 
 from extremum.hdl import reduction
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import element_members
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.reduction import Reducer, digit_width, latency
+from extremum.hdl.reduction import Reducer, latency
+from extremum.hdl.timing import SegmentedAccumulator, timing_parameters
+from extremum.hdl.words import element_members
 from extremum.model import DataType
 
 TAPS = {"width": 2}
@@ -25,23 +27,23 @@ def last_taken(words, decreasing, ignore_nan):
         elif nan or best_nan:
             tie, better = False, bool(nan) != ignore_nan
         else:
-            tie = word["code"] == words[best]["code"]
-            better = word["code"] > words[best]["code"]
+            tie = word["key"] == words[best]["key"]
+            better = word["key"] > words[best]["key"]
         if better or (tie and decreasing):
             best = ordinal
     return best
 
 
 def draw(rng, width, has_nan):
-    """Codes that differ in one digit, or in one bit, or not at all."""
+    """Keys that differ in one digit, or in one bit, or not at all."""
     base = 0x5A5A5A5A5A5A5A5A & ((1 << width) - 1)
-    code = base ^ rng.choice((0, 0, 1 << rng.randrange(width)))
+    key = base ^ rng.choice((0, 0, 1 << rng.randrange(width)))
     if rng.random() < 0.1:
-        code = rng.choice((0, (1 << width) - 1, rng.getrandbits(width)))
+        key = rng.choice((0, (1 << width) - 1, rng.getrandbits(width)))
     if has_nan:
-        # The least and the greatest code of a float are NaN's.
-        code = min(max(code, 1), (1 << width) - 2)
-    word = {"code": code, "tap_width": rng.getrandbits(2)}
+        # The least and the greatest key of a float are NaN's.
+        key = min(max(key, 1), (1 << width) - 2)
+    word = {"key": key, "tap_width": rng.getrandbits(2)}
     if has_nan:
         word |= {"nan": int(rng.random() < 0.2), "sign": rng.getrandbits(1)}
     return word
@@ -67,7 +69,8 @@ CONFIGS = {
 def test_groups(name, gaps, monkeypatch):
     if name == "small parts":
         # The carry goes through three parts and more.
-        monkeypatch.setattr(reduction, "ordinal_part", lambda _: 3)
+        few = replace(timing_parameters(CONFIGS[name]), ordinal_segment=3)
+        monkeypatch.setattr(reduction, "timing_parameters", lambda _: few)
     config = CONFIGS[name]
     rng = random.Random(f"{name} {gaps}")
     reducer, late = Reducer(config, TAPS), latency(config)
@@ -131,15 +134,16 @@ def test_groups(name, gaps, monkeypatch):
 def test_latency_is_that_of_the_digits_and_the_carries(name):
     """One clock for each digit, one for a key where NaNs are flagged, one for the result."""
     config = CONFIGS[name]
-    digits = -(-config.element_width // digit_width(config))
-    carries = max(0, -(-config.index_width // reduction.ordinal_part(config)) - 1)
+    parameters = timing_parameters(config)
+    digits = -(-config.element_width // parameters.reducer_digit)
+    carries = max(0, -(-config.index_width // parameters.ordinal_segment) - 1)
     clocks = ("nan" in element_members(config)) + digits + 1
-    assert latency(config) == clocks + carries * reduction.CARRY_LATENCY
+    assert latency(config) == clocks + carries * SegmentedAccumulator.CARRY_LATENCY
 
 
 def test_the_configurations_differ_in_what_matters():
-    assert len({digit_width(config) for config in CONFIGS.values()}) >= 3
-    several = [c for c in CONFIGS.values() if c.index_width > reduction.ordinal_part(c)]
+    assert len({timing_parameters(config).reducer_digit for config in CONFIGS.values()}) >= 3
+    several = [c for c in CONFIGS.values() if c.index_width > timing_parameters(c).ordinal_segment]
     assert several
 
 

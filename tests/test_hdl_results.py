@@ -12,8 +12,9 @@ from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.ports import output_layout
-from extremum.hdl.queue import SMALL, Queue
+from extremum.hdl.queue import Queue
 from extremum.hdl.results import Packer, lead
+from extremum.hdl.timing import TimingParameters
 from extremum.model import DataType
 
 FOUR = CoreConfig((DataType.INT8,), lanes=4, index_width=6)
@@ -106,12 +107,15 @@ def test_results_are_put_into_beats(name, gaps):
     assert set(dict(iter(output_layout(config)))) == {*fields, "last"}
 
 
+PARAMETERS = TimingParameters()
+SMALL = PARAMETERS.lookup_queue
+
 QUEUES = [(8, queues.depth(results)) for results in (1, 3, 5, 16, 17, 50)]
 
 
 def test_the_queues_are_of_three_kinds():
     assert [depth for _, depth in QUEUES] == [2, 4, 8, SMALL, 2 * SMALL, 64]
-    assert [queues.latency(depth) for _, depth in QUEUES] == [1, 2, 2, 2, 3, 3]
+    assert [queues.latency(depth, PARAMETERS) for _, depth in QUEUES] == [1, 2, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(("width", "depth"), QUEUES)
@@ -120,7 +124,7 @@ def test_the_queues_are_of_three_kinds():
 )
 def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
     """Never given more than it holds; often full, often empty; a beat that is offered stays."""
-    queue = Queue(width, depth)
+    queue = Queue(width, depth, PARAMETERS)
     rng = random.Random(f"{width} {depth} {rests} {gaps}")
     words = [rng.getrandbits(width) for _ in range(400)]
     given: list[tuple[int, int]] = []
@@ -160,16 +164,16 @@ def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
     run(queue, bench)
     assert [word for _, word in taken] == words
     late = [out - into for (out, _), (into, _) in zip(taken, given, strict=True)]
-    assert min(late) >= queues.latency(depth)
+    assert min(late) >= queues.latency(depth, PARAMETERS)
     if not rests:
-        assert set(late) == {queues.latency(depth)}
+        assert set(late) == {queues.latency(depth, PARAMETERS)}
     elif gaps < rests:
         assert full
 
 
 @pytest.mark.parametrize(("width", "depth"), QUEUES)
 def test_a_queue_that_was_full_gives_a_beat_in_each_clock(width, depth):
-    queue = Queue(width, depth)
+    queue = Queue(width, depth, PARAMETERS)
     many = 3 * queue.depth
     clocks = [{"write": 1, "i": n, "ready": 0} for n in range(queue.depth)]
     clocks += [{"write": 0}] * 12

@@ -4,13 +4,14 @@ import random
 from dataclasses import replace
 
 import pytest
-from gateware import bits, watch
+from gateware import advance, bits, watch
 from lines import Line, random_dimensions, small_dimensions
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
+from extremum.hdl.line import InputSchedule
 from extremum.hdl.ports import job_layout
-from extremum.hdl.schedule import InputSchedule, OutputSchedule, latency
+from extremum.hdl.schedule import OutputSchedule, latency
 from extremum.model import DataType, SpatialDimension
 
 CONFIG = CoreConfig(max_window=(3, 4, 5), max_dilation=(4, 4, 62), coordinate_width=6)
@@ -60,8 +61,7 @@ def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
             slots.append((line, slot))
             slot += step
     return [
-        clock | {"begin": clock["token"], "step": clock["token"] or clock["step"]}
-        for clock in clocks
+        advance(clock, token=clock.pop("token"), slot=clock.pop("step")) for clock in clocks
     ], slots
 
 
@@ -158,7 +158,7 @@ def test_every_axis(check, axis):
     check(lines, CONFIG, rng, 0.2, axis)
     schedule = OutputSchedule(CONFIG, axis)
     assert len(bits(schedule.present)) == CONFIG.max_window[axis]
-    watch(schedule, [{"step": 0}], {"emit": schedule.emit})
+    watch(schedule, [{"advance.step": 0}], {"emit": schedule.emit})
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -6,11 +6,13 @@ import pytest
 from gateware import bits, watch
 
 from extremum.hdl.storage import (
-    MAX_REGISTER_SPACING,
     MEMORY_LATENCY,
     DelayLine,
     RegisteredMemory,
 )
+from extremum.hdl.timing import TimingParameters
+
+MAX_REGISTER_SPACING = TimingParameters().register_spacing
 
 
 def check(line, jobs, gaps, seed):

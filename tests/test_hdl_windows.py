@@ -5,15 +5,15 @@ import random
 from dataclasses import replace
 
 import pytest
-from gateware import unpack, watch
+from gateware import advance, unpack, watch
 from lines import Line, random_dimensions, small_dimensions
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.flow import control_layout
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import ends_with_plane, is_endless
 from extremum.hdl.windows import WindowSchedule, latency
+from extremum.hdl.words import control_layout
 from extremum.host.plan.registers import schedule
 from extremum.model import DataType, SpatialDimension
 
@@ -65,8 +65,8 @@ def walk(component, clocks, outputs, settle=0):
     state, walked = {"token": 0, "slot": 0}, []
     for clock in clocks:
         state |= {name: clock[name] for name in state if name in clock}
-        told = {"begin": state["token"], "step": state["token"] | state["slot"]}
-        walked.append(clock | told)
+        rest = {name: value for name, value in clock.items() if name not in state}
+        walked.append(advance(rest, **state))
     return watch(component, walked, outputs, settle)
 
 

@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 from gateware import bits, pack, unpack, watch
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.flow import candidate_layout
+from extremum.hdl.timing import Timed, TimingParameters
 from extremum.hdl.winner import CELL_LATENCY, Tap, tree, tree_latency
+from extremum.hdl.words import candidate_layout
 from extremum.model import DataType
 
 FLOAT = candidate_layout(CoreConfig((DataType.FLOAT16,)), {"width": 5})
@@ -52,33 +53,35 @@ class Tree(wiring.Component):
                 self.i[(number * lanes + lane) * size : (number * lanes + lane + 1) * size]
                 for lane in range(lanes)
             ]
-            taps.append(Tap(self.present[number], self.layout, words))
-        won = tree(m, taps, self.take_last)
-        m.d.comb += [self.o.eq(Cat(*won.lanes)), self.o_present.eq(won.present)]
+            present = Timed(m, self.present[number])
+            taps.append(Tap(present, self.layout, [Timed(m, word) for word in words]))
+        won = tree(m, TimingParameters(), taps, self.take_last)
+        lanes = (lane.at(won.clock) for lane in won.lanes)
+        m.d.comb += [self.o.eq(Cat(*lanes)), self.o_present.eq(won.present.value)]
         return m
 
 
 def winner_of(candidates, take_last):
-    """The contract, one candidate after the other; NaNs are equal whatever their codes."""
+    """The contract, one candidate after the other; NaNs are equal whatever their keys."""
     best = None
     for candidate in candidates:
         if best is None:
             best = candidate
             continue
         nans = candidate.get("nan") and best.get("nan")
-        tied = nans or candidate["code"] == best["code"]
-        if take_last if tied else candidate["code"] > best["code"]:
+        tied = nans or candidate["key"] == best["key"]
+        if take_last if tied else candidate["key"] > best["key"]:
             best = candidate
     return best
 
 
-def draw(rng, layout, number, codes):
-    fields = {"code": rng.choice(codes), "tap_width": number}
+def draw(rng, layout, number, keys):
+    fields = {"key": rng.choice(keys), "tap_width": number}
     if "nan" in dict(iter(layout)):
-        # A NaN's code lies beyond all others, and differs from NaN to NaN.
+        # A NaN's key lies beyond all others, and differs from NaN to NaN.
         fields |= {"nan": int(rng.random() < 0.4), "sign": rng.getrandbits(1)}
         if fields["nan"]:
-            fields["code"] = 0xFF00 + rng.choice((1, 2, 3))
+            fields["key"] = 0xFF00 + rng.choice((1, 2, 3))
     return fields
 
 
@@ -90,10 +93,10 @@ def test_tree(layout, count):
     component = Tree(layout, count, lanes)
     clocks, expected = [], []
     for _ in range(300):
-        codes = rng.sample(range(256), rng.choice((1, 2, 4)))
+        keys = rng.sample(range(256), rng.choice((1, 2, 4)))
         if layout is WIDE:
-            codes = [high << 16 | low for high in codes[:2] for low in codes]
-        taps = [[draw(rng, layout, tap, codes) for _ in range(lanes)] for tap in range(count)]
+            keys = [high << 16 | low for high in keys[:2] for low in keys]
+        taps = [[draw(rng, layout, tap, keys) for _ in range(lanes)] for tap in range(count)]
         present = [rng.random() < 0.7 for _ in range(count)]
         word = 0
         for tap in range(count):

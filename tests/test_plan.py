@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import poolings
 
-from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import GatheredJob, ReductionJob, SlidingJob
 from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
@@ -144,7 +144,7 @@ def test_predicted_cycles_are_slots_and_latency(name):
     groups = -(-4 // config.lanes)
     assert job.beats_in == 5 * groups
     assert job.beats_out == groups
-    assert job.cycles == 5 * groups + core.latency(config)
+    assert job.cycles == 5 * groups + latency(config)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_early_last_windows_cost_no_slots(sizes, arguments):
     (job,) = plan(Pooling.of(sizes, "int8", **arguments), config).jobs
     groups = -(-math.prod(sizes[:2]) // 2)
     assert job.registers.slots == job.beats_in == groups * math.prod(sizes[2:])
-    assert job.cycles <= job.beats_in + core.latency(config)
+    assert job.cycles <= job.beats_in + latency(config)
 
 
 def test_cycles_and_beats_are_sums_over_the_jobs():

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from extremum.hdl.core import job_interval, latency, pipeline_latency
+from extremum.hdl.latency import job_interval, latency, pipeline_latency
 from extremum.hdl.ports import output_layout
 from extremum.host.plan import plan
 from extremum.host.simulation.backend import Run

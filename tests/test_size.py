@@ -7,7 +7,7 @@ import pytest
 from synthesis import needs
 
 from extremum.hdl import generate
-from extremum.hdl.shell import netlist
+from extremum.hdl.harness import netlist
 from extremum.host.fpga import measure as fpga
 from extremum.host.fpga.presets import PRESETS
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ecp5 import Ecp5
+from extremum.hdl.harness import TOP, netlist
 from extremum.hdl.interface import parameters
-from extremum.hdl.shell import TOP, netlist
 from extremum.host import cache, tools
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga.critical_path import CriticalPath, SourceNames

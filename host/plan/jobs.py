@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from extremum.hdl import core
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
+from extremum.hdl.latency import latency
 from extremum.host.plan.registers import (
     Schedule,
     dimension_registers,
@@ -75,7 +75,7 @@ class Job(ABC):
     @property
     def cycles(self) -> int:
         """Predicted clocks, without stalls, from the first beat taken to the last one moved."""
-        return self.schedule.cycles(core.latency(self.config))
+        return self.schedule.cycles(latency(self.config))
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The core as it is measured on an FPGA: between registers, so that every path of it counts."""
+"""The timing harness: a core between registers, so that every path of it counts when measured."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from amaranth.lib.wiring import In
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 
-TOP = "shell"
+TOP = "harness"
 """Name of the netlist's top module; the core within it is named ``core``."""
 
 
-class Shell(wiring.Component):
+class TimingHarness(wiring.Component):
     """Puts a register on every port of the core, and does nothing else.
 
-    A path from a pin or to a pin is not timed, one between registers is: within the shell the
-    logic at the core's ports is timed too.
+    A path from a pin or to a pin is not timed, one between registers is: within the harness
+    the logic at the core's ports is timed too.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     pins
         Whether each bit of a port has a pin. Else the inputs are shifted in from one, and the
         outputs end in registers that are kept: for parts with few pins.
@@ -72,13 +72,13 @@ class Shell(wiring.Component):
 
 
 def netlist(config: CoreConfig, *, pins: bool = True, platform: object = None) -> str:
-    """Return the RTLIL of a core in its shell; a comment in the sources changes only attributes.
+    """Return the RTLIL of a core in its harness; a comment in the sources changes only attributes.
 
     Parameters
     ----------
     config, pins
-        As :class:`Shell` takes them.
+        As :class:`TimingHarness` takes them.
     platform
         What ``amaranth.lib.memory`` asks for a part's own memories; None leaves them to Yosys.
     """
-    return str(rtlil.convert(Shell(config, pins=pins), TOP, platform))
+    return str(rtlil.convert(TimingHarness(config, pins=pins), TOP, platform))

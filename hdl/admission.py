@@ -1,0 +1,135 @@
+"""The admission: jobs are checked, and slots let into the pipeline one by one."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from extremum.hdl import windows
+from extremum.hdl.advance import AdvancePort, AdvanceSignature
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job_kinds import job_kind
+from extremum.hdl.job_port import CheckedJobPort
+from extremum.hdl.ports import job_layout, status_layout
+from extremum.hdl.timing import Credits
+
+
+def credit_delay(config: CoreConfig) -> int:
+    """Return how many slots are let in before it is known whether one takes a credit.
+
+    That takes the slot's control, a clock to get here, and the credits' own latency.
+    """
+    return 1 + windows.latency(config) + 1 + Credits.LATENCY
+
+
+class Admission(wiring.Component):
+    """Lets slots into the pipeline, which cannot wait.
+
+    A slot enters when a job is under way, the beat that it needs is here, and the result queue has
+    space for every result that may come of the slots let in. A credit stands for one beat of the
+    result queue: a result takes one, and returns it when its beat has left the core, or at once if
+    it shares its beat with the next result.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+    queue_depth
+        Beats that the result queue holds.
+    in_flight
+        Beats that may come of the slots whose results are not known yet.
+
+    Members
+    -------
+    job, job_valid, job_ready
+        The job port.
+    beat_here : In(1)
+        A beat can be taken.
+    beat_wanted : Out(1)
+        It is taken if it is here.
+    slot : Out(1)
+        A slot enters.
+    end : Out(1)
+        The slot would be the job's last.
+    advance : Out(AdvanceSignature())
+        What the control is told of it, a clock later.
+    result_known, beat_shared, beat_left : In(1)
+        A slot that was let in gives a result; a result shares its beat with the next one; a beat
+        left the core.
+    plane_end : In(1)
+        The slot of the clock before, if there was one, was the last of a plane.
+    job_entered : In(1)
+        The token has reached the pipeline's end.
+    empty_given : In(1)
+        An empty window has been given.
+    status : Out(status_layout())
+        Status of the core.
+    """
+
+    job: data.View
+    job_valid: Signal
+    job_ready: Signal
+    beat_here: Signal
+    beat_wanted: Signal
+    slot: Signal
+    end: Signal
+    advance: AdvancePort
+    result_known: Signal
+    beat_shared: Signal
+    beat_left: Signal
+    plane_end: Signal
+    job_entered: Signal
+    empty_given: Signal
+    status: data.View
+
+    def __init__(self, config: CoreConfig, queue_depth: int, in_flight: int):
+        self.config = config
+        self.queue_depth = queue_depth
+        self.in_flight = in_flight
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "job_valid": In(1),
+                "job_ready": Out(1),
+                "beat_here": In(1),
+                "beat_wanted": Out(1),
+                "slot": Out(1),
+                "end": Out(1),
+                "advance": Out(AdvanceSignature()),
+                "result_known": In(1),
+                "beat_shared": In(1),
+                "beat_left": In(1),
+                "plane_end": In(1),
+                "job_entered": In(1),
+                "empty_given": In(1),
+                "status": Out(status_layout()),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        change = self.result_known - self.beat_shared - self.beat_left
+        credits = Credits(m, change, self.queue_depth - self.in_flight + 1)
+        m.submodules.port = port = CheckedJobPort(config)
+        m.d.comb += [
+            port.job.eq(self.job),
+            port.valid.eq(self.job_valid),
+            port.entered.eq(self.job_entered),
+            self.job_ready.eq(port.ready),
+            self.status.refused.eq(port.refused),
+            self.status.error.eq(port.error),
+        ]
+        advance, active = job_kind(config).admit(m, config, self, port, credits.available)
+        advance.drive(m, self.advance)
+        # Slots whose result is not known yet: they may take a credit.
+        recent = Signal(credit_delay(config) - 1)
+        m.d.sync += recent.eq(Cat(self.slot, recent))
+        m.d.comb += self.status.busy.eq(active | port.entering | ~credits.none_used | recent.any())
+        # The token is behind the last word of the job before.
+        with m.If(self.job_entered):
+            m.d.sync += self.status.empty.eq(0)
+        with m.If(self.empty_given):
+            m.d.sync += self.status.empty.eq(1)
+        return m

@@ -1,0 +1,212 @@
+"""The three kinds of jobs: queued, ending with their plane, never ending.
+
+How the core tells that a job ends, and when the next one may begin, depends on what its fixed
+registers leave open. Each kind is a class with the same interface; :func:`job_kind` chooses it, and
+nothing else in the gateware asks which it is:
+
+- :class:`QueuedJobs`: the slots of a job are counted ahead of the pipeline. This is what a core
+  does in general.
+- :class:`PlaneJobs`: a job is one plane without padding, so its lines tell its end.
+- :class:`EndlessJobs`: all registers of a reduction are fixed, and one row follows the other.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import data
+
+from extremum.hdl import slots
+from extremum.hdl.advance import Advance
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.registers import ends_with_plane, is_endless
+from extremum.hdl.timing import Timed, delay, fanout_copy
+
+
+class JobPort(Protocol):
+    """What a kind of job sees of the job port and its check."""
+
+    may_offer: Signal
+    offered: Signal
+    taken: Signal
+
+
+class Gate(Protocol):
+    """What a kind of job sees of :class:`extremum.hdl.admission.Admission`."""
+
+    job: data.View
+    beat_here: Signal
+    beat_wanted: Signal
+    slot: Signal
+    end: Signal
+    plane_end: Signal
+
+
+class JobKind(Protocol):
+    """How jobs begin and end."""
+
+    is_endless: bool
+    """Whether there are no jobs at all, so the end of a row is the end of everything."""
+
+    dimension_delay: int
+    """By how many clocks the control of a dimension is behind that of the one within it."""
+
+    def begin_latency(self, config: CoreConfig) -> int:
+        """Return the clocks from offering a job to its first slot, beyond the register of each."""
+        ...
+
+    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
+        """Return what the control of the next dimension outward is told."""
+        ...
+
+    def admit(
+        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+    ) -> tuple[Advance, Value]:
+        """Add the logic that lets slots in.
+
+        Parameters
+        ----------
+        m
+            Module to add the logic to.
+        config
+            Configuration of the core.
+        gate
+            Signals of the admission: what enters is driven here.
+        port
+            Tells whether a job may begin, and is told when it does.
+        has_credit
+            A slot may enter.
+
+        Returns
+        -------
+        (Advance, Value)
+            What the control of the innermost dimension is told, a clock after the slot entered;
+            and whether a job is under way.
+        """
+        ...
+
+
+class QueuedJobs:
+    """Jobs whose slots are counted ahead, in a queue."""
+
+    is_endless = False
+    dimension_delay = 1
+
+    def begin_latency(self, config: CoreConfig) -> int:
+        """Return the clocks of the slot schedule."""
+        return slots.latency(config)
+
+    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
+        """Go on in the clock after a line ended."""
+        return advance.outward(m, line_ends)
+
+    def admit(
+        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+    ) -> tuple[Advance, Value]:
+        """Let in the slots that the queue holds, and a token in front of a job's first."""
+        m.submodules.slots = queued = slots.SlotSchedule(config)
+        active, pending, token = Signal(name="active"), Signal(name="pending"), Signal(name="token")
+        # The slots of a job take longer to come than its token.
+        late_taken = delay(m, queued.taken, 1)
+        m.d.sync += pending.eq(late_taken | (pending & ~token))
+        m.d.comb += [
+            queued.job.eq(gate.job),
+            queued.offered.eq(port.offered),
+            queued.ready.eq(has_credit & (gate.beat_here | ~queued.wanted)),
+            port.taken.eq(queued.taken),
+            port.may_offer.eq(~(pending | late_taken)),
+            gate.beat_wanted.eq(queued.valid & queued.wanted & has_credit),
+            gate.slot.eq(queued.valid & has_credit & (gate.beat_here | ~queued.wanted)),
+            gate.end.eq(queued.last),
+        ]
+        final = gate.slot & queued.last
+        # The token goes with the last slot of the job before, or when there is none.
+        m.d.comb += token.eq(pending & (~active | final))
+        m.d.sync += active.eq(token | (active & ~final))
+        begin = fanout_copy(m, token)
+        return Advance(
+            token=delay(m, token, 1),
+            begin=begin,
+            restart=begin,
+            step=delay(m, token | gate.slot, 1),
+            slot=delay(m, gate.slot, 1),
+        ), active
+
+
+class PlaneJobs:
+    """Jobs of one plane without padding.
+
+    Every slot needs a beat. Which slot was the last is known a clock later: in that clock the next
+    job begins, or no slot enters. So the token is a clock late too, and the dimensions are walked
+    in the same clock.
+    """
+
+    is_endless = False
+    dimension_delay = 0
+
+    def begin_latency(self, config: CoreConfig) -> int:
+        """Return 0: no slots are counted ahead."""
+        return 0
+
+    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
+        """Go on in the clock in which a line ends."""
+        return advance.outward_at_once(line_ends)
+
+    def admit(
+        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+    ) -> tuple[Advance, Value]:
+        """Let beats in until the plane ends, and at once those of the next job, if there is one."""
+        active, token = Signal(name="active"), Signal(name="token")
+        late_slot = delay(m, gate.slot, 1)
+        final = late_slot & gate.plane_end
+        valid = port.offered | (active & ~final)
+        m.d.comb += [
+            port.may_offer.eq(1),
+            port.taken.eq(token),
+            gate.beat_wanted.eq(valid & has_credit),
+            gate.slot.eq(valid & has_credit & gate.beat_here),
+            # The token goes with the last slot of the job before, or when there is none.
+            token.eq(port.offered & (~active | final)),
+        ]
+        m.d.sync += active.eq(token | (active & ~final))
+        return Advance(
+            token=token,
+            begin=token,
+            # A token that does not come with a last slot comes without a slot.
+            restart=~late_slot,
+            step=late_slot | (port.offered & ~active),
+            slot=late_slot,
+        ), active
+
+
+class EndlessJobs:
+    """One reduction again and again: every beat is taken while there is space for its result."""
+
+    is_endless = True
+    dimension_delay = 1
+
+    def begin_latency(self, config: CoreConfig) -> int:
+        """Return the clocks of the slot schedule, as if there were one: no job ever begins."""
+        return slots.latency(config)
+
+    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
+        """Return the same: a reduction has no dimensions."""
+        return advance
+
+    def admit(
+        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+    ) -> tuple[Advance, Value]:
+        """Let every beat in."""
+        m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
+        slot, never = Timed(m, gate.slot).at(1), Const(0, 1)
+        return Advance(
+            token=never, begin=never, restart=never, step=Timed(m, gate.slot).at(1), slot=slot
+        ), never
+
+
+def job_kind(config: CoreConfig) -> JobKind:
+    """Return the kind of the jobs that a core does."""
+    if is_endless(config):
+        return EndlessJobs()
+    return PlaneJobs() if ends_with_plane(config) else QueuedJobs()

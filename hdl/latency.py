@@ -1,0 +1,67 @@
+"""How long things take in a core of a configuration, in clocks: sums over its parts.
+
+Everything here is an integer that follows from the configuration, so whoever plans jobs can use it
+without meeting a signal.
+"""
+
+from __future__ import annotations
+
+from extremum.hdl import fold, key, pooling, position, queue, reduction, results, windows
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.job_kinds import job_kind
+from extremum.hdl.timing import timing_parameters
+
+BEAT = 1
+"""Clocks of the register that a beat is taken into."""
+
+
+def word_clock(config: CoreConfig) -> int:
+    """Return the clock, from that of the slot, in which its keys and its control are a word."""
+    return BEAT + max(key.latency(config), windows.latency(config))
+
+
+def winner_latency(config: CoreConfig) -> int:
+    """Return the clocks from a word to the winner that it completes."""
+    sliding = sum(pooling.latency(config, axis) for axis in config.axes)
+    return sliding + fold.latency(config) + reduction.latency(config)
+
+
+def result_latency(config: CoreConfig) -> int:
+    """Return the clocks from a winner to its value and its position."""
+    value = key.KeyDecoder.LATENCY if config.has_values else 0
+    return max(position.latency(config), value, results.lead(config))
+
+
+def pipeline_latency(config: CoreConfig) -> int:
+    """Return the clocks from a slot to the result queue."""
+    winner = word_clock(config) + winner_latency(config)
+    return winner + result_latency(config) + results.LATENCY
+
+
+def latency(config: CoreConfig) -> int:
+    """Return the clocks from taking a beat to offering a result that it completes."""
+    return pipeline_latency(config) + queue.latency(queue_depth(config), timing_parameters(config))
+
+
+def job_interval(config: CoreConfig) -> int:
+    """Return the slots that a job must have to be followed by the next without a bubble.
+
+    Shorter jobs follow each other within as many clocks, or a few less. A job stays on its port
+    until its token has left the pipeline; then the next one is looked at, and its slots begin.
+    """
+    return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
+
+
+def queue_depth(config: CoreConfig) -> int:
+    """Return how many beats the result queue holds: what may come of the slots in the pipeline."""
+    slots = pipeline_latency(config) + timing_parameters(config).queue_margin
+    return queue.depth(results_of(config, slots) + 1)
+
+
+def results_of(config: CoreConfig, slots: int) -> int:
+    """Return how many results may come of so many consecutive slots."""
+    fixed = dict(config.fixed)
+    apart = fixed.get("length", 1)
+    if config.has_windows and not config.padding:
+        apart = min(fixed.get("width.stride", 1), fixed.get("width.window", 1))
+    return -(-slots // apart)

@@ -1,0 +1,209 @@
+"""One dimension of a job, as a line of slots; and its input side: which slots hold an element.
+
+One dimension of a job is a line of ``period`` slots, and the next line follows without a gap. A
+slot has a coordinate: that of the element that it takes, if there is one. The first coordinates
+are negative where the first windows lie wholly in the start padding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.counter import StepCount
+from extremum.hdl.ports import job_layout
+from extremum.hdl.registers import register
+from extremum.hdl.shadow import precomputed, shadow
+from extremum.hdl.timing import TimingParameters, timing_parameters
+
+
+class Line:
+    """Walks over the slots of a line, and of the next line of the same job, without a gap.
+
+    Every number must have been on the job port for a clock when the job begins.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    parameters
+        The timing parameters.
+    name
+        Prefix of the signals.
+    advance
+        When to go on, and to begin a job.
+    slots_less_one
+        Slots of a line of the next job, less one.
+    first_slots_less_one
+        The same for the job's first line, if that has another length.
+    ahead
+        How many slots ahead the end is told. Every line has more slots than that.
+
+    Attributes
+    ----------
+    last
+        The slot at hand is the line's last.
+    is_near_end
+        The slot at hand is the last, or no more than ``ahead`` slots ahead of it.
+    is_first
+        The line at hand is the job's first.
+    number, place
+        Which slot of its line is at hand, counted from 1, and from 0. They have no meaning if the
+        end is told ahead.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        parameters: TimingParameters,
+        name: str,
+        advance: Advance,
+        *,
+        slots_less_one: Value,
+        first_slots_less_one: Value | None = None,
+        ahead: int = 0,
+    ):
+        self._m, self._advance, self._ahead = m, advance, ahead
+        begin, step = advance.begin, advance.step
+        self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
+        self._count = StepCount(
+            m, parameters, len(slots_less_one), name,
+            begin=advance.restart | self.last, enable=step, is_loaded=True, skipped=ahead,
+        )  # fmt: skip
+        self.number = self._count.number
+        self.place = Signal.like(self.number, name=f"{name}_place", init=0)
+        with m.If(step):
+            m.d.sync += [
+                self.is_first.eq(begin | (self.is_first & ~self.last)),
+                self.place.eq(Mux(begin | self.last, 0, self.number)),
+            ]
+        # A count that leaves out its first numbers is at its goal earlier.
+        ends = [self.at(slots_less_one, f"{name}_end", first_slots_less_one)]
+        for number in range(ahead):
+            late = Signal(name=f"{name}_end{number}", reset_less=True)
+            with m.If(step):
+                m.d.sync += late.eq(ends[-1] & ~begin)
+            ends.append(late)
+        self.is_near_end = Cat(*ends).any()
+        m.d.comb += self.last.eq(ends[-1])
+
+    def at(self, number: Value, name: str, in_first: Value | None = None) -> Signal:
+        """Return whether the slot at hand is the one of a number, counted from 0.
+
+        Parameters
+        ----------
+        number
+            On the job port, as the next job has it.
+        name
+            Prefix of the signals.
+        in_first
+            The number to look for in the job's first line, if that is another.
+
+        Returns
+        -------
+        Signal
+            The flag. If the end is told ahead, the flag is ahead by as many slots.
+        """
+        m, token, step = self._m, self._advance.token, self._advance.step
+        flag = Signal(name=name)
+
+        def near(number: Value) -> list[Value]:
+            return [
+                precomputed(m, lambda number, n=n: number == n + self._ahead, number)
+                for n in (0, 1)
+            ]
+
+        is_once, is_twice = near(number)
+        again, second, goal = (
+            shadow(m, value, token, f"{name}_{part}")
+            for value, part in ((is_once, "at_once"), (is_twice, "at_second"), (number, "number"))
+        )
+        if in_first is not None:
+            is_once, is_twice = near(in_first)
+            first_second = shadow(m, is_twice, token, f"{name}_at_first_second")
+            first_goal = shadow(m, in_first, token, f"{name}_first_number")
+            second = Mux(self.is_first, first_second, second)
+            goal = Mux(self.is_first, first_goal, goal)
+        later = self._count.at(goal, second)
+        with m.If(step):
+            m.d.sync += flag.eq(Mux(self._advance.begin, is_once, Mux(self.last, again, later)))
+        return flag
+
+
+class InputSchedule(wiring.Component):
+    """Walks over the slots of one line and tells which of them hold elements of the tensor.
+
+    Latency: none; ``present`` and ``last`` tell of the slot at hand.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+    axis
+        Which dimension, as a number into ``DIMENSIONS``.
+
+    Members
+    -------
+    job : In(job_layout(config))
+        Registers of the next job.
+    advance : In(AdvanceSignature())
+        When to go to the next slot. ``slot`` is ignored.
+    present : Out(1)
+        The slot holds an element.
+    last : Out(1)
+        The slot is the line's last.
+    """
+
+    job: data.View
+    advance: AdvancePort
+    present: Signal
+    last: Signal
+
+    def __init__(self, config: CoreConfig, axis: int):
+        self.config = config
+        self.axis = axis
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "advance": In(AdvanceSignature()),
+                "present": Out(1),
+                "last": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        advance = Advance.of(self.advance)
+        head, size, period = (
+            register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
+            for name in ("head", "size", "period")
+        )
+        parameters = timing_parameters(self.config)
+        line = Line(m, parameters, "slot", advance, slots_less_one=period)
+        # The elements begin behind the slots that lie before coordinate 0, and end a size later.
+        lead = precomputed(m, slots_before_zero, head)
+        stop = precomputed(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
+        begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
+        was_present = Signal()
+        with m.If(advance.step):
+            m.d.sync += was_present.eq(self.present & ~advance.begin & ~line.last)
+        m.d.comb += [
+            self.last.eq(line.last),
+            self.present.eq(begins | (was_present & ~ends)),
+        ]
+        return m
+
+
+def slots_from_zero(head: Any) -> Any:
+    """Return how many slots there are from coordinate 0 to that of the first window's last tap."""
+    return max(head, 0) if isinstance(head, int) else Mux(head < 0, 0, head)
+
+
+def slots_before_zero(head: Any) -> Any:
+    """Return how many slots a line has in front of coordinate 0: those have no element."""
+    return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)

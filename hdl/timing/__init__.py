@@ -1,0 +1,37 @@
+"""How the gateware reaches its clock, apart from what it computes.
+
+A block that uses these reads as if they were not there: a :class:`SegmentedAccumulator` is a sum,
+:func:`late_equal` a comparison, :class:`Credits` a count of what is under way. What each costs in
+clocks is a property of it, and :class:`Timed` values are delayed until they meet. All numbers that
+trade area or latency for the clock are in :class:`TimingParameters`.
+"""
+
+from extremum.hdl.timing.accumulator import SegmentedAccumulator
+from extremum.hdl.timing.alignment import (
+    AlignmentError,
+    Timed,
+    align,
+    delay,
+    fanout_copy,
+    registered,
+)
+from extremum.hdl.timing.comparison import NEVER, exceeds, late_equal, late_exceeds
+from extremum.hdl.timing.credits import Credits
+from extremum.hdl.timing.parameters import TimingParameters, timing_parameters
+
+__all__ = [
+    "NEVER",
+    "AlignmentError",
+    "Credits",
+    "SegmentedAccumulator",
+    "Timed",
+    "TimingParameters",
+    "align",
+    "delay",
+    "exceeds",
+    "fanout_copy",
+    "late_equal",
+    "late_exceeds",
+    "registered",
+    "timing_parameters",
+]

@@ -1,0 +1,107 @@
+"""A running sum of any width at the speed of a short one."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+
+from extremum.hdl.timing.alignment import Timed
+
+
+class SegmentedAccumulator:
+    """A running sum whose carries wait in registers.
+
+    In each clock the sum becomes ``start`` if ``load``, else ``sum + addend`` if ``enable``, modulo
+    ``2**width``. It is cut into segments, each with a carry chain of its own. A segment does in
+    clock ``t + CARRY_LATENCY`` what the one below it did in clock ``t``: its inputs wait as long as
+    the carry takes.
+
+    Latency: a change is in segment ``n`` after ``1 + n * CARRY_LATENCY`` clocks; in all of
+    :attr:`sum` after ``1 + latency``. Throughput: a load or an addition in every clock.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    width
+        Bits of the sum.
+    segment
+        Bits of one carry chain.
+    name
+        Prefix of the signals.
+    load, start
+        Begin again from ``start``, which must stay for :attr:`latency` clocks after the load.
+    enable, addend
+        Add. What is read in a clock is the sum before the addition of that clock.
+    clock
+        The clock of the stage in which the inputs are valid.
+    init
+        The sum after reset.
+    reset_less
+        Whether the reset leaves the sum alone, since it is loaded before it is used.
+
+    Attributes
+    ----------
+    segments : list of Timed
+        The sum's bits in pieces, the lowest first; each is valid in a clock of its own.
+    """
+
+    CARRY_LATENCY = 2
+    """Clocks of the carry from one segment to the next: one of them to get there."""
+
+    def __init__(
+        self,
+        m: Module,
+        width: int,
+        segment: int,
+        name: str,
+        *,
+        load: Value,
+        start: Value,
+        enable: Value,
+        addend: Value,
+        clock: int = 0,
+        init: int = 0,
+        reset_less: bool = False,
+    ):
+        self.latency = self.latency_of(width, segment)
+        self.segments: list[Timed] = []
+        loads, enables = (Timed(m, value, clock) for value in (load, enable))
+        carry: Timed | None = None
+        for number, low in enumerate(range(0, width, segment)):
+            now = clock + number * self.CARRY_LATENCY
+            bits = range(width)[low : low + segment]
+            part = Signal(
+                len(bits),
+                name=f"{name}_{low}",
+                init=init >> low & ((1 << len(bits)) - 1),
+                reset_less=reset_less,
+            )
+            total = Signal(len(bits) + 1, name=f"{name}_sum{low}")
+            own_addend = Timed(m, addend[low : low + segment], clock).at(now)
+            terms: list[Value] = [part, *([own_addend] if len(own_addend) else [])]
+            if carry is not None:
+                terms.append(carry.at(now))
+            m.d.comb += total.eq(sum(terms[1:], terms[0]))
+            loads_now, adds_now = loads.at(now), enables.at(now)
+            with m.If(loads_now):
+                m.d.sync += part.eq(start[low : low + segment])
+            with m.Elif(adds_now):
+                m.d.sync += part.eq(total)
+            self.segments.append(Timed(m, part, now))
+            carry = Timed(m, total[-1], now)
+
+    @classmethod
+    def latency_of(cls, width: int, segment: int) -> int:
+        """Return by how many clocks the last segment is behind the first."""
+        return cls.CARRY_LATENCY * max(0, -(-width // segment) - 1)
+
+    @property
+    def sum(self) -> Timed:
+        """The sum, in the clock in which its last segment is valid."""
+        last = self.segments[-1]
+        return Timed(last.m, Cat(*(part.at(last.clock) for part in self.segments)), last.clock)
+
+    @property
+    def unaligned(self) -> Value:
+        """The sum's segments as they stand: the whole sum once :attr:`latency` clocks were idle."""
+        return Cat(*(part.value for part in self.segments))

@@ -1,0 +1,115 @@
+"""Alignment by declaration: a value knows the clock in which it is valid.
+
+A pipeline stage counts clocks from the one in which its input is valid. It declares each of its
+values with that clock, and asks for a value in the clock in which it needs it::
+
+    word = Timed(m, self.i.word, 0)
+    won = tree(m, word)                     # valid some clocks later, as it declares
+    chosen = Mux(fold.at(won.clock), won.value, word.at(won.clock))
+
+``at`` puts in the registers. A value that is asked for before it is valid is an
+:class:`AlignmentError` when the core is elaborated, so a stage whose latency changes either still
+fits, or does not elaborate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueCastable, ValueLike
+from amaranth.lib import data
+
+SIMULATOR_WORD = 64
+"""Bits that a simulator shifts at once."""
+
+
+class AlignmentError(ValueError):
+    """A value was asked for in a clock before the one in which it is valid."""
+
+
+def delay(m: Module, signal: ValueLike, clocks: int) -> Value:
+    """Return ``signal`` as it was ``clocks`` clocks ago; 0 returns the signal itself.
+
+    A constant is the same in every clock and needs no registers.
+    """
+    value = Value.cast(signal)
+    width, is_signed = len(value), value.shape().signed
+    if isinstance(value, Const) or not width:
+        return value
+    # A few clocks share a register as long as a word of a simulator: it has less to do.
+    share = max(1, SIMULATOR_WORD // width)
+    for done in range(0, clocks, share):
+        count = min(share, clocks - done)
+        line = Signal(width * count, reset_less=width > 1)
+        m.d.sync += line.eq(Cat(value, line)[: len(line)])
+        value = line[-width:]
+    return value.as_signed() if is_signed else value
+
+
+def fanout_copy(m: Module, flag: Value) -> Value:
+    """Return a flag one clock later, from a register beside the one of :func:`delay`.
+
+    A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
+    so that the others have a short path. It is kept inverted, so that no tool merges the two.
+    """
+    return ~delay(m, ~flag, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """A value of a pipeline stage, and the clock in which it is valid.
+
+    Parameters
+    ----------
+    m
+        Module to which registers are added.
+    value
+        A value, or a view of one.
+    clock
+        Counted from the clock in which the stage's input is valid.
+    """
+
+    m: Module
+    value: Any
+    clock: int = 0
+
+    def at(self, clock: int) -> Any:
+        """Return the value in a later clock, or in its own.
+
+        Raises
+        ------
+        AlignmentError
+            The value is not valid yet in that clock.
+        """
+        if clock < self.clock:
+            raise AlignmentError(
+                f"{self.value!r} is valid in clock {self.clock} of its stage, and is needed in "
+                f"clock {clock}"
+            )
+        if clock == self.clock:
+            return self.value
+        late = delay(self.m, Value.cast(self.value), clock - self.clock)
+        if isinstance(self.value, data.View):
+            return data.View(self.value.shape(), late)
+        return late
+
+    def moved_to(self, clock: int) -> Timed:
+        """Return the same value, delayed until a later clock."""
+        return Timed(self.m, self.at(clock), clock)
+
+
+def align(*values: Timed) -> tuple[int, *tuple[Any, ...]]:
+    """Return the first clock in which all of some values are valid, and the values in it."""
+    clock = max(value.clock for value in values)
+    return clock, *(value.at(clock) for value in values)
+
+
+def registered(
+    m: Module, value: ValueLike | ValueCastable, clock: int, *, name: str, reset_less: bool = True
+) -> Timed:
+    """Return a register of its own that takes a value in a clock: valid in the next one."""
+    taken = Value.cast(value)
+    signal = Signal(taken.shape(), name=name, reset_less=reset_less)
+    m.d.sync += signal.eq(taken)
+    return Timed(m, signal, clock + 1)

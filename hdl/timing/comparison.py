@@ -1,0 +1,72 @@
+"""Comparisons of wide numbers whose answer comes a clock later."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from extremum.hdl.timing.alignment import delay
+from extremum.hdl.timing.parameters import TimingParameters
+
+LATENCY = 1
+"""Clocks from two numbers to what :func:`late_equal` and :func:`late_exceeds` tell of them."""
+
+NEVER = Const(0, 1)
+
+
+def late_equal(
+    m: Module,
+    a: Value,
+    b: Value,
+    parameters: TimingParameters,
+    *,
+    enable: Value | None = None,
+    name: str | None = None,
+) -> Value:
+    """Return whether ``a == b`` held in the clock before.
+
+    Both are of the same kind, signed or unsigned. With ``enable``: in the last clock before this
+    one that was enabled. Parts of ``parameters.equality_bits`` are compared side by side.
+    """
+    parts = -(-max(len(a), len(b)) // parameters.equality_bits)
+    equal = Signal(parts, name=name, reset_less=True)
+    with m.If(Const(1, 1) if enable is None else enable):
+        for part in range(parts):
+            # Each part takes every so many bits, so that all parts are of one size.
+            m.d.sync += equal[part].eq(a[part::parts] == b[part::parts])
+    return equal.all()
+
+
+def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
+    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``; both are unsigned.
+
+    It is the sign of one subtraction, which stays on the carry chain, where a tool might choose a
+    slower form of the comparison itself.
+    """
+    if isinstance(or_equals, Const):
+        return ~(a - b)[-1] if or_equals.value else (b - a)[-1]
+    return (Cat(NEVER, b) - Cat(or_equals, a))[-1]
+
+
+def late_exceeds(
+    m: Module, a: Value, b: Value, parameters: TimingParameters, or_equals: Value = NEVER
+) -> Value:
+    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``, held in the clock before.
+
+    Both are of the same width and kind, signed or unsigned. Numbers of more than
+    ``parameters.order_bits`` are compared in two halves, side by side.
+    """
+    if a.shape().signed:
+        # Two signed numbers are in the order of the unsigned ones with their signs inverted.
+        a, b = (Cat(value[:-1], ~value[-1]) for value in (a, b))
+    if len(a) <= parameters.order_bits:
+        return delay(m, exceeds(a, b, or_equals), LATENCY)
+    half = len(a) // 2
+    low, high, level = (
+        delay(m, flag, LATENCY)
+        for flag in (
+            exceeds(a[:half], b[:half], or_equals),
+            exceeds(a[half:], b[half:]),
+            a[half:] == b[half:],
+        )
+    )
+    return high | (level & low)

@@ -1,0 +1,44 @@
+"""Credits: a count of what is under way, so that no more is let in than there is space for."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value, signed
+from amaranth.utils import bits_for
+
+
+class Credits:
+    """Counts the credits that are in use, and tells whether another may be taken.
+
+    Whoever lets something into a pipeline that cannot wait takes a credit for it, and returns the
+    credit when it has left. So what is let in always finds space at the end.
+
+    Latency: :data:`LATENCY` clocks from a change to the flags, which are those of a register, so
+    the space that is shared out must be larger than ``limit`` by what may come in these clocks.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    change
+        Credits taken less credits returned in this clock. Signed if it can be negative.
+    limit
+        Another credit may be taken while fewer than this many are in use.
+
+    Attributes
+    ----------
+    available
+        Fewer than ``limit`` credits are in use.
+    none_used
+        No credit is in use.
+    """
+
+    LATENCY = 2
+    """Clocks from a change to the flags."""
+
+    def __init__(self, m: Module, change: Value, limit: int):
+        # The sum is kept less the limit, so that its sign is the flag.
+        late = Signal(change.shape())
+        above = Signal(signed(bits_for(limit + self.LATENCY) + 1), init=-limit)
+        m.d.sync += [late.eq(change), above.eq(above + late)]
+        self.available: Value = above[-1]
+        self.none_used: Value = above == -limit

@@ -1,0 +1,101 @@
+"""The timing parameters: every number that was chosen for the clock, and what each one trades."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from extremum.hdl.config import CoreConfig
+
+
+@dataclass(frozen=True)
+class TimingParameters:
+    """How much a core does in one clock.
+
+    None of these changes what is computed. Most of them change the latency, and all of them trade
+    area for the clock; the defaults were found by measuring the presets on an ECP5.
+
+    Parameters
+    ----------
+    whole_count
+        A counter of up to so many bits is one carry chain. A wider one counts its low bits alone
+        and keeps the others ahead. Larger: fewer flip-flops, a longer carry chain.
+    low_count
+        Low bits of a wider counter. They are counted by gates, since neither a carry chain nor the
+        reset of the flip-flops is as fast, so more than four cost a level of look-up tables; but
+        the carries of the bits above have only ``2**low_count`` steps to arrive.
+    count_segment, fixed_count_segment
+        Bits of each carry chain of the bits above: in a counter whose number of steps is a job
+        register, and in one whose number of steps is fixed, which belongs to a block that is made
+        for its clock. Larger: fewer flip-flops, a longer carry chain.
+    equality_bits
+        Bits of two numbers that are compared for equality in one clock. Six are two levels of
+        look-up tables with four inputs. Larger: fewer flip-flops, more levels.
+    order_bits
+        Bits of two numbers whose order is found by one carry chain. Wider numbers are compared in
+        two halves side by side. Larger: fewer look-up tables, a longer carry chain.
+    any_bits
+        Bits that the analysis of a float reduces to one in a clock. Four are one look-up table.
+    reducer_digit
+        Bits of a key that the reducer compares in one clock. Its loop is as long as this
+        comparison; smaller digits add a clock of latency each, and flip-flops for what is carried
+        along.
+    ordinal_segment
+        Bits of each carry chain of the reducer's ordinals. Smaller: two clocks of latency more for
+        each segment more.
+    position_segment
+        The same for the running position of a pooling.
+    tap_digit
+        Bits of a tap's number that are multiplied by a weight in one clock, by choosing among the
+        multiples of the weight. Larger: twice as many multiples per bit, fewer sums.
+    register_spacing
+        Taps up to so many words apart are kept in registers, others in a memory. Larger: a
+        multiplexer for every tap grows, and two clocks of latency are saved up to there.
+    lookup_queue
+        A queue of up to so many beats is made of look-up tables, a longer one of block memory.
+    slots_ahead
+        Slots that are scheduled ahead of those that enter the pipeline.
+    queue_margin
+        Beats that the result queue holds beyond those that can be in the pipeline, so that the
+        return of a credit is known in time and a sink that is always ready never sees a gap.
+    """
+
+    whole_count: int = 12
+    low_count: int = 4
+    count_segment: int = 14
+    fixed_count_segment: int = 11
+    equality_bits: int = 6
+    order_bits: int = 16
+    any_bits: int = 4
+    reducer_digit: int = 4
+    ordinal_segment: int = 8
+    position_segment: int = 16
+    tap_digit: int = 3
+    register_spacing: int = 4
+    lookup_queue: int = 16
+    slots_ahead: int = 16
+    queue_margin: int = 12
+
+
+@cache
+def timing_parameters(config: CoreConfig) -> TimingParameters:
+    """Return the timing parameters of a core: the only place that chooses them."""
+    return TimingParameters(
+        reducer_digit=_reducer_digit(config),
+        # Behind windows latency is scarce.
+        ordinal_segment=16 if config.has_windows else 8,
+    )
+
+
+def _reducer_digit(config: CoreConfig) -> int:
+    """Return the bits that the reducer compares in one clock.
+
+    Digits of one or two bits make the fastest clock, for a block that gives positions alone. With
+    more to carry along they would be dear. Behind windows latency is scarce, so there are eight
+    digits at most.
+    """
+    if config.has_windows:
+        return max(2, -(-config.element_width // 8))
+    if config.has_values or config.lanes > 1:
+        return 4
+    return 1 if config.element_width <= 32 else 2

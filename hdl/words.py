@@ -1,0 +1,165 @@
+"""Words: what flows through the pipeline, one candidate for each lane and the control of a slot.
+
+The pipeline never waits. A word that is valid in a clock moves on in that clock; what it needs to
+wait for (input, space in the result queue) is settled before it enters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from amaranth.hdl import Module, Mux, Shape, Signal, Value, ValueLike, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+from amaranth.utils import bits_for
+
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.timing.alignment import Timed
+
+
+def control_layout(config: CoreConfig) -> data.StructLayout:
+    """Return the layout of what is known of a slot before its elements are looked at.
+
+    For each dimension: ``emit``, a window is given; ``present``, which of its taps are elements,
+    tap 0 the newest; ``shift``, the number of tap 0 in the window; ``final``, the window is the
+    line's last. ``empty``: the window has no element. Of the windows reduced to one result:
+    ``first`` and ``last``.
+    """
+    members: dict[str, int] = {}
+    for axis in config.axes:
+        taps, name = config.max_window[axis], DIMENSIONS[axis]
+        members |= {
+            f"emit_{name}": 1,
+            f"final_{name}": 1,
+            f"present_{name}": taps,
+            f"shift_{name}": bits_for(taps - 1),
+        }
+    return data.StructLayout(members | {"empty": 1, "first": 1, "last": 1})
+
+
+def element_members(config: CoreConfig) -> dict[str, Shape]:
+    """Return the fields that stand for one element: see :mod:`extremum.hdl.key`."""
+    members = {"key": unsigned(config.element_width)}
+    if config.has_floats and config.has_values:
+        members |= {"nan": unsigned(1), "sign": unsigned(1)}
+    return members
+
+
+def candidate_layout(config: CoreConfig, tap_bits: dict[str, int]) -> data.StructLayout:
+    """Return the layout of an element and the numbers of the taps at which it won.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+    tap_bits
+        Bits of each tap number, by name: a dimension's name, where 0 is the newest tap, or
+        ``"lane"``.
+    """
+    numbers = {f"tap_{name}": unsigned(width) for name, width in tap_bits.items()}
+    return data.StructLayout(element_members(config) | numbers)
+
+
+def result_layout(config: CoreConfig, tap_bits: dict[str, int]) -> data.StructLayout:
+    """Return the layout of a candidate with its ordinal: which of the reduced windows it is."""
+    members = {
+        str(name): Shape.cast(member.shape) for name, member in candidate_layout(config, tap_bits)
+    }
+    if not config.has_values:
+        members = {name: shape for name, shape in members.items() if name.startswith("tap_")}
+    if config.has_reduction and config.index_width:
+        members["ordinal"] = unsigned(config.index_width)
+    return data.StructLayout(members)
+
+
+class WordPort(Protocol):
+    """What a component sees of a :class:`WordStream`."""
+
+    token: Signal
+    valid: Signal
+    step: Signal
+    control: data.View
+    lanes: data.View
+
+
+class WordStream(wiring.Signature):
+    """A stream of words that never waits.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+    layout
+        Layout of one lane.
+
+    Members
+    -------
+    token : Out(1)
+        The next job begins with the next word.
+    valid : Out(1)
+        There is a word in this clock.
+    step : Out(1)
+        A token or a word, in a register of its own because it drives many enables. It is there in
+        front of the windows only.
+    control : Out(control_layout(config))
+        Control of the word's slot.
+    lanes : Out(ArrayLayout)
+        The word.
+    """
+
+    def __init__(self, config: CoreConfig, layout: data.StructLayout):
+        super().__init__(
+            {
+                "token": Out(1),
+                "valid": Out(1),
+                "step": Out(1),
+                "control": Out(control_layout(config)),
+                "lanes": Out(data.ArrayLayout(layout, config.lanes)),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Words:
+    """The members of a :class:`WordStream`, each with the clock in which it is valid."""
+
+    token: Timed
+    valid: Timed
+    control: Timed
+    lanes: Timed
+    step: Timed
+
+    @classmethod
+    def of(cls, m: Module, port: WordPort, clock: int = 0) -> Words:
+        """Return the words on a port, valid in a clock."""
+        names = ("token", "valid", "control", "lanes", "step")
+        return cls(*(Timed(m, getattr(port, name), clock) for name in names))
+
+    def moved_to(self, clock: int) -> Words:
+        """Return the same words, delayed until they are all valid in one clock."""
+        parts = (self.token, self.valid, self.control, self.lanes, self.step)
+        return Words(*(part.moved_to(clock) for part in parts))
+
+    def drive(self, m: Module, port: WordPort, clock: int, **changed: Timed | None) -> None:
+        """Connect the words to a port in a clock; ``changed`` takes the place of members.
+
+        A member that is None stays unconnected.
+        """
+        for name in ("token", "valid", "control", "lanes", "step"):
+            timed: Timed | None = changed.get(name, getattr(self, name))
+            if timed is not None:
+                m.d.comb += Value.cast(getattr(port, name)).eq(Value.cast(timed.at(clock)))
+
+
+def select(index: Value, values: Sequence[ValueLike]) -> Value:
+    """Return ``values[index]``, by a tree of multiplexers; the index must not lie beyond."""
+    level: list[Any] = [Value.cast(value) for value in values]
+    for bit in index:
+        if len(level) == 1:
+            break
+        if len(level) % 2:
+            level.append(level[-1])
+        level = [Mux(bit, odd, even) for even, odd in zip(level[::2], level[1::2], strict=True)]
+    return level[0]

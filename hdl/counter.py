@@ -202,7 +202,7 @@ class Cycle:
         parameters = self._parameters
         segment = parameters.count_segment if self._is_loaded else parameters.fixed_count_segment
         ahead = SegmentedAccumulator(
-            m, len(goal), segment, f"{name}_ahead",
+            m, parameters, len(goal), segment, f"{name}_ahead",
             load=late_restart, start=Const(1, len(goal)), enable=late_wrap, addend=Const(1, 1),
             init=1, reset_less=self._is_loaded,
         )  # fmt: skip

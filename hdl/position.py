@@ -147,6 +147,7 @@ class PositionGenerator(wiring.Component):
     def _running_position(self, m: Module) -> Timed:
         """Return the position of the window's last tap in lane 0, in time for the other lanes."""
         config, job, token = self.config, self.job, self.early_token
+        timing = timing_parameters(config)
         # The innermost dimension that is not at its end moves on.
         names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]
         steps = [shadow(m, register(config, job, name), token, name) for name in names]
@@ -158,7 +159,7 @@ class PositionGenerator(wiring.Component):
             Timed(m, value, early).at(early + 1) for value in (chosen, token, self.early_valid)
         )
         return SegmentedAccumulator(
-            m, config.index_width, timing_parameters(config).position_segment, "origin",
+            m, timing, config.index_width, timing.position_segment, "origin",
             load=load, start=register(config, job, "origin"), enable=go, addend=step,
             clock=early + 1, reset_less=True,
         ).sum  # fmt: skip

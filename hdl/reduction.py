@@ -127,11 +127,11 @@ class Reducer(wiring.Component):
         config = self.config
         if "ordinal" not in self.o_layout.members:
             return []
-        step: Value = Const(1, 1)
+        timing, step = timing_parameters(config), Const(1, 1)
         if config.can_fold:
             step = Mux(self._shadow(m, "fold").at(clock), config.lanes, 1)
         return SegmentedAccumulator(
-            m, config.index_width, timing_parameters(config).ordinal_segment, "ordinal_part",
+            m, timing, config.index_width, timing.ordinal_segment, "ordinal_part",
             load=last.at(clock), start=Const(0, config.index_width),
             enable=valid.at(clock), addend=step, clock=clock,
         ).segments  # fmt: skip

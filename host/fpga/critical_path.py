@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["CriticalPath", "Hop", "SourceNames"]
 
 SHELL = "port_"
-"""Prefix of the registers that the shell puts on the core's ports."""
+"""Prefix of the registers that the harness puts on the core's ports."""
 
 CARRY = "carry chain"
 """What nextpnr adds a cell of its own for."""
@@ -27,7 +27,7 @@ _PACKED = re.compile(r"(?:_LC|_DFFLC|_RAM|(?:\$[A-Z][A-Z0-9_]*)+)$")
 
 _BANK = re.compile(r"(?:\.\d+)+$")
 _NUMBER = re.compile(r"^([^.]*)\$\d+$")
-"""What Amaranth adds to the name of a wire between the shell and the core."""
+"""What Amaranth adds to the name of a wire between the harness and the core."""
 
 _LOCATION = re.compile(r"([^|:]+\.py):(\d+)")
 _REGISTER = re.compile(r"TRELLIS_FF|SB_DFF")

@@ -1,4 +1,4 @@
-"""What a core costs on an FPGA: Yosys and nextpnr, from PyPI, run on the core in its shell."""
+"""What a core costs on an FPGA: Yosys and nextpnr, from PyPI, run on the core in its timing harness."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MEASUREMENT = "measurement.json"
 _SOURCE = re.compile(r'^ *attribute \\src "[^"]*"\n', re.MULTILINE)
 _CARRY = "CCU2C"
 _REGISTER = re.compile(r"TRELLIS_FF|SB_DFF")
-_SHELL = re.compile(r"[/\\]shell\.py:")
+_HARNESS = re.compile(r"harness\.py:")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Device:
 
 
 def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
-    # Look-up tables are no memory here. nextpnr has no out-of-context mode for iCE40: the shell
+    # Look-up tables are no memory here. nextpnr has no out-of-context mode for iCE40: the harness
     # must do with a few pins.
     synthesis = "setattr -unset ram_style */m:*; synth_ice40"
     options = (part, "--package", package, "--pcf-allow-unconstrained")
@@ -151,7 +151,7 @@ class Measurement:
     Attributes
     ----------
     lut4, ff : int
-        Look-up tables and flip-flops in Yosys's netlist. The flip-flops of the shell are not
+        Look-up tables and flip-flops in Yosys's netlist. The flip-flops of the harness are not
         counted.
     runs : tuple of Run
         One for each seed.
@@ -343,10 +343,12 @@ def disconnect_unread(module: dict[str, Any]) -> None:
 
 
 def count_cells(module: dict[str, Any], device: Device) -> tuple[int, int]:
-    """Count the look-up tables of a netlist, and the flip-flops that are not the shell's."""
+    """Count the look-up tables of a netlist, and the flip-flops that are not the harness's."""
     cells = module["cells"].values()
     ff = sum(
-        bool(_REGISTER.match(cell["type"]) and not _SHELL.search(cell["attributes"].get("src", "")))
+        bool(
+            _REGISTER.match(cell["type"]) and not _HARNESS.search(cell["attributes"].get("src", ""))
+        )
         for cell in cells
     )
     return Counter(cell["type"] for cell in cells)[device.lut], ff

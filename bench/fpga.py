@@ -18,7 +18,8 @@ from typing import Any
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SynthesisError
-from extremum.host.fpga.measure import DEVICES, measure, record
+from extremum.host.fpga.devices import DEVICES
+from extremum.host.fpga.measure import measure, record
 from extremum.host.fpga.presets import PRESETS
 
 FOLDER = Path(__file__).parent

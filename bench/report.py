@@ -17,6 +17,10 @@ import plots
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 REPORT = FOLDER / "RESULTS.md"
+README = FOLDER.parent / "README.md"
+SUMMARY = '<!-- FPGA summary: from bench/RESULTS.md, "Blocks on the ECP5-85F" -->'
+SUMMARY_END = "<!-- end of the FPGA summary -->"
+FABRIC_NOTE = f"\\* Fabric alone: the part's clock network may end near {plots.CLOCK_TREE} MHz."
 Records = list[dict[str, Any]]
 
 
@@ -99,13 +103,14 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
     yield (
         "Speed grade 6, Yosys and nextpnr, full valid/ready handshake. The core is measured "
         "within registers on all its ports, so that every path of it is timed; the registers "
-        "are not counted. Fmax is the median of three placement seeds. COMB counts look-up tables "
-        "and carry cells as nextpnr does. Elements are input elements: Fmax x lanes / measured "
-        "clocks per beat."
+        "are not counted. Area is COMB, FF and block RAM together: COMB counts look-up tables and "
+        "carry cells as nextpnr does, FF the flip-flops of the core. Latency is in clocks, from a "
+        "beat to the result that it completes. Fmax is the median of three placement seeds. "
+        "Elements are input elements: Fmax x lanes / measured clocks per beat."
     )
     columns = (
-        "block", "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
-        "aim", "floor", "reaches",
+        "block", "COMB", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
+        "M elements/s", "aim", "floor", "reaches",
     )  # fmt: skip
     yield table(columns, (block_row(record, wanted[record["name"]]) for record in blocks), 1)
     yield (
@@ -129,18 +134,18 @@ def with_target(records: Records, targets: Records) -> Records:
 
 def reached(record: dict[str, Any], target: dict[str, Any], level: str) -> bool:
     """Tell whether a block has the clock and the area of its aim or floor."""
-    room = target.get("aim_comb" if level == "aim" else "floor_comb", target.get("floor_comb"))
+    limit = target.get("aim_comb" if level == "aim" else "floor_comb", target.get("floor_comb"))
     return (
         record["fmax_mhz"] >= target[level]
-        and (room is None or record["comb"] <= room)
+        and (limit is None or record["comb"] <= limit)
         and record["block_ram"] <= target.get("block_ram", record["block_ram"])
     )
 
 
 def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]:
     def wanted(level: str) -> str:
-        room = target.get(f"{level}_comb")
-        return f"{target[level]}" + (f", {room} COMB" if room else "")
+        limit = target.get(f"{level}_comb")
+        return f"{target[level]}" + (f", {limit} COMB" if limit else "")
 
     verdict = next((level for level in ("aim", "floor") if reached(record, target, level)), "-")
     return (*figures(record), wanted("aim"), wanted("floor"), verdict)
@@ -153,7 +158,7 @@ def figures(record: dict[str, Any]) -> tuple[Any, ...]:
         " \\*" if record["device"] == "ecp5-85k" and record["fmax_mhz"] > plots.CLOCK_TREE else ""
     )
     return (
-        record["name"], record["comb"], record["lut4"], record["ff"], record["block_ram"],
+        record["name"], record["comb"], record["ff"], record["block_ram"], record["latency"],
         f"{record['fmax_mhz']:.0f}{fabric}", seeds, f"{record['elements_per_second'] / 1e6:.0f}",
     )  # fmt: skip
 
@@ -168,7 +173,7 @@ def small_section(records: Records) -> Iterator[str]:
     """Tell the same blocks on other parts."""
     yield "## Blocks on the iCE40"
     columns = (
-        "block", "logic cells", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds",
+        "block", "logic cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
         "M elements/s",
     )  # fmt: skip
     yield table(columns, (figures(r) for r in records if r["device"] != "ecp5-85k"), 1)
@@ -197,8 +202,8 @@ def growth_section(records: Records) -> Iterator[str]:
         yield f"### {series}"
         yield text
         columns = (
-            series, "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
-            "limit",
+            series, "COMB", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
+            "M elements/s", "limit",
         )  # fmt: skip
         yield table(columns, rows, 0)
     yield "![growth](results/growth.svg)"
@@ -224,6 +229,25 @@ def peers_section(peers: Records) -> Iterator[str]:
     yield "![elements per second beside others](results/rates.svg)"
 
 
+def readme_summary(records: Records, targets: Records) -> str:
+    """Return the table of blocks for the README, between its two markers."""
+    columns = (
+        "block", "COMB", "FF", "block RAM", "latency", "MHz", "million elements per second"
+    )  # fmt: skip
+    rows = []
+    for record in with_target(records, targets):
+        name, comb, ff, block_ram, latency, fmax, _, rate = figures(record)
+        rows.append((f"`{name}`", comb, ff, block_ram, latency, fmax, rate))
+    return "\n\n".join([SUMMARY, table(columns, rows, 1), FABRIC_NOTE, SUMMARY_END])
+
+
+def with_summary(readme: str, summary: str) -> str:
+    """Return a README with another table of blocks."""
+    before, _, rest = readme.partition(SUMMARY)
+    _, _, after = rest.partition(SUMMARY_END)
+    return before + summary + after
+
+
 def main() -> int:
     targets = tomllib.loads((FOLDER / "targets.toml").read_text())
     blocks, peers = targets["block"], targets["peer"]
@@ -243,6 +267,8 @@ def main() -> int:
         plots.fmax(fpga, blocks, RESULTS / "fmax.svg")
         plots.growth(fpga, RESULTS / "growth.svg")
         plots.rates(fpga, peers, RESULTS / "rates.svg")
+        if README.exists():
+            README.write_text(with_summary(README.read_text(), readme_summary(fpga, blocks)))
     source = (
         "Written by `make bench-cycles` and `make bench-fpga` from `bench/results/cycles.json` and "
         "`fpga.json`."

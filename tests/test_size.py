@@ -8,8 +8,9 @@ from synthesis import needs
 
 from extremum.hdl import generate
 from extremum.hdl.harness import netlist
-from extremum.host.fpga import measure as fpga
+from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.fpga.synthesis import synthesise
 
 STATE = {
     "argmax-float32": 1520,
@@ -58,9 +59,9 @@ CELLS = {
 @pytest.mark.parametrize("name", CELLS)
 def test_a_fixed_core_is_as_small_as_it_was(name, tmp_path):
     """A twentieth more or less is another version of Yosys; more than that is the generator."""
-    part = fpga.DEVICES["ecp5-85k"]
+    part = DEVICES["ecp5-85k"]
     (tmp_path / "core.il").write_text(netlist(PRESETS[name], platform=part.platform))
-    module = fpga.synthesise(tmp_path, part, part.frequency)
+    module = synthesise(tmp_path, part, part.frequency)
     kinds = Counter(cell["type"] for cell in module["cells"].values())
     for kind, count in zip(("LUT4", "CCU2C"), CELLS[name], strict=True):
         assert 0.95 * count <= kinds[kind] <= 1.05 * count, kind

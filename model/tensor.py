@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -104,24 +106,24 @@ class BufferTensorDesc:
 
     @property
     def repeats_an_element(self) -> bool:
-        """Whether two coordinates share one place in the buffer, as no output may."""
-        steps = sorted(
-            (s, n) for n, s in zip(self.sizes, self.element_strides, strict=True) if n > 1
-        )
-        if any(stride == 0 for stride, _ in steps):
-            return True
-        # The usual layouts nest: each stride steps over all that the smaller ones reach.
-        reach, nested = 0, True
-        for stride, n in steps:
-            nested &= stride > reach
-            reach += (n - 1) * stride
-        if nested:
-            return False
-        offsets = np.zeros(1, np.int64)
-        for stride, n in steps:
-            offsets = (offsets[:, None] + np.arange(n) * stride).reshape(-1)
-        offsets.sort()
-        return bool((offsets[1:] == offsets[:-1]).any())
+        """Whether two coordinates share one place in the buffer, which no output tensor may have.
+
+        The answer is exact for strides of any size, and takes at most a second for the sizes and
+        strides that take longest.
+
+        Examples
+        --------
+        Rows of three elements that lie two apart overlap in one element.
+
+        >>> BufferTensorDesc(DataType.INT8, (2, 3), strides=(2, 1)).repeats_an_element
+        True
+        >>> BufferTensorDesc(DataType.INT8, (2, 3), strides=(3, 1)).repeats_an_element
+        False
+        """
+        steps = [
+            (stride, n) for n, stride in zip(self.sizes, self.element_strides, strict=True) if n > 1
+        ]
+        return any(stride == 0 for stride, _ in steps) or _offsets_meet(sorted(steps))
 
     def view(self, buffer: object, name: str = "buffer") -> np.ndarray:
         """View the logical elements in a buffer; writable if the buffer is.
@@ -150,6 +152,51 @@ class BufferTensorDesc:
             memory.data,
             strides=[stride * self.itemsize for stride in self.element_strides],
         )
+
+
+def _offsets_meet(steps: list[tuple[int, int]]) -> bool:
+    """Tell whether two different coordinates have the same offset, the sum of coordinate * stride.
+
+    Two coordinates have the same offset if their differences d, of which axis i has d_i with
+    ``-n_i < d_i < n_i``, are not all 0 and ``sum(d_i * stride_i) == 0``. Nothing is enumerated for
+    the longest axis: its term must be the negative sum of the others, which shows by division. The
+    sums of the other axes are split into two sets, so that of eight axes of 16 elements one set
+    has 31**3 and the other 31**4 sums. Only the smaller set is kept in memory.
+
+    Parameters
+    ----------
+    steps : list of (stride, n)
+        The axes in ascending order of their strides; all strides are positive, all n above 1.
+    """
+    # The usual layouts nest: each stride is longer than all that the smaller ones reach together.
+    reach = 0
+    for stride, n in steps:
+        if stride <= reach:
+            break
+        reach += (n - 1) * stride
+    else:
+        return False
+    *others, (stride, n) = sorted(steps, key=lambda step: step[1])
+    reach = (n - 1) * stride
+    tried: list[range] = []
+    kept: list[range] = []
+    for step, count in reversed(others):
+        smaller = min((tried, kept), key=lambda ranges: math.prod(map(len, ranges)))
+        last = (count - 1) * step
+        # The negative of a solution is another one, so one axis needs no negative differences.
+        smaller.append(range(-last if tried else 0, last + 1, step))
+    sums: dict[int, list[int]] = {}
+    for kept_sum in sorted(map(sum, product(*kept))):
+        sums.setdefault(kept_sum % stride, []).append(kept_sum)
+    solutions = 0
+    for tried_sum in map(sum, product(*tried)):
+        matching = sums.get(-tried_sum % stride, [])
+        solutions += bisect_right(matching, reach - tried_sum)
+        solutions -= bisect_left(matching, -reach - tried_sum)
+        # One solution has all differences 0, and stands for a coordinate and itself.
+        if solutions > 1:
+            return True
+    return False
 
 
 def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:

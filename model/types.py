@@ -184,8 +184,8 @@ class DataType(Enum):
 class AxisDirection(IntEnum):
     """Which of several equal elements an argmin or argmax names.
 
-    ``INCREASING`` names the first in row-major order, ``DECREASING`` the last. The numbers are those
-    of DirectML's DML_AXIS_DIRECTION.
+    ``INCREASING`` names the first in row-major order, ``DECREASING`` the last. The numbers are
+    those of DirectML's DML_AXIS_DIRECTION.
 
     Examples
     --------

@@ -1,18 +1,28 @@
 """The golden model: DirectML's argmin, argmax, reduce and max pooling operators in NumPy."""
 
-from .checks import as_tensor
-from .functions import argmax, argmin, max_pooling, reduce_max, reduce_min
-from .pooling import EmptyWindowWarning, Pooling
-from .pooling_descs import (
+from extremum.model.checks import as_tensor
+from extremum.model.functions import argmax, argmin, max_pooling, reduce_max, reduce_min
+from extremum.model.pooling import EmptyWindowWarning, Pooling
+from extremum.model.pooling_descs import (
     MaxPooling1OperatorDesc,
     MaxPooling2OperatorDesc,
     MaxPoolingOperatorDesc,
 )
-from .reduction import Reduction
-from .reduction_descs import ArgMaxOperatorDesc, ArgMinOperatorDesc, ReduceOperatorDesc
-from .spatial import SpatialDimension
-from .tensor import BufferTensorDesc
-from .types import AxisDirection, DataType, ElementFormat, FeatureLevel, ReduceFunction
+from extremum.model.reduction import Reduction
+from extremum.model.reduction_descs import (
+    ArgMaxOperatorDesc,
+    ArgMinOperatorDesc,
+    ReduceOperatorDesc,
+)
+from extremum.model.spatial import SpatialDimension
+from extremum.model.tensor import BufferTensorDesc
+from extremum.model.types import (
+    AxisDirection,
+    DataType,
+    ElementFormat,
+    FeatureLevel,
+    ReduceFunction,
+)
 
 __all__ = [
     "ArgMaxOperatorDesc",

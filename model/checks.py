@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from .types import DataType
+from extremum.model.types import DataType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

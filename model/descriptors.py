@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .pooling import Pooling
-from .reduction import Reduction
-from .support import check_support
-from .tensor import BufferTensorDesc, bytes_of, check_apart
-from .types import FeatureLevel
+from extremum.model.pooling import Pooling
+from extremum.model.reduction import Reduction
+from extremum.model.support import check_support
+from extremum.model.tensor import BufferTensorDesc, bytes_of, check_apart
+from extremum.model.types import FeatureLevel
 
 __all__ = ["Engine", "OperatorDesc", "check_output", "check_tensor", "golden"]
 

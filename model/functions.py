@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from .checks import Integers, as_tensor, normalise_axes, spread
-from .pooling import Pooling
-from .reduction import Reduction
-from .types import AxisDirection, ReduceFunction
+from extremum.model.checks import Integers, as_tensor, normalise_axes, spread
+from extremum.model.pooling import Pooling
+from extremum.model.reduction import Reduction
+from extremum.model.types import AxisDirection, ReduceFunction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike

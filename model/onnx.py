@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .spatial import SpatialDimension
+from extremum.model.spatial import SpatialDimension
 
 __all__ = [
     "arg_arguments",

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
-from .spatial import SpatialDimension
-from .tiles import Tile, tiles
-from .types import UINT32, DataType, index_dtype, nan_mode
-from .winners import window_winners
+from extremum.model.checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
+from extremum.model.fast.pooling import PoolingKernel
+from extremum.model.spatial import SpatialDimension
+from extremum.model.types import UINT32, DataType, index_dtype, nan_mode
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -24,9 +23,6 @@ __all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension"]
 
 INDEX_TYPES = ("uint32", "uint64", "int64")
 INDEX_LAYOUTS = ("tensor", "plane", "column_major")
-
-CHUNK_ELEMENTS = 1 << 19
-"""Elements pooled in one go; half as many where positions are found beside the values."""
 
 
 class EmptyWindowWarning(RuntimeWarning):
@@ -248,86 +244,19 @@ class Pooling:
     def pool(
         self, tensor: np.ndarray, *, stacklevel: int = 2
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
-        values = np.empty(self.output_sizes, tensor.dtype)
-        with_positions = self.return_indices
-        indices = np.empty(self.output_sizes, self.index_type) if with_positions else None
-        for batch, channels in self._blocks:
-            planes = tensor[batch, channels] if len(self._blocks) > 1 else tensor
-            for windows, parts in self._tiles:
-                # Where there are no parts, the windows lie in padding.
-                if parts:
-                    block = (batch, channels, *windows)
-                    positions, found = window_winners(
-                        planes, parts, self._plane_weights, self.nan, with_positions
-                    )
-                    if found.shape == values.shape and found.flags.c_contiguous:
-                        values = found
-                    else:
-                        values[block] = found
-                    if indices is not None and positions is not None:
-                        self._write_indices(indices[block], positions, batch, channels)
-        if empty_windows := self.empty_windows:
-            self._mark_empty(values, self.data_type.lowest)
-            if indices is not None:
-                ones = np.array(-1, np.int64).astype(self.index_type)
-                self._mark_empty(indices, ones[()])
-            warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=stacklevel)
+        """Pool without a check what `as_tensor` returned; see `evaluate` for the results.
+
+        The tensor must have the type `data_type` and the sizes `sizes`.
+        """
+        values, indices = self._kernel.pool(tensor)
+        if self.empty_windows:
+            warnings.warn(EmptyWindowWarning(self.empty_windows), stacklevel=stacklevel)
         return values if indices is None else (values, indices)
 
-    @property
-    def _chunk(self) -> int:
-        return max(1, CHUNK_ELEMENTS // 2) if self.return_indices else CHUNK_ELEMENTS
-
     @cached_property
-    def _plane_weights(self) -> list[int]:
-        """What a step along each spatial dimension adds to a position within a plane."""
-        return [math.prod(self.sizes[axis + 1 :]) for axis in range(2, len(self.sizes))]
-
-    @cached_property
-    def _tiles(self) -> list[tuple[tuple[slice, ...], list[Tile]]]:
-        """Windows of a plane, and the elements that they meet."""
-        return list(tiles(self.spatial, self._chunk))
-
-    @cached_property
-    def _blocks(self) -> list[tuple[slice, slice]]:
-        """Cut N and C into blocks of planes, or of tiles."""
-        batch, channels = self.sizes[:2]
-        counts = [1]
-        for windows, parts in self._tiles:
-            counts.append(math.prod(part.stop - part.start for part in windows))
-            counts += [math.prod(d.size for d in part.dimensions) for part in parts]
-        tile = max(counts)
-        channel_step = min(channels, max(1, self._chunk // tile))
-        batch_step = max(1, self._chunk // (tile * channel_step))
-        return [
-            (slice(n, n + batch_step), slice(c, c + channel_step))
-            for n in range(0, batch, batch_step)
-            for c in range(0, channels, channel_step)
-        ]
-
-    def _write_indices(
-        self, indices: np.ndarray, positions: np.ndarray, batch: slice, channels: slice
-    ) -> None:
-        """Turn positions within a plane into positions of the layout."""
-        weights = self.index_weights
-        n, c = (
-            np.arange(part.start, min(part.stop, size)) * weight
-            for part, size, weight in zip((batch, channels), self.sizes, weights, strict=False)
-        )
-        base = np.add.outer(n, c).reshape(len(n), len(c), *(1,) * len(self.spatial))
-        if self.index_layout != "column_major":
-            np.add(base, positions, out=indices, casting="unsafe")
-            return
-        coordinates = positions
-        for axis in reversed(range(2, len(self.sizes))):
-            coordinates, coordinate = np.divmod(coordinates, self.sizes[axis])
-            base = base + coordinate * weights[axis]
-        indices[...] = base
-
-    def _mark_empty(self, outputs: np.ndarray, mark: object) -> None:
-        for axis, dimension in enumerate(self.spatial, 2):
-            outputs[(slice(None),) * axis + (dimension.empty_windows,)] = mark
+    def _kernel(self) -> PoolingKernel:
+        # Pyright knows this class under two names, because `extremum` is a folder of links to it.
+        return PoolingKernel(self)  # pyright: ignore[reportArgumentType]
 
 
 def _pooled_sizes(sizes: object) -> tuple[int, ...]:

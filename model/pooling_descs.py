@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .checks import integers
-from .descriptors import OperatorDesc, check_output, check_tensor
-from .pooling import Pooling
-from .spatial import SpatialDimension
-from .tensor import BufferTensorDesc
-from .types import UINT32, DataType
+from extremum.model.checks import integers
+from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
+from extremum.model.pooling import Pooling
+from extremum.model.spatial import SpatialDimension
+from extremum.model.tensor import BufferTensorDesc
+from extremum.model.types import UINT32, DataType
 
 __all__ = ["MaxPooling1OperatorDesc", "MaxPooling2OperatorDesc", "MaxPoolingOperatorDesc"]
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
-from .order import at, bits_follow_value, comparable, from_key
-from .rows import best_of_rows, first_winner, last_winner
-from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
+from extremum.model.checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
+from extremum.model.fast.reduction import ReductionKernel
+from extremum.model.types import (
+    UINT32,
+    AxisDirection,
+    DataType,
+    ReduceFunction,
+    index_dtype,
+    nan_mode,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -21,13 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Reduction"]
 
 INDEX_TYPES = ("uint32", "uint64", "int32", "int64")
-
-CHUNK_ELEMENTS = 1 << 20
-"""Elements looked at in one go; what is made of them takes a few times their memory."""
-CHUNK_COLUMNS = 16
-"""Least width of a block whose reduced axis is not the last: a whole cache line is read anyway."""
-CHUNK_ROWS = 1 << 16
-"""Rows given to NumPy in one go, which makes 8 bytes of each."""
 
 
 @dataclass(frozen=True)
@@ -188,99 +187,13 @@ class Reduction:
         return self.reduce(tensor)
 
     def reduce(self, tensor: np.ndarray) -> np.ndarray:
-        """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
-        # NumPy copies what is not contiguous.
-        if self._is_by_rows and tensor.flags.c_contiguous:
-            rows = tensor.reshape(-1, self.count)
-            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // self.count))
-            if len(rows) <= step:
-                positions = self._find(rows).astype(self.index_type, copy=False)
-                return positions.reshape(self.output_sizes)
-            positions = np.empty(len(rows), self.index_type)
-            for start in range(0, len(rows), step):
-                part = slice(start, start + step)
-                positions[part] = self._find(rows[part])
-            return positions.reshape(self.output_sizes)
-        result = np.empty(self.output_sizes, self.output_dtype)
-        kept = [axis for axis in range(tensor.ndim) if axis not in self.axes]
-        outer = sum(axis < self.axes[-1] for axis in kept)
-        moved = tensor.transpose(*kept[:outer], *self.axes, *kept[outer:])
-        self._fill(result.reshape([self.sizes[axis] for axis in kept]), moved, outer)
-        return result
+        """Compute the reduction without a check, of what `as_tensor` returned.
+
+        The tensor must have the type `data_type` and the sizes `sizes`.
+        """
+        return self._kernel.reduce(tensor)
 
     @cached_property
-    def _is_by_rows(self) -> bool:
-        """Whether the winners of rows are wanted, and NumPy orders the elements as they stand."""
-        return (
-            self.function.gives_index
-            and self.axes == tuple(range(len(self.sizes) - len(self.axes), len(self.sizes)))
-            and self.data_type is not DataType.FLOAT16
-            and (self.nan == "propagate" or not self.data_type.is_float)
-        )
-
-    @cached_property
-    def _find(self) -> Callable[[np.ndarray], np.ndarray]:
-        """What finds the winner of each row."""
-        decreasing = self.axis_direction is AxisDirection.DECREASING
-        find = last_winner if decreasing else first_winner
-        return partial(find, minimum=self.function.is_minimum)
-
-    def _fill(self, result: np.ndarray, x: np.ndarray, outer: int) -> None:
-        """Reduce the axes of `x` that follow the first `outer` ones, block by block."""
-        inner = outer + len(self.axes)
-        if x.size > CHUNK_ELEMENTS:
-            for axis in (*range(outer), *range(inner, x.ndim)):
-                # A whole cache line is read anyway.
-                least = CHUNK_COLUMNS if axis == x.ndim - 1 else 1
-                if (size := x.shape[axis]) > least:
-                    step = max(least, size * CHUNK_ELEMENTS // x.size)
-                    target = axis if axis < outer else axis - len(self.axes)
-                    for start in range(0, size, step):
-                        part = slice(start, start + step)
-                        self._fill(at(result, target, part), at(x, axis, part), outer)
-                    return
-        position, value = self._winners(x, outer, not self.function.gives_index)
-        result[...] = (position if value is None else value).reshape(result.shape)
-
-    def _winners(
-        self, x: np.ndarray, outer: int, values: bool
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Give the positions, and the `values` if asked for, as (outer, inner)."""
-        reduced = range(outer, outer + len(self.axes))
-        axis = next((axis for axis in reduced if x.shape[axis] > 1), None)
-        if x.size <= CHUNK_ELEMENTS or axis is None:
-            rows = math.prod(x.shape[:outer])
-            count = math.prod(x.shape[outer : reduced.stop])
-            return self._reduce(x.reshape(rows, count, x.size // (rows * count)), values)
-        # The winner of all is the winner among the winners of the parts.
-        weight = math.prod(x.shape[axis + 1 : reduced.stop])
-        step = max(1, x.shape[axis] * CHUNK_ELEMENTS // x.size)
-        positions, winners = [], []
-        for start in range(0, x.shape[axis], step):
-            position, value = self._winners(at(x, axis, slice(start, start + step)), outer, True)
-            positions.append(position.astype(np.int64) + start * weight)
-            winners.append(value)
-        part, value = self._reduce(np.stack(winners, axis=1), values)
-        return np.take_along_axis(np.stack(positions, axis=1), part[:, None], axis=1)[:, 0], value
-
-    def _reduce(self, x: np.ndarray, values: bool) -> tuple[np.ndarray, np.ndarray | None]:
-        """Reduce axis 1 of an array of rank 3."""
-        minimum = self.function.is_minimum
-        if not self.function.gives_index and bits_follow_value(x):
-            # Nobody asks for positions, and equal elements are the same.
-            if x.shape[2] == 1:
-                best = best_of_rows(x[..., 0], minimum=minimum)[:, None]
-            else:
-                keys = comparable(x, minimum=minimum)
-                best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
-            return np.zeros(best.shape, np.uint8), best
-        x = x.transpose(0, 2, 1)
-        if x.shape[1] > 1:
-            # NumPy's argmax would make the same copy.
-            x = np.ascontiguousarray(x)
-        shape = x.shape[:2]
-        x = x.reshape(-1, x.shape[2])
-        keys = comparable(x, nan=self.nan, minimum=minimum)
-        position = self._find(keys)
-        value = x[np.arange(len(x)), position].reshape(shape) if values else None
-        return position.reshape(shape), value
+    def _kernel(self) -> ReductionKernel:
+        # Pyright knows this class under two names, because `extremum` is a folder of links to it.
+        return ReductionKernel(self)  # pyright: ignore[reportArgumentType]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from .checks import integers, normalise_axes
-from .descriptors import OperatorDesc, check_output, check_tensor
-from .reduction import Reduction
-from .tensor import BufferTensorDesc
-from .types import UINT32, AxisDirection, ReduceFunction
+from extremum.model.checks import integers, normalise_axes
+from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
+from extremum.model.reduction import Reduction
+from extremum.model.tensor import BufferTensorDesc
+from extremum.model.types import UINT32, AxisDirection, ReduceFunction
 
 __all__ = ["ArgMaxOperatorDesc", "ArgMinOperatorDesc", "ReduceOperatorDesc"]
 

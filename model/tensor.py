@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from .checks import integer, integers, tensor_sizes
-from .types import DataType
+from extremum.model.checks import integer, integers, tensor_sizes
+from extremum.model.types import DataType
 
 __all__ = ["BufferTensorDesc", "bytes_of", "check_apart"]
 

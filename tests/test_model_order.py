@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from extremum.model.order import bits_follow_value, comparable, from_key, order_key
+from extremum.model.fast.order import bits_follow_value, comparable, from_key, order_key
 
 
 @pytest.mark.parametrize("name", ["float16", "float32"])

@@ -20,7 +20,7 @@ from strategies import (
     tensors,
 )
 
-import extremum.model.pooling as pooling_module
+import extremum.model.fast.pooling as pooling_module
 from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling
 
 

@@ -19,7 +19,7 @@ from strategies import (
     tensors,
 )
 
-import extremum.model.reduction as reduction_module
+import extremum.model.fast.reduction as reduction_module
 from extremum.model import ReduceFunction, Reduction, argmax, argmin, reduce_max, reduce_min
 
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]

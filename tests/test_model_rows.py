@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from reference import assert_equal_bits
 from strategies import FLOATS, NAN_MODES, TYPES, memory_layouts, special_values, tensors
 
-import extremum.model.rows as rows_module
+import extremum.model.fast.rows as rows_module
 from extremum.model import argmax, argmin, as_tensor, max_pooling, reduce_max, reduce_min
-from extremum.model.order import bits_follow_value, comparable
-from extremum.model.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
+from extremum.model.fast.order import bits_follow_value, comparable
+from extremum.model.fast.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
 
 WIDTHS = (1, 2, 15, 32, 33, 34, 48, 49, 62, 63, 64, 65, 66, 79, 80, 97, 128, 130)
 

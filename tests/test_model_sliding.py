@@ -11,10 +11,10 @@ from reference import assert_equal_bits
 from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
-import extremum.model.sliding as sliding_module
+import extremum.model.fast.sliding as sliding_module
 from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling, slide_plan
-from extremum.model.order import lowest
-from extremum.model.sliding import slide_maximum, slide_winners
+from extremum.model.fast.order import lowest
+from extremum.model.fast.sliding import slide_maximum, slide_winners
 
 
 @st.composite
@@ -58,7 +58,7 @@ def test_long_windows(name, data):
 def test_symmetric_padding_pairs_windows():
     """The windows at both ends that meet as many elements; what is left over stays alone."""
     dimension = SpatialDimension(9, window=5, start_padding=2, end_padding=3)
-    assert [(run.window, run.windows, run.taps) for run in dimension.runs] == [
+    assert [(run.window, run.windows, run.taps) for run in dimension.window_series] == [
         (2, 5, 5),
         (0, 2, 3),
         (1, 2, 4),
@@ -115,7 +115,7 @@ def test_runs_are_the_windows(data):
     """Each window once, with the elements that its taps meet."""
     dimension, _ = data.draw(long_windows())
     found = {}
-    for run in dimension.runs:
+    for run in dimension.window_series:
         for number in range(run.windows):
             start = run.element + number * run.element_step
             elements = [start + t * dimension.dilation for t in range(run.taps)]

@@ -11,10 +11,10 @@ from reference import assert_equal_bits
 from strategies import DIRECTIONS, NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
-import extremum.model.pooling as pooling_module
-import extremum.model.reduction as reduction_module
+import extremum.model.fast.pooling as pooling_module
+import extremum.model.fast.reduction as reduction_module
 from extremum.model import Pooling, Reduction, SpatialDimension, argmax, max_pooling
-from extremum.model.tiles import tile_sizes, tiles
+from extremum.model.fast.tiles import tile_sizes, tiles
 
 
 @pytest.mark.parametrize("name", TYPES)

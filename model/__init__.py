@@ -1,5 +1,14 @@
-"""The golden model: DirectML's argmin, argmax, reduce and max pooling operators in NumPy."""
+"""The golden model: DirectML's argmin, argmax, reduce and max pooling operators in NumPy.
 
+- `reference` is the contract in plain Python, and the first thing to read.
+- The functions `argmin`, `argmax`, `reduce_min`, `reduce_max` and `max_pooling` take arrays.
+- The descriptors, such as `ArgMaxOperatorDesc`, are DirectML's structures, and work on buffers.
+- `Reduction` and `Pooling` are problems that are checked: functions, descriptors, plans and the
+  gateware all agree on one of these.
+- `extremum.model.fast` holds the kernels, which compute what `reference` does.
+"""
+
+from extremum.model import reference
 from extremum.model.checks import as_tensor
 from extremum.model.functions import argmax, argmin, max_pooling, reduce_max, reduce_min
 from extremum.model.pooling import EmptyWindowWarning, Pooling
@@ -47,4 +56,5 @@ __all__ = [
     "max_pooling",
     "reduce_max",
     "reduce_min",
+    "reference",
 ]

@@ -3,11 +3,11 @@
 import numpy as np
 import onnxruntime
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnx_vectors import vectors
-from reference import assert_equal_bits
 from strategies import onnx_poolings, tensors
 
 from extremum.model import Pooling, argmax, argmin, max_pooling, reduce_max, reduce_min

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import as_index, assert_equal_bits
 from strategies import (
     FLOATS,
     LAYOUTS,
@@ -21,7 +20,7 @@ from strategies import (
 )
 
 import extremum.model.fast.pooling as pooling_module
-from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling
+from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling, reference
 
 
 def pool(x, count, **arguments) -> Any:
@@ -51,7 +50,7 @@ def check_against_reference(x, geometry, layout, nan, index_type):
         nan=nan,
     )
     assert_equal_bits(actual, values)
-    assert_equal_bits(indices, as_index(positions, index_type))
+    assert_equal_bits(indices, reference.as_index(positions, index_type))
     alone = pool(x, empty, **geometry, nan=nan)
     assert_equal_bits(alone, values)
     assert alone.flags.c_contiguous
@@ -198,10 +197,11 @@ def test_a_dimension_counts_its_windows(data):
     if 1 + (window - 1) * dilation > size + start + end:
         window = 1
     dimension = SpatialDimension(size, window, stride, dilation, start, end)
-    outputs = reference.pooled_size(size, window, stride, dilation, start, end)
+    extent = 1 + (window - 1) * dilation
+    outputs = reference.count_windows(start + size + end, extent, stride)
     assert dimension.outputs == outputs
     assert dimension.padded == size + start + end
-    assert dimension.extent == 1 + (window - 1) * dilation
+    assert dimension.extent == extent
     wanted = data.draw(st.integers(1, 20))
     other = SpatialDimension(
         size, window, stride, dilation, start, dimension.end_padding_for(outputs + wanted)

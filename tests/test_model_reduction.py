@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import reference
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import as_index, assert_equal_bits
 from strategies import (
     DIRECTIONS,
     FLOATS,
@@ -20,7 +19,15 @@ from strategies import (
 )
 
 import extremum.model.fast.reduction as reduction_module
-from extremum.model import ReduceFunction, Reduction, argmax, argmin, reduce_max, reduce_min
+from extremum.model import (
+    ReduceFunction,
+    Reduction,
+    argmax,
+    argmin,
+    reduce_max,
+    reduce_min,
+    reference,
+)
 
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]
 ARG = {"argmin": argmin, "argmax": argmax}
@@ -38,7 +45,7 @@ def check_against_reference(x, axes, nan, direction, index_type):
             plain, positive, minimum=minimum, decreasing=direction == "decreasing", nan=nan
         )
         actual = function(x, axes, axis_direction=direction, index_type=index_type, nan=nan)
-        assert_equal_bits(actual, as_index(positions, index_type))
+        assert_equal_bits(actual, reference.as_index(positions, index_type))
         _, elements = reference.reduction(plain, positive, minimum=minimum, nan=nan)
         result = VALUE[name](x, axes, nan=nan)
         assert_equal_bits(result, elements)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import assert_equal_bits
 from strategies import FLOATS, NAN_MODES, TYPES, memory_layouts, special_values, tensors
 
 import extremum.model.fast.rows as rows_module

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import assert_equal_bits
 from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
 import extremum.model.fast.sliding as sliding_module
-from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling, slide_plan
+from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
+from extremum.model.fast import slide_plan
 from extremum.model.fast.order import lowest
 from extremum.model.fast.sliding import slide_maximum, slide_winners
 
@@ -103,7 +104,7 @@ def test_lines_are_copied_in_every_unit(name):
             count = (size - start - 1) // step + 1
             target = np.zeros((planes, count + 1, pitch + 2), name)
             inside = target[:, 1:, 1:-1]
-            sliding_module._copy_lines(source, slide_plan.lines_at(start, count, step), inside)
+            sliding_module._copy_lines(source, slide_plan.line_index(start, count, step), inside)
             expected = np.zeros_like(target)
             expected[:, 1:, 1:-1].view(bits)[...] = source[:, start::step].view(bits)
             assert_equal_bits(target, expected)
@@ -181,9 +182,9 @@ def test_windows_as_large_as_their_planes(name, plane, data):
 
 @pytest.fixture
 def fresh_plans():
-    slide_plan.planned.cache_clear()
+    slide_plan.slide_plans.cache_clear()
     yield
-    slide_plan.planned.cache_clear()
+    slide_plan.slide_plans.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_plans")
@@ -196,7 +197,7 @@ def test_both_ways_to_join_short_stretches(least, data):
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slide_plan, "SHORT_STRETCH", least)
-        slide_plan.planned.cache_clear()
+        slide_plan.slide_plans.cache_clear()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 
@@ -259,18 +260,18 @@ def test_in_step_lines_hold_their_padding():
     rows, columns = (SpatialDimension(size, 2, 2, 1, 1, 1) for size in (4, 6))
     axes = range(-2, 0)
 
-    def planned(dimensions, axes):
+    def shapes(dimensions, axes):
         sizes = (3, *(d.size for d in dimensions))
-        plans, shape = slide_plan.planned(dimensions, sizes, 4, axes)
+        plans, shape = slide_plan.slide_plans(dimensions, sizes, 4, axes)
         return [(plan.shape, plan.inside, plan.dimension.padded) for plan in plans], shape
 
-    assert planned((rows, columns), axes) == (
+    assert shapes((rows, columns), axes) == (
         [((3, 3, 8), slice(1, 7), 6), ((9, 4, 1), None, 8)],
         (3, 3, 4),
     )
-    assert planned((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
+    assert shapes((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
     wide = SpatialDimension(slide_plan.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
-    assert planned((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
+    assert shapes((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import assert_equal_bits
 from strategies import DIRECTIONS, NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 

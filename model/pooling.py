@@ -1,4 +1,4 @@
-"""Max pooling over two or three spatial dimensions, with the positions of the winners."""
+"""One max pooling as an object: checked once, then computed, planned or built in hardware."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from extremum.model.checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
+from extremum.model.checks import (
+    Integers,
+    as_tensor,
+    boolean,
+    element_count,
+    integers,
+    spread,
+    tensor_sizes,
+)
 from extremum.model.fast.pooling import PoolingKernel
 from extremum.model.spatial import SpatialDimension
 from extremum.model.types import UINT32, DataType, index_dtype, nan_mode
@@ -26,27 +34,34 @@ INDEX_LAYOUTS = ("tensor", "plane", "column_major")
 
 
 class EmptyWindowWarning(RuntimeWarning):
-    """Some windows lie wholly in padding: their value is the lowest, their index all ones.
+    """Says that some windows lie wholly in padding.
+
+    The value of such a window is the lowest of the type, its position is all ones.
 
     Attributes
     ----------
     count : int
-        Number of such windows.
+        Number of these windows.
     """
 
     def __init__(self, count: int) -> None:
-        """Say how many windows it is about."""
+        """Write the message from the number of windows."""
         super().__init__(f"{count} pooling windows lie wholly in padding")
         self.count = count
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
-        """Travel between processes by the count."""
+        """Pickle the count, because the default would pickle the message."""
         return type(self), (self.count,)
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """One max pooling, checked: of which tensor, with which windows, giving what.
+    """One max pooling: of a tensor of which sizes and type, with which windows, to what result.
+
+    The object is checked when it is made, by the rules of DirectML's pages
+    DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and
+    DML_MAX_POOLING2_OPERATOR_DESC. The functions of arrays, the descriptors, the plans of the host
+    and the gateware all work on such an object.
 
     Attributes
     ----------
@@ -54,20 +69,20 @@ class Pooling:
         (N, C, H, W) or (N, C, D, H, W).
     data_type : DataType
     window, strides, start_padding, end_padding, dilations : tuple of int
-        One for each spatial dimension.
+        One number for each spatial dimension.
     return_indices : bool
-        Whether positions are given beside the values.
+        Whether the result has positions beside the values.
     index_type : dtype
         Type of a position: uint32, uint64 or int64.
     index_layout : {"tensor", "plane", "column_major"}
         What a position counts; see `index_weights`.
     nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
+        Whether NaN beats every number or loses to every number.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If an attribute breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
@@ -104,12 +119,25 @@ class Pooling:
         index_layout: str = "tensor",
         nan: str = "propagate",
     ) -> Pooling:
-        """Build a pooling from what a user writes: one integer stands for all dimensions.
+        """Make a pooling from what a user writes.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+        data_type : DataType or dtype_like
+        window, strides, start_padding, end_padding, dilations : int or sequence of int
+            One number for each spatial dimension, or one for all.
+        return_indices, index_type, index_layout, nan
+            As the attributes, or their names.
+
+        Returns
+        -------
+        Pooling
 
         Raises
         ------
         TypeError, ValueError
-            If any of it breaks a rule.
+            If a parameter breaks a rule.
         """
         checked = _pooled_sizes(sizes)
         spatial = len(checked) - 2
@@ -128,12 +156,12 @@ class Pooling:
         )
 
     def __post_init__(self) -> None:
-        """Check every rule, also for those who call the constructor."""
+        """Check every rule, whether the object is made by `of` or by the constructor."""
         sizes = _pooled_sizes(self.sizes)
         checked: dict[str, object] = {
             "sizes": sizes,
             "data_type": DataType.from_dtype(self.data_type),
-            "return_indices": bool(self.return_indices),
+            "return_indices": boolean("return_indices", self.return_indices),
             "index_type": index_dtype(self.index_type, INDEX_TYPES),
             "nan": nan_mode(self.nan),
         }
@@ -152,7 +180,7 @@ class Pooling:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         padded = (*sizes[:2], *(dimension.padded for dimension in self.spatial))
-        # There are never more windows than padded elements, so this bounds the outputs too.
+        # A tensor has no more windows than padded elements, so this bounds the outputs too.
         element_count("padded tensor", padded)
 
     @cached_property
@@ -171,17 +199,20 @@ class Pooling:
 
     @cached_property
     def output_sizes(self) -> tuple[int, ...]:
-        """Sizes of the values, and of the indices."""
+        """Sizes of the values and of the indices."""
         return (*self.sizes[:2], *(dimension.outputs for dimension in self.spatial))
 
     @cached_property
     def index_weights(self) -> tuple[int, ...]:
-        """Weight of each axis of the input; a position is the sum of coordinate times weight.
+        """What a step along each axis of the input adds to a position, by `index_layout`.
 
-        - ``"tensor"``: row-major over the whole tensor.
-        - ``"plane"``: the same within the spatial dimensions; N and C weigh 0.
-        - ``"column_major"``: as ``"tensor"``, but within the spatial dimensions the first one
-          varies fastest.
+        A position is the sum of coordinate times weight.
+
+        - ``"tensor"`` counts the whole tensor in row-major order, as DML_MAX_POOLING2_OPERATOR_DESC
+          and ONNX MaxPool do.
+        - ``"plane"`` counts each plane from 0, as PyTorch does: N and C have weight 0.
+        - ``"column_major"`` counts the whole tensor, and within each plane the first spatial
+          dimension fastest, as ONNX MaxPool does with storage_order = 1.
 
         Examples
         --------
@@ -199,7 +230,7 @@ class Pooling:
 
     @cached_property
     def empty_windows(self) -> int:
-        """Number of windows that lie wholly in padding; it does not depend on the data."""
+        """Number of windows that lie wholly in padding, whatever the elements are."""
         met = math.prod(
             dimension.outputs - len(dimension.empty_windows) for dimension in self.spatial
         )
@@ -213,16 +244,17 @@ class Pooling:
         Parameters
         ----------
         x : array_like
-            Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+            A tensor of `sizes` and `data_type`, in any memory layout and byte order. It is not
+            changed.
         stacklevel : int
-            Which caller the warning names; 2 is the one of this method.
+            Which caller a warning names; 2 is the caller of this method.
 
         Returns
         -------
         values : ndarray
-            Fresh and C-contiguous, of `output_sizes`; each has the bits of the element that wins.
+            The winning elements with their bits, of `output_sizes`; fresh and C-contiguous.
         indices : ndarray
-            Their positions, of the same sizes, if `return_indices`.
+            Their positions, of the same sizes; only with `return_indices`.
 
         Raises
         ------
@@ -232,7 +264,7 @@ class Pooling:
         Warns
         -----
         EmptyWindowWarning
-            Once, if some windows lie wholly in padding.
+            If some windows lie wholly in padding; one warning for all of them.
         """
         tensor = as_tensor(x)
         if DataType.from_dtype(tensor.dtype) is not self.data_type:
@@ -260,6 +292,7 @@ class Pooling:
 
 
 def _pooled_sizes(sizes: object) -> tuple[int, ...]:
+    """Check sizes, and that there are two or three spatial dimensions."""
     checked = tensor_sizes(sizes)
     if len(checked) not in (4, 5):
         raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")

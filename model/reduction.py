@@ -1,4 +1,4 @@
-"""Reductions over axes: the position of the extreme element (argmin, argmax) or its value."""
+"""One reduction as an object: checked once, then computed, planned or built in hardware."""
 
 from __future__ import annotations
 
@@ -31,32 +31,39 @@ INDEX_TYPES = ("uint32", "uint64", "int32", "int64")
 
 @dataclass(frozen=True)
 class Reduction:
-    """One reduction, checked: what to find, in a tensor of which sizes and type, over which axes.
+    """One reduction: what to find, in a tensor of which sizes and type, over which axes.
+
+    The object is checked when it is made, by the rules of DirectML's pages
+    DML_ARGMIN_OPERATOR_DESC, DML_ARGMAX_OPERATOR_DESC and DML_REDUCE_OPERATOR_DESC. The functions
+    of arrays, the descriptors, the plans of the host and the gateware all work on such an object.
 
     Attributes
     ----------
     function : ReduceFunction
+        ARGMIN and ARGMAX find positions, MIN and MAX values.
     sizes : tuple of int
-        Sizes of the input; 1 to 8 of them.
+        The 1 to 8 sizes of the input.
     data_type : DataType
         Element type of the input, and of the output of MIN and MAX.
     axes : tuple of int
         Axes to reduce, ascending and not negative.
     axis_direction : AxisDirection
-        INCREASING takes the first of equal elements, DECREASING the last. ARGMIN and ARGMAX only.
+        Whether the first (INCREASING) or the last of equal elements wins. MIN and MAX have
+        INCREASING.
     index_type : dtype
-        Type of a position: uint32, uint64, int32 or int64. ARGMIN and ARGMAX only.
+        Type of a position: uint32, uint64, int32 or int64. MIN and MAX have uint32, and no
+        positions.
     nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
+        Whether NaN beats every number or loses to every number.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If an attribute breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
-    The 2 stands in two places; the last of them has position 2.
+    The greatest element stands at position 0 and again at position 2.
 
     >>> problem = Reduction.of("argmax", (3,), "int8", axis_direction="decreasing")
     >>> problem.evaluate(np.array([2, 1, 2], np.int8))
@@ -83,23 +90,27 @@ class Reduction:
         index_type: DTypeLike = "uint32",
         nan: str = "propagate",
     ) -> Reduction:
-        """Build a reduction from what a user writes.
+        """Make a reduction from what a user writes.
 
         Parameters
         ----------
         function : ReduceFunction or str
-            A name in any case will do.
+            A member, or its name in upper or lower case.
         sizes : sequence of int
         data_type : DataType or dtype_like
         axes : int, sequence of int, or None
-            In any order, negative from the end; None for all.
+            In any order; negative axes count from the end, None means all.
         axis_direction, index_type, nan
             As the attributes, or their names.
+
+        Returns
+        -------
+        Reduction
 
         Raises
         ------
         TypeError, ValueError
-            If any of it breaks a rule.
+            If a parameter breaks a rule.
 
         Examples
         --------
@@ -118,7 +129,7 @@ class Reduction:
         )
 
     def __post_init__(self) -> None:
-        """Check every rule, also for those who call the constructor."""
+        """Check every rule, whether the object is made by `of` or by the constructor."""
         function = ReduceFunction.of(self.function)
         sizes = tensor_sizes(self.sizes)
         axes = integers("axes", self.axes)
@@ -147,17 +158,17 @@ class Reduction:
 
     @cached_property
     def output_sizes(self) -> tuple[int, ...]:
-        """Sizes of the output: those of the input, and 1 for each reduced axis."""
+        """Sizes of the output: those of the input, with 1 for each reduced axis."""
         return tuple(1 if axis in self.axes else n for axis, n in enumerate(self.sizes))
 
     @cached_property
     def count(self) -> int:
-        """Number of elements reduced to one."""
+        """Number of input elements for each output element."""
         return math.prod(self.sizes[axis] for axis in self.axes)
 
     @cached_property
     def output_dtype(self) -> np.dtype:
-        """NumPy type of the output: the index type, or the input's type for MIN and MAX."""
+        """NumPy type of the output: the index type, but the input's type for MIN and MAX."""
         return self.index_type if self.function.gives_index else self.data_type.dtype
 
     def evaluate(self, x: ArrayLike) -> np.ndarray:
@@ -166,13 +177,15 @@ class Reduction:
         Parameters
         ----------
         x : array_like
-            Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+            A tensor of `sizes` and `data_type`, in any memory layout and byte order. It is not
+            changed.
 
         Returns
         -------
         ndarray
-            Fresh and C-contiguous, of `output_sizes`. Positions count row-major over the reduced
-            axes, in the order of the dimensions. Values have the bits of the element that wins.
+            Positions, or winning elements with their bits, of `output_sizes`; fresh and
+            C-contiguous. Positions count row-major over the reduced axes, in the order of the
+            dimensions.
 
         Raises
         ------

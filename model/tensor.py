@@ -1,4 +1,4 @@
-"""Tensors in raw memory: how elements lie in a buffer, and views of them."""
+"""Tensors in raw memory: how their elements lie in a buffer, and views of them."""
 
 from __future__ import annotations
 
@@ -18,29 +18,33 @@ __all__ = ["BufferTensorDesc", "bytes_of", "check_apart"]
 
 @dataclass(frozen=True)
 class BufferTensorDesc:
-    """A tensor in a buffer, as DirectML's DML_BUFFER_TENSOR_DESC says it.
+    """How a tensor lies in a buffer: DirectML's DML_BUFFER_TENSOR_DESC.
+
+    The fields are those of the structure, in Python's spelling. Its Flags are left out, because
+    they only tell who owns the memory.
 
     Attributes
     ----------
     data_type : DataType
     sizes : tuple of int
-        1 to 8 of them, none zero, fewer than 2^32 elements together.
+        1 to 8 sizes, none of which is 0, of fewer than 2^32 elements together.
     strides : tuple of int, or None
-        In elements; None is packed row-major, 0 repeats an element, a larger stride than packed
-        leaves a gap.
+        The distance in memory, in elements, of neighbours along each dimension. None means packed
+        in row-major order. A stride of 0 repeats elements, a larger one than packed leaves gaps.
     total_tensor_size_in_bytes : int
-        At least what the last element needs, rounded up to four bytes; None takes just that.
+        At least up to the end of the last element, rounded up to a multiple of four. None means
+        just that, and the attribute then reads as this number.
     guaranteed_base_offset_alignment : int
-        0, or a power of two not below the element's size.
+        0, or a power of two of at least the element's size.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If a field breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
-    Five bytes need eight, and a row can be repeated by a stride of 0.
+    Five elements of a byte need eight bytes. A stride of 0 repeats a row.
 
     >>> BufferTensorDesc(DataType.INT8, (5,)).total_tensor_size_in_bytes
     8
@@ -53,7 +57,7 @@ class BufferTensorDesc:
     data_type: DataType
     sizes: tuple[int, ...]
     strides: tuple[int, ...] | None = None
-    # None is replaced by the least size: the attribute always reads as a number.
+    # The constructor replaces None, so the attribute is an int.
     total_tensor_size_in_bytes: int = None  # pyright: ignore[reportAssignmentType]
     guaranteed_base_offset_alignment: int = 0
 
@@ -83,7 +87,7 @@ class BufferTensorDesc:
 
     @property
     def rank(self) -> int:
-        """Number of sizes."""
+        """Number of dimensions."""
         return len(self.sizes)
 
     @property
@@ -93,14 +97,17 @@ class BufferTensorDesc:
 
     @property
     def element_strides(self) -> tuple[int, ...]:
-        """The strides in elements, packed ones written out."""
+        """The strides in elements; those of a packed layout if `strides` is None."""
         if self.strides is not None:
             return self.strides
         return tuple(math.prod(self.sizes[axis + 1 :]) for axis in range(self.rank))
 
     @property
     def least_size(self) -> int:
-        """Bytes up to the end of the last element, rounded up to a multiple of four."""
+        """Bytes up to the end of the last element, rounded up to a multiple of four.
+
+        DML_BUFFER_TENSOR_DESC demands at least this as TotalTensorSizeInBytes.
+        """
         last = sum((n - 1) * s for n, s in zip(self.sizes, self.element_strides, strict=True))
         return -(-(last + 1) * self.itemsize // 4) * 4
 
@@ -126,19 +133,26 @@ class BufferTensorDesc:
         return any(stride == 0 for stride, _ in steps) or _offsets_meet(sorted(steps))
 
     def view(self, buffer: object, name: str = "buffer") -> np.ndarray:
-        """View the logical elements in a buffer; writable if the buffer is.
+        """View the elements of the tensor in a buffer.
 
         Parameters
         ----------
         buffer : bytes-like or ndarray
             Contiguous memory of at least `total_tensor_size_in_bytes`.
         name : str
-            What messages call it.
+            What messages call the buffer.
+
+        Returns
+        -------
+        ndarray
+            A view of the buffer, of `sizes`; writable if the buffer is.
 
         Raises
         ------
-        TypeError, ValueError
-            If it is no such memory, or too small.
+        TypeError
+            If `buffer` is neither bytes-like nor an array in native byte order.
+        ValueError
+            If it is not contiguous, or too small.
         """
         memory = bytes_of(buffer, name)
         if memory.size < self.total_tensor_size_in_bytes:
@@ -200,12 +214,17 @@ def _offsets_meet(steps: list[tuple[int, int]]) -> bool:
 
 
 def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
-    """View the memory of a bytes-like object or array as bytes, writable if it is.
+    """View the memory of a bytes-like object or array as bytes.
+
+    Returns
+    -------
+    ndarray of uint8
+        A view, which is writable if the buffer is.
 
     Raises
     ------
     TypeError
-        If it has no memory to view, or an array holds its elements in foreign byte order.
+        If `buffer` is neither bytes-like nor an array in native byte order.
     ValueError
         If it is not contiguous.
     """
@@ -222,14 +241,14 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
 
 
 def check_apart(x: np.ndarray, outputs: Sequence[np.ndarray]) -> None:
-    """Check that no output's memory overlaps the input's or another output's.
+    """Check that the memory of no output overlaps that of the input or of another output.
 
     Parameters
     ----------
     x : ndarray
-        Bytes of the input.
+        The bytes of the input.
     outputs : sequence of ndarray
-        Bytes of each output.
+        The bytes of each output.
 
     Raises
     ------

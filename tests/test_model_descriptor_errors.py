@@ -1,4 +1,4 @@
-"""Every rule of the descriptors has its message: the rule, then the bad value."""
+"""Every rule of the descriptors has a message, which names the rule and then the value."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ CANARY = 0xA5
 
 @st.composite
 def layouts(draw, shape, name, *, repeats=False):
-    """A tensor description with gaps between elements, axes in any order, repeats if allowed."""
+    """A layout with gaps between elements and axes in any order, and repeated ones if allowed."""
     if draw(st.booleans()):
         return BufferTensorDesc(DataType(name), shape)
     strides = [0] * len(shape)
@@ -49,7 +49,7 @@ def layouts(draw, shape, name, *, repeats=False):
 
 
 def filled(desc, x):
-    """A buffer with the elements of `x` at the places that the strides say, one by one."""
+    """Return a buffer in which each element of `x` lies where the strides say."""
     memory = bytearray([CANARY]) * desc.total_tensor_size_in_bytes
     for place in np.ndindex(desc.sizes):
         offset = sum(c * s for c, s in zip(place, desc.element_strides, strict=True)) * x.itemsize
@@ -58,13 +58,13 @@ def filled(desc, x):
 
 
 def repeated(desc, x):
-    """`x` as a broadcast layout can hold it: the same along every axis of stride 0."""
+    """Return `x` with equal elements along every axis of stride 0, as the layout holds them."""
     index = tuple(slice(0, 1) if s == 0 else slice(None) for s in desc.element_strides)
     return np.ascontiguousarray(np.broadcast_to(x[index], x.shape))
 
 
 def check_output(memory, desc, expected, view):
-    """The expected elements, in memory and in the view; nothing else was written."""
+    """Check the elements in memory and in the view, and that nothing else was written."""
     assert_equal_bits(view, expected)
     assert bytes(memory) == bytes(filled(desc, expected))
 
@@ -183,7 +183,7 @@ def test_a_tensor_accepts_what_is_allowed():
         ((1, 3), (0, 1), False),
         ((2, 3), (2, 1), True),
         ((2, 3), (1, 1), True),
-        # Interleaved: no stride steps over the reach of the smaller one, and yet none meet.
+        # Interleaved: both axes reach beyond the stride of the other, and yet no elements meet.
         ((3, 2), (2, 3), False),
         ((4, 2), (2, 3), False),
         ((4, 3), (2, 3), True),
@@ -214,7 +214,7 @@ PLAIN = {
 @settings(max_examples=150)
 @given(data=st.data())
 def test_an_output_larger_than_the_formula(data):
-    """Every size that is allowed works, and equals more end padding; the next one is refused."""
+    """Every allowed size equals a pooling with more end padding; other sizes are refused."""
     size, window, stride = (data.draw(st.integers(1, n)) for n in (9, 4, 4))
     start, end = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
     assume(window <= size + start + end)

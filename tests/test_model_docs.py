@@ -1,4 +1,4 @@
-"""The examples in the golden model's docstrings hold, and it needs NumPy alone."""
+"""The examples in the docstrings of the golden model are right, and it needs NumPy alone."""
 
 import doctest
 import importlib
@@ -31,7 +31,7 @@ def test_examples_are_found():
 
 
 def test_numpy_alone_is_needed():
-    """Every module of the golden model, in a process of its own: no other package comes along."""
+    """A process that imports every module of the golden model has loaded no other package."""
     names = ", ".join(f"extremum.model.{name}" for name in MODULES)
     program = f"""
 import sys, numpy

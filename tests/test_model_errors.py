@@ -1,4 +1,4 @@
-"""Every rule of the functions of arrays has its message: the rule, then the bad value."""
+"""Every rule of the functions has a message, which names the rule and then the value."""
 
 import inspect
 import pickle
@@ -31,7 +31,7 @@ VECTOR = np.zeros(3, np.int8)
 
 
 def huge(*sizes):
-    """A tensor of one element that repeats: sizes without memory."""
+    """Return a large tensor that takes no memory, because it repeats one element."""
     return np.broadcast_to(np.int8(0), sizes)
 
 

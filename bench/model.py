@@ -1,7 +1,8 @@
 """Times the golden model beside NumPy, ONNX Runtime, PyTorch and onnx.reference.
 
-Every figure is a ratio of times taken alternately in one run, the best of many: below 1, the golden
-model is ahead. What is not installed has no column. Usage: ``python bench/model.py``.
+Every figure is the ratio of two times: below 1, the golden model is faster. The times are the best
+of many that were taken alternately in one run. Libraries that are not installed have an empty
+column. Usage: ``python bench/model.py``.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def times(calls: dict[str, Callable[[], Any]], seconds: float) -> dict[str, floa
         call()
         start = time.perf_counter()
         call()
-        # A sample lasts long enough for the clock, and short enough to miss an interruption.
+        # A sample is long enough for the resolution of the clock, and so short that most samples
+        # are not interrupted.
         repeats[name] = max(1, int(3e-4 / (time.perf_counter() - start)))
     end, rounds = time.perf_counter() + seconds, 0
     while rounds < 5 or time.perf_counter() < end:
@@ -171,7 +173,7 @@ def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, 
                     if run := runtime(onnx_model("MaxPool", x, outputs, **attributes), x):
                         calls[column] = run
             start, end = workload["start_padding"], workload["end_padding"]
-            # PyTorch knows no other padding than this.
+            # PyTorch accepts only symmetric padding of at most half the window.
             narrow = all(2 * n <= w for n, w in zip(start, workload["window"], strict=True))
             if torch and start == end and narrow and name == "float32":
                 y = torch.from_numpy(x)
@@ -202,11 +204,11 @@ def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, 
 def against_reference(x: np.ndarray, geometry: dict[str, Any], attributes: dict[str, Any]) -> float:
     """Return onnx.reference's time over ours, with indices, on a few planes of the workload.
 
-    It is known to be wrong without strides and dilations, and serves for its time alone.
+    Its results are wrong without strides and dilations, so only its time is used.
     """
     plane = int(np.prod(x.shape[2:]))
     crop = np.ascontiguousarray(x[:, : max(1, REFERENCE_ELEMENTS // plane)])
-    # It knows floats alone.
+    # It takes only floats.
     crop = crop.astype(np.float32)
     ours = partial(extremum.model.max_pooling, crop, **geometry, return_indices=True)
     run = reference(onnx_model("MaxPool", crop, [np.float32, np.int64], **attributes), crop)

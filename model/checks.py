@@ -1,4 +1,7 @@
-"""Checks that every operator shares: whole numbers, sizes, axes, and the tensor itself."""
+"""Checks that the operators share: integers, sizes, axes, and the tensor itself.
+
+A message names the parameter, the rule that it breaks, and the value that was given.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from .types import DataType
+from extremum.model.types import DataType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Integers",
     "as_tensor",
+    "boolean",
     "element_count",
     "integer",
     "integers",
@@ -28,42 +32,63 @@ __all__ = [
 ]
 
 Integers: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-"""One integer or several: Python's, NumPy's, or an array of them."""
+"""One integer or a sequence of integers, of Python or NumPy."""
 
 MAX_RANK = 8
+"""Largest number of dimensions: DirectML's constant DML_TENSOR_DIMENSION_COUNT_MAX1."""
 MAX_ELEMENTS = 2**32 - 1
-"""A tensor has no more elements, so that a 32-bit index names each and all ones names none."""
+"""Largest number of elements, as DML_BUFFER_TENSOR_DESC demands.
+
+So every element has a 32-bit position, and the position of all ones is that of no element.
+"""
 
 
 def is_scalar(value: object) -> bool:
-    """Tell a single number from a sequence of them; an array of rank 0 is a number."""
+    """Tell whether a value is a number and not a sequence; an array of rank 0 is a number."""
     return isinstance(value, (int, float)) or (
         hasattr(value, "__index__") and not getattr(value, "shape", ())
     )
 
 
-def integer(name: str, value: object, least: int = 0) -> int:
-    """Take a whole number that is at least `least`.
+def boolean(name: str, value: object) -> bool:
+    """Check that a value is True or False, of Python or NumPy.
 
     Raises
     ------
     TypeError
-        If `value` is no integer: floats and booleans are refused, even whole ones.
+        If it is anything else: a text such as "no" would count as true.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def integer(name: str, value: object, least: int = 0) -> int:
+    """Check that a value is an integer of at least `least`, and return it as Python's int.
+
+    Raises
+    ------
+    TypeError
+        If `value` is no integer. Floats are refused even if they are whole, and so are booleans.
     ValueError
-        If it is too small.
+        If it is less than `least`.
     """
     return _integer(name, value, least, value)
 
 
 def integers(name: str, values: object, least: int | None = 0) -> tuple[int, ...]:
-    """Take a sequence of whole numbers, each at least `least` if that is given.
+    """Check a sequence of integers, each of at least `least` unless that is None.
+
+    Returns
+    -------
+    tuple of int
 
     Raises
     ------
     TypeError
         If `values` is no sequence of integers.
     ValueError
-        If one is too small; the message shows them all.
+        If one of them is less than `least`; the message shows all.
     """
     if not isinstance(values, (tuple, list)) and (
         isinstance(values, str | bytes) or not isinstance(values, Iterable)
@@ -72,20 +97,27 @@ def integers(name: str, values: object, least: int | None = 0) -> tuple[int, ...
     listed = tuple(values)
     if set(map(type, listed)) == {int} and (least is None or min(listed) >= least):
         return listed
-    # NumPy's integers would print as np.int64(3).
+    # In a message, NumPy's integers would read np.int64(3).
     listed = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
     return tuple(_integer(name, v, least, listed) for v in listed)
 
 
 def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
-    """Give each of `count` dimensions its whole number: one stands for all.
+    """Return one integer for each of `count` dimensions; a single integer is repeated.
+
+    Nothing is checked but the type.
 
     Raises
     ------
     TypeError
         If `values` is neither an integer nor a sequence of integers.
+
+    Examples
+    --------
+    >>> spread("strides", 2, 3)
+    (2, 2, 2)
     """
-    # Every call of an operator comes here several times, mostly with what is right.
+    # Every pooling calls this five times, so the usual types are looked at first.
     if type(values) is int:
         return (values,) * count
     if isinstance(values, (tuple, list)):
@@ -94,12 +126,16 @@ def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
                 break
         else:
             return tuple(values)  # pyright: ignore[reportReturnType]
-    return integers(name, (values,) * count if is_scalar(values) else values, None)
+    if is_scalar(values):
+        return (_integer(name, values, None, values),) * count
+    return integers(name, values, None)
 
 
 def _integer(name: str, value: object, least: int | None, shown: object) -> int:
+    """Do what `integer` does; a message shows `shown` instead of `value`."""
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be integers, not {shown!r}")
+        kind = "integers" if isinstance(shown, tuple) else "an integer"
+        raise TypeError(f"{name} must be {kind}, not {shown!r}")
     number = operator.index(value)  # pyright: ignore[reportArgumentType]
     if least is not None and number < least:
         raise ValueError(f"{name} must be at least {least}, not {shown!r}")
@@ -107,14 +143,19 @@ def _integer(name: str, value: object, least: int | None, shown: object) -> int:
 
 
 def tensor_sizes(sizes: object) -> tuple[int, ...]:
-    """Take the sizes of a tensor: 1 to 8 of them, none zero, fewer than 2^32 elements.
+    """Check the sizes of a tensor, by the rules of DML_BUFFER_TENSOR_DESC.
+
+    Returns
+    -------
+    tuple of int
+        1 to 8 sizes, none of which is 0, of fewer than 2^32 elements together.
 
     Raises
     ------
     TypeError
         If they are no integers.
     ValueError
-        If there are too few or too many, one is zero, or the product is too large.
+        If there are too few or too many, if one is 0, or if there are too many elements.
     """
     checked = integers("sizes", sizes, 1)
     if not 1 <= len(checked) <= MAX_RANK:
@@ -124,7 +165,7 @@ def tensor_sizes(sizes: object) -> tuple[int, ...]:
 
 
 def element_count(what: str, sizes: Sequence[int]) -> int:
-    """Count the elements of a shape.
+    """Return the number of elements of a shape, which the message calls `what`.
 
     Raises
     ------
@@ -138,30 +179,38 @@ def element_count(what: str, sizes: Sequence[int]) -> int:
 
 
 def normalise_axes(axes: object, rank: int) -> tuple[int, ...]:
-    """Sort axes and count them from the front; None means all of them.
+    """Return axes in ascending order, counted from the front.
 
     Parameters
     ----------
     axes : int, sequence of int, or None
-        Negative axes count from the end.
+        Negative axes count from the end; None means all axes.
     rank : int
         Rank of the tensor.
+
+    Returns
+    -------
+    tuple of int
 
     Raises
     ------
     TypeError
         If they are no integers.
     ValueError
-        If there are none, one is out of range, or two name the same axis.
+        If there is no axis, one is out of range, or two are the same.
 
     Examples
     --------
+    The last of three axes has number 2.
+
     >>> normalise_axes((-1, 0), 3)
     (0, 2)
     """
     if axes is None:
         return tuple(range(rank))
-    return _ascending(integers("axes", (axes,) if is_scalar(axes) else axes, None), rank)
+    if is_scalar(axes):
+        return _ascending((_integer("axes", axes, None, axes),), rank)
+    return _ascending(integers("axes", axes, None), rank)
 
 
 @lru_cache
@@ -177,25 +226,25 @@ def _ascending(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 def as_tensor(x: ArrayLike) -> np.ndarray:
-    """View `x` as a tensor that every operator accepts.
+    """Convert `x` to a tensor that every operator accepts.
 
     Parameters
     ----------
     x : array_like
-        Any memory layout and byte order.
+        An array of any memory layout and byte order, or nested sequences.
 
     Returns
     -------
     ndarray
-        Rank 1 to 8, one of the ten types in native byte order. Copied only where the byte order
-        asks for it.
+        A tensor of rank 1 to 8, of a type of `DataType`, in native byte order. It is `x` itself or
+        a view of it, unless the byte order must be changed or `x` is no array.
 
     Raises
     ------
     TypeError
-        If the type is none of the ten, or the array is masked.
+        If the type is none of `DataType`'s, or the array is masked.
     ValueError
-        If it has rank 0 or above 8, no elements, or 2^32 elements or more.
+        If `x` has rank 0 or a rank above 8, no elements, or 2^32 elements or more.
 
     Examples
     --------
@@ -203,9 +252,12 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     (2, 2)
     """
     if isinstance(x, np.ma.MaskedArray):
-        raise TypeError("x must be a plain array, not a masked one")
+        raise TypeError("x must be a plain array, not a masked one: fill it with x.filled")
     array = np.asarray(x)
-    data_type = DataType.from_dtype(array.dtype)
+    try:
+        data_type = DataType.from_dtype(array.dtype)
+    except TypeError as error:
+        raise TypeError(f"{error}: convert x with astype, for example to float32") from None
     if not (1 <= array.ndim <= MAX_RANK and 1 <= array.size <= MAX_ELEMENTS):
         tensor_sizes(array.shape)
     return array if array.dtype.isnative else array.astype(data_type.dtype)

@@ -1,4 +1,4 @@
-"""What every operator descriptor can do: check itself against a feature level, run on buffers."""
+"""The base of the operator descriptors: checks against a feature level, and runs on buffers."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from .pooling import Pooling
-from .reduction import Reduction
-from .support import check_support
-from .tensor import BufferTensorDesc, bytes_of, check_apart
-from .types import FeatureLevel
+from extremum.model.pooling import Pooling
+from extremum.model.reduction import Reduction
+from extremum.model.support import check_support
+from extremum.model.tensor import BufferTensorDesc, bytes_of, check_apart
+from extremum.model.types import FeatureLevel
 
 __all__ = ["Engine", "OperatorDesc", "check_output", "check_tensor", "golden"]
 
 Engine = Callable[[Any, np.ndarray], Any]
-"""Computes a `Reduction` or `Pooling` of an array: one array, or values and indices."""
+"""A function that computes a `Reduction` or `Pooling` of an array, as their `evaluate` does."""
 
 
 def golden(problem: Reduction | Pooling, x: np.ndarray) -> Any:
-    """Compute with the golden model: the engine of `OperatorDesc.evaluate`."""
+    """Compute with the golden model; this is the engine of `OperatorDesc.evaluate`."""
     if isinstance(problem, Pooling):
-        # A warning about empty windows names the caller of `OperatorDesc.evaluate`.
+        # With this level, a warning about empty windows names the caller of `evaluate`.
         return problem.evaluate(x, stacklevel=5)
     return problem.evaluate(x)
 
 
 class OperatorDesc(ABC):
-    """Base of the operator descriptors: one input, one or two outputs."""
+    """A DirectML operator of one input and one or two outputs; base of the descriptors."""
 
     input_tensor: BufferTensorDesc
 
@@ -41,21 +41,21 @@ class OperatorDesc(ABC):
     @property
     @abstractmethod
     def outputs(self) -> tuple[BufferTensorDesc, ...]:
-        """The output tensors that there are, in the order of the fields."""
+        """The output tensors that are present, in the order of the fields."""
 
     @property
     @abstractmethod
     def index_tensor(self) -> BufferTensorDesc | None:
-        """The output that holds positions, if there is one."""
+        """The output tensor that holds positions, or None."""
 
     @abstractmethod
     def operator(self, nan: str = "propagate") -> Reduction | Pooling:
-        """Give the same problem in the form that functions of arrays and the hardware take."""
+        """Return the same problem as the object that the functions and the hardware work on."""
 
     def validate(self, feature_level: FeatureLevel | str = FeatureLevel.LEVEL_6_4) -> None:
-        """Check that a feature level has the operator with these types and this rank.
+        """Check that a feature level supports the operator with these types and this rank.
 
-        The constructor has checked what holds at every level.
+        The constructor has already checked the rules that hold at every level.
 
         Parameters
         ----------
@@ -65,9 +65,9 @@ class OperatorDesc(ABC):
         Raises
         ------
         TypeError
-            If the level lacks the type of the elements or of the indices.
+            If the level does not support the type of the elements or of the positions.
         ValueError
-            If it lacks the operator or the rank, or there is no such level.
+            If it does not support the operator or the rank, or there is no such level.
         """
         index = self.index_tensor
         check_support(
@@ -81,7 +81,10 @@ class OperatorDesc(ABC):
     def evaluate(
         self, *inputs: object, out: object = None, nan: str = "propagate"
     ) -> np.ndarray | tuple[np.ndarray, ...]:
-        """Compute on raw buffers with the golden model; parameters and errors as for `run`."""
+        """Compute on raw buffers with the golden model.
+
+        Parameters, results and errors are those of `run`.
+        """
         return self.run(golden, *inputs, out=out, nan=nan)
 
     def run(
@@ -92,26 +95,28 @@ class OperatorDesc(ABC):
         Parameters
         ----------
         engine : callable
-            Takes the problem of `operator` and a read-only array; gives what `evaluate` of the
-            problem gives.
+            Called with the problem that `operator` returns and a read-only array; returns what
+            `evaluate` of the problem returns.
         *inputs : bytes-like or ndarray
-            The buffer of the input tensor; DirectML's operators of this kind have just one.
+            The buffer of the input tensor; all these operators have just one.
         out : bytes-like or ndarray, or a tuple of them
-            One writable buffer for each output tensor; fresh ones by default. Nothing outside the
-            logical elements is written.
+            One writable buffer for each output tensor; by default fresh ones. Only the elements of
+            the tensors are written, nothing in the gaps between them.
         nan : {"propagate", "ignore"}
 
         Returns
         -------
         ndarray or tuple of ndarray
-            Views of the logical elements in the output buffers, in the order of the fields; a
-            tuple where there are two.
+            Views of the output tensors in their buffers, in the order of the fields; a tuple if
+            there are two.
 
         Raises
         ------
-        TypeError, ValueError
-            If there are too few or too many buffers, one is too small or read-only, or an output
-            overlaps an input or another output.
+        TypeError
+            If there are too few or too many buffers, or one is neither bytes-like nor an array.
+        ValueError
+            If a buffer is too small or read-only, or an output overlaps the input or another
+            output.
         """
         problem = self.operator(nan)
         if len(inputs) != 1:
@@ -136,7 +141,7 @@ class OperatorDesc(ABC):
         for target, result in zip(
             targets, results if len(targets) > 1 else (results,), strict=True
         ):
-            # A result that NumPy could broadcast or convert would be a mistake of the engine's.
+            # NumPy would broadcast and convert a wrong result, and hide a mistake of the engine.
             if (result.shape, result.dtype) != (target.shape, target.dtype):
                 raise ValueError(
                     f"engine must give {target.dtype} {target.shape}, "
@@ -147,16 +152,17 @@ class OperatorDesc(ABC):
 
 
 def _extent(desc: BufferTensorDesc, buffer: object) -> np.ndarray:
+    """Return the bytes of a buffer that belong to the tensor."""
     return bytes_of(buffer)[: desc.total_tensor_size_in_bytes]
 
 
 def check_output(name: str, desc: BufferTensorDesc, sizes: Sequence[int]) -> None:
-    """Check an output's sizes, and that each of its elements has a place of its own.
+    """Check the sizes of an output, and that no two of its elements share a place in memory.
 
     Raises
     ------
     ValueError
-        If not.
+        If the sizes are wrong, or the strides repeat an element.
     """
     if desc.sizes != tuple(sizes):
         raise ValueError(f"{name} must have sizes {tuple(sizes)}, not {desc.sizes}")
@@ -168,12 +174,12 @@ def check_output(name: str, desc: BufferTensorDesc, sizes: Sequence[int]) -> Non
 
 
 def check_tensor(name: str, desc: object) -> None:
-    """Check that a field is a tensor.
+    """Check that a field of a descriptor is a `BufferTensorDesc`.
 
     Raises
     ------
     TypeError
-        If not.
+        If it is anything else.
     """
     if not isinstance(desc, BufferTensorDesc):
         raise TypeError(f"{name} must be a BufferTensorDesc, not {type(desc).__name__}")

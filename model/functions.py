@@ -1,29 +1,53 @@
-"""The operators as functions of arrays, in the manner of NumPy."""
+"""The operators as functions of arrays, in the style of NumPy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from .checks import Integers, as_tensor, normalise_axes, spread
-from .pooling import Pooling
-from .reduction import Reduction
-from .types import AxisDirection, ReduceFunction
+from extremum.model.checks import Integers, as_tensor, normalise_axes, spread
+from extremum.model.keywords import suggests_keywords
+from extremum.model.pooling import Pooling
+from extremum.model.reduction import Reduction
+from extremum.model.types import AxisDirection, ReduceFunction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 __all__ = ["argmax", "argmin", "max_pooling", "reduce_max", "reduce_min"]
 
-# A program asks for the same few problems again and again, and checking one takes longer than
-# solving it where tensors are small. `typed`, because True and 1.0 equal 1, and are refused.
-_reduction: Callable[..., Reduction] = lru_cache(maxsize=64, typed=True)(Reduction.of)
-_pooling: Callable[..., Pooling] = lru_cache(maxsize=64, typed=True)(Pooling.of)
+_Problem = TypeVar("_Problem", Reduction, Pooling)
 
 
+def _cached(check: Callable[..., _Problem]) -> Callable[..., _Problem]:
+    """Remember the last problems that were checked.
+
+    A program asks for the same few problems again and again, and for a small tensor the checks take
+    longer than the computation.
+    """
+    # Without `typed`, True and 1.0 would be taken for 1 after a call with 1.
+    remembered = lru_cache(maxsize=64, typed=True)(check)
+
+    def problem(*args: Any, **kwargs: Any) -> _Problem:
+        try:
+            return remembered(*args, **kwargs)
+        except TypeError:
+            # Maybe an argument could not be looked up, because it is a list. The message of its
+            # check is more helpful.
+            pass
+        return check(*args, **kwargs)
+
+    return problem
+
+
+_reduction = _cached(Reduction.of)
+_pooling = _cached(Pooling.of)
+
+
+@suggests_keywords
 def argmin(
     x: ArrayLike,
     axes: Integers | None = None,
@@ -34,31 +58,43 @@ def argmin(
 ) -> np.ndarray:
     """Find the position of the smallest element over some axes.
 
+    The operator is that of DirectML's page DML_ARGMIN_OPERATOR_DESC.
+
     Parameters
     ----------
     x : array_like
-        Rank 1 to 8, one of the ten types.
+        A tensor of rank 1 to 8 and of a type of `DataType`, in any memory layout and byte order.
     axes : int, sequence of int, or None
-        Axes to reduce, negative from the end; None for all. Their order does not matter.
+        The axes to reduce; negative ones count from the end, None means all. Their order does not
+        matter.
     axis_direction : {"increasing", "decreasing"}
-        Whether the first or the last of equal elements is taken.
+        Whether the first or the last of equal elements wins.
     index_type : {"uint32", "uint64", "int32", "int64"} or dtype
         Type of the result.
     nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
+        Whether NaN beats every number or loses to every number.
 
     Returns
     -------
     ndarray
-        The rank of `x`, reduced axes of size 1. Positions count row-major over the reduced axes.
+        Positions, in the rank of `x` with reduced axes of size 1. They count row-major over the
+        reduced axes, in the order of the dimensions.
 
     Raises
     ------
-    TypeError, ValueError
-        If `x` or a parameter breaks a rule.
+    TypeError
+        If `x` or a parameter has a wrong type, or a keyword a wrong name.
+    ValueError
+        If an axis is out of range or repeated, or another rule is broken.
+
+    See Also
+    --------
+    extremum.model.reference.reduction : The same in plain Python.
 
     Examples
     --------
+    The smallest element stands at position 0 and again at position 4.
+
     >>> argmin([1, 2, 3, 2, 1])
     array([0], dtype=uint32)
     >>> argmin([1, 2, 3, 2, 1], axis_direction="decreasing")
@@ -76,6 +112,7 @@ def argmin(
     ).reduce(tensor)
 
 
+@suggests_keywords
 def argmax(
     x: ArrayLike,
     axes: Integers | None = None,
@@ -84,7 +121,10 @@ def argmax(
     index_type: DTypeLike = "uint32",
     nan: str = "propagate",
 ) -> np.ndarray:
-    """Find the position of the greatest element over some axes; parameters as for `argmin`.
+    """Find the position of the greatest element over some axes.
+
+    Parameters, result and errors are those of `argmin`. The operator is that of DirectML's page
+    DML_ARGMAX_OPERATOR_DESC.
 
     Examples
     --------
@@ -92,6 +132,9 @@ def argmax(
     array([[2],
            [2],
            [1]], dtype=uint32)
+
+    The first NaN wins, or the greatest number.
+
     >>> x = np.array([1, np.nan, 3, np.nan], np.float32)
     >>> argmax(x), argmax(x, nan="ignore")
     (array([1], dtype=uint32), array([2], dtype=uint32))
@@ -108,12 +151,31 @@ def argmax(
     ).reduce(tensor)
 
 
+@suggests_keywords
 def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate") -> np.ndarray:
-    """Find the smallest element over some axes, bit for bit; parameters as for `argmin`.
+    """Find the smallest element over some axes.
+
+    The operator is that of DirectML's page DML_REDUCE_OPERATOR_DESC with DML_REDUCE_FUNCTION_MIN.
+
+    Parameters
+    ----------
+    x, axes, nan
+        As in `argmin`.
+
+    Returns
+    -------
+    ndarray
+        Elements with their bits, in the rank of `x` with reduced axes of size 1. Of equal elements
+        the first wins.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `argmin`.
 
     Examples
     --------
-    The zeros are equal, so the first of them is given.
+    The two zeros are equal, so the first of them wins.
 
     >>> reduce_min(np.array([0.0, -0.0], np.float32))
     array([0.], dtype=float32)
@@ -124,8 +186,12 @@ def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     return problem.reduce(tensor)
 
 
+@suggests_keywords
 def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate") -> np.ndarray:
-    """Find the greatest element over some axes, bit for bit; parameters as for `argmin`.
+    """Find the greatest element over some axes.
+
+    Parameters, result and errors are those of `reduce_min`. The operator is that of DirectML's page
+    DML_REDUCE_OPERATOR_DESC with DML_REDUCE_FUNCTION_MAX.
 
     Examples
     --------
@@ -187,6 +253,7 @@ def max_pooling(
 ) -> np.ndarray | tuple[np.ndarray, np.ndarray]: ...
 
 
+@suggests_keywords
 def max_pooling(
     x: ArrayLike,
     window: Integers,
@@ -200,44 +267,61 @@ def max_pooling(
     index_layout: str = "tensor",
     nan: str = "propagate",
 ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-    """Take the largest element of every window.
+    """Find the greatest element of every window.
+
+    The operator is that of DirectML's page DML_MAX_POOLING2_OPERATOR_DESC.
 
     Parameters
     ----------
     x : array_like
-        (N, C, H, W) or (N, C, D, H, W), one of the ten types.
+        A tensor (N, C, H, W) or (N, C, D, H, W) of a type of `DataType`, in any memory layout and
+        byte order.
     window, strides, dilations : int or sequence of int
-        At least 1; one for all spatial dimensions, or one for each.
+        Size of a window, distance of windows, and distance of the taps of a window. Each is at
+        least 1: one number for each spatial dimension, or one for all.
     start_padding, end_padding : int or sequence of int
-        Absent elements on either side. They are skipped, never compared.
+        Number of absent elements before the first and behind the last. They are skipped, never
+        compared.
     return_indices : bool
-        Whether to give the positions too.
+        Whether to return the positions too.
     index_type : {"uint32", "uint64", "int64"} or dtype
+        Type of the positions.
     index_layout : {"tensor", "plane", "column_major"}
         What a position counts; see `Pooling.index_weights`.
     nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
+        Whether NaN beats every number or loses to every number.
 
     Returns
     -------
     values : ndarray
-        As many per dimension as windows fit: (size + padding - extent) // stride + 1.
+        Elements with their bits. Each spatial dimension has as many as windows fit:
+        ``(size + start_padding + end_padding - extent) // stride + 1``, where the extent of a
+        window is ``1 + (window - 1) * dilation``.
     indices : ndarray
-        If `return_indices`; of equal elements the first in row-major order.
+        Positions in the shape of the values, only with `return_indices`. Of equal elements the
+        first in row-major order wins.
 
     Raises
     ------
-    TypeError, ValueError
-        If `x` or a parameter breaks a rule.
+    TypeError
+        If `x` or a parameter has a wrong type, or a keyword a wrong name.
+    ValueError
+        If a window does not fit on the padded tensor, or another rule is broken.
 
     Warns
     -----
     EmptyWindowWarning
-        If a window lies wholly in padding: its value is the lowest, its index all ones.
+        If windows lie wholly in padding. Their value is the lowest of the type, their position all
+        ones.
+
+    See Also
+    --------
+    extremum.model.reference.pooling : The same in plain Python.
 
     Examples
     --------
-    Padding is absent, so the corner window meets the -5 alone; of the two 7 the first is named.
+    Padding is absent, so the window in the corner meets the -5 alone. Two 7 tie in the last window,
+    and the first of them wins.
 
     >>> x = np.array([[[[-5, 7], [7, 1]]]], np.int8)
     >>> max_pooling(x, 2, start_padding=1, return_indices=True)
@@ -260,4 +344,4 @@ def max_pooling(
         index_layout=index_layout,
         nan=nan,
     )
-    return problem.pool(tensor, stacklevel=3)
+    return problem.pool(tensor, stacklevel=4)

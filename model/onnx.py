@@ -1,6 +1,7 @@
-"""ONNX nodes in the terms of this package: attributes become keyword arguments.
+"""Attributes of ONNX nodes as keyword arguments of the functions of this package.
 
-The functions here take attributes as ONNX writes them, with ONNX's defaults, and need no ONNX.
+The functions here take attributes as ONNX writes them, with ONNX's defaults. The package `onnx` is
+not needed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .spatial import SpatialDimension
+from extremum.model.spatial import SpatialDimension
 
 __all__ = [
     "arg_arguments",
@@ -23,7 +24,7 @@ __all__ = [
 
 
 def lifted_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Give the sizes that pooling takes: (N, C, L) becomes (N, C, 1, L), others stay.
+    """Return sizes that `max_pooling` accepts: (N, C, L) becomes (N, C, 1, L), others stay.
 
     Examples
     --------
@@ -44,28 +45,29 @@ def max_pool_arguments(
     ceil_mode: int = 0,
     storage_order: int = 0,
 ) -> dict[str, Any]:
-    """Turn the attributes of MaxPool into keyword arguments of `max_pooling`.
+    """Convert the attributes of MaxPool to keyword arguments of `max_pooling`.
 
     Parameters
     ----------
     sizes : sequence of int
-        Of the node's input, (N, C, ...). `max_pooling` takes the input with `lifted_sizes`.
+        Sizes of the node's input, (N, C, ...). Reshape the input to `lifted_sizes` for
+        `max_pooling`.
     kernel_shape, strides, dilations, pads, auto_pad, ceil_mode, storage_order
         The node's attributes. `pads` lists all beginnings, then all ends.
 
     Returns
     -------
     dict
-        Everything but `x`, with `return_indices` left to the caller.
+        All arguments but `x` and `return_indices`.
 
     Raises
     ------
     ValueError
-        If the number of values does not fit, or an attribute is none of ONNX's.
+        If an attribute has the wrong number of values, or a value that ONNX does not have.
 
     Examples
     --------
-    Rounding up turns into end padding, here for a third window.
+    Rounding up becomes end padding, which here makes room for a third window.
 
     >>> max_pool_arguments((1, 1, 6), kernel_shape=[3], strides=[2], ceil_mode=1)["end_padding"]
     (0, 1)
@@ -108,7 +110,7 @@ def max_pool_arguments(
 
 
 def _automatic(size: int, window: int, stride: int, dilation: int, mode: str) -> tuple[int, int]:
-    """Start and end padding under which a window begins at every stride-th element."""
+    """Return the start and end padding with which there are ``ceil(size / stride)`` windows."""
     if mode == "VALID":
         return 0, 0
     extent = 1 + (window - 1) * dilation
@@ -118,16 +120,16 @@ def _automatic(size: int, window: int, stride: int, dilation: int, mode: str) ->
 
 
 def _rounded_up(dimension: SpatialDimension) -> int:
-    """Number of windows if the division is rounded up."""
+    """Return the number of windows if the division is rounded up, as ONNX does it."""
     outputs = -(-(dimension.padded - dimension.extent) // dimension.stride) + 1
-    # A window that begins in the end padding does not count.
+    # ONNX leaves out a window that begins in the end padding.
     if (outputs - 1) * dimension.stride >= dimension.size + dimension.start_padding:
         outputs -= 1
     return outputs
 
 
 def global_max_pool_arguments(sizes: Sequence[int]) -> dict[str, Any]:
-    """Keyword arguments of `max_pooling` for GlobalMaxPool: a window as large as the plane.
+    """Return keyword arguments of `max_pooling` for GlobalMaxPool: a window as large as the plane.
 
     Examples
     --------
@@ -140,9 +142,19 @@ def global_max_pool_arguments(sizes: Sequence[int]) -> dict[str, Any]:
 def arg_arguments(
     *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
 ) -> dict[str, Any]:
-    """Turn the attributes of ArgMax or ArgMin into keyword arguments of `argmax` or `argmin`.
+    """Convert the attributes of ArgMax or ArgMin to keyword arguments of `argmax` or `argmin`.
 
-    `keepdims` changes the shape alone: see `squeeze_axes`.
+    The attribute `keepdims` only changes the shape of the result: see `squeeze_axes`.
+
+    Returns
+    -------
+    dict
+        All arguments but `x`.
+
+    Raises
+    ------
+    ValueError
+        If an attribute has a value that ONNX does not have.
 
     Examples
     --------
@@ -159,12 +171,23 @@ def arg_arguments(
 def reduce_axes(
     axes: Sequence[int] | None = None, *, noop_with_empty_axes: int = 0
 ) -> tuple[int, ...] | None:
-    """Turn the axes of ReduceMax or ReduceMin into `axes`: none given means all of them.
+    """Convert the axes of ReduceMax or ReduceMin to the argument `axes` of `reduce_max`.
+
+    Returns
+    -------
+    tuple of int, or None
+        None, which means all axes, if the node names none.
 
     Raises
     ------
     ValueError
-        If the node asks for no reduction at all, which is none of the operators.
+        If the node is to copy its input, which it does without axes and with
+        noop_with_empty_axes = 1.
+
+    Examples
+    --------
+    >>> reduce_axes([0, -1]), reduce_axes([])
+    ((0, -1), None)
     """
     if axes is not None and len(axes):
         return tuple(axes)
@@ -175,6 +198,19 @@ def reduce_axes(
 
 def squeeze_axes(y: np.ndarray, axes: Sequence[int] | None, keepdims: int = 1) -> np.ndarray:
     """Drop the reduced axes from a result if `keepdims` is 0.
+
+    Parameters
+    ----------
+    y : ndarray
+        A result of `argmax`, `argmin`, `reduce_max` or `reduce_min`.
+    axes : sequence of int, or None
+        The axes that were reduced; None means all.
+    keepdims : {1, 0}
+
+    Returns
+    -------
+    ndarray
+        A view of `y`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Max pooling over two or three spatial dimensions, with the positions of the winners."""
+"""One max pooling as an object: checked once, then computed, planned or built in hardware."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import Integers, as_tensor, element_count, integers, spread, tensor_sizes
-from .spatial import SpatialDimension
-from .tiles import Tile, tiles
-from .types import UINT32, DataType, index_dtype, nan_mode
-from .winners import window_winners
+from extremum.model.checks import (
+    Integers,
+    as_tensor,
+    boolean,
+    element_count,
+    integers,
+    spread,
+    tensor_sizes,
+)
+from extremum.model.fast.pooling import PoolingKernel
+from extremum.model.spatial import SpatialDimension
+from extremum.model.types import UINT32, DataType, index_dtype, nan_mode
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -25,32 +32,36 @@ __all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension"]
 INDEX_TYPES = ("uint32", "uint64", "int64")
 INDEX_LAYOUTS = ("tensor", "plane", "column_major")
 
-CHUNK_ELEMENTS = 1 << 19
-"""Elements pooled in one go; half as many where positions are found beside the values."""
-
 
 class EmptyWindowWarning(RuntimeWarning):
-    """Some windows lie wholly in padding: their value is the lowest, their index all ones.
+    """Says that some windows lie wholly in padding.
+
+    The value of such a window is the lowest of the type, its position is all ones.
 
     Attributes
     ----------
     count : int
-        Number of such windows.
+        Number of these windows.
     """
 
     def __init__(self, count: int) -> None:
-        """Say how many windows it is about."""
+        """Write the message from the number of windows."""
         super().__init__(f"{count} pooling windows lie wholly in padding")
         self.count = count
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
-        """Travel between processes by the count."""
+        """Pickle the count, because the default would pickle the message."""
         return type(self), (self.count,)
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """One max pooling, checked: of which tensor, with which windows, giving what.
+    """One max pooling: of a tensor of which sizes and type, with which windows, to what result.
+
+    The object is checked when it is made, by the rules of DirectML's pages
+    DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and
+    DML_MAX_POOLING2_OPERATOR_DESC. The functions of arrays, the descriptors, the plans of the host
+    and the gateware all work on such an object.
 
     Attributes
     ----------
@@ -58,20 +69,20 @@ class Pooling:
         (N, C, H, W) or (N, C, D, H, W).
     data_type : DataType
     window, strides, start_padding, end_padding, dilations : tuple of int
-        One for each spatial dimension.
+        One number for each spatial dimension.
     return_indices : bool
-        Whether positions are given beside the values.
+        Whether the result has positions beside the values.
     index_type : dtype
         Type of a position: uint32, uint64 or int64.
     index_layout : {"tensor", "plane", "column_major"}
         What a position counts; see `index_weights`.
     nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
+        Whether NaN beats every number or loses to every number.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If an attribute breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
@@ -108,12 +119,25 @@ class Pooling:
         index_layout: str = "tensor",
         nan: str = "propagate",
     ) -> Pooling:
-        """Build a pooling from what a user writes: one integer stands for all dimensions.
+        """Make a pooling from what a user writes.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+        data_type : DataType or dtype_like
+        window, strides, start_padding, end_padding, dilations : int or sequence of int
+            One number for each spatial dimension, or one for all.
+        return_indices, index_type, index_layout, nan
+            As the attributes, or their names.
+
+        Returns
+        -------
+        Pooling
 
         Raises
         ------
         TypeError, ValueError
-            If any of it breaks a rule.
+            If a parameter breaks a rule.
         """
         checked = _pooled_sizes(sizes)
         spatial = len(checked) - 2
@@ -132,12 +156,12 @@ class Pooling:
         )
 
     def __post_init__(self) -> None:
-        """Check every rule, also for those who call the constructor."""
+        """Check every rule, whether the object is made by `of` or by the constructor."""
         sizes = _pooled_sizes(self.sizes)
         checked: dict[str, object] = {
             "sizes": sizes,
             "data_type": DataType.from_dtype(self.data_type),
-            "return_indices": bool(self.return_indices),
+            "return_indices": boolean("return_indices", self.return_indices),
             "index_type": index_dtype(self.index_type, INDEX_TYPES),
             "nan": nan_mode(self.nan),
         }
@@ -156,7 +180,7 @@ class Pooling:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         padded = (*sizes[:2], *(dimension.padded for dimension in self.spatial))
-        # There are never more windows than padded elements, so this bounds the outputs too.
+        # A tensor has no more windows than padded elements, so this bounds the outputs too.
         element_count("padded tensor", padded)
 
     @cached_property
@@ -175,17 +199,20 @@ class Pooling:
 
     @cached_property
     def output_sizes(self) -> tuple[int, ...]:
-        """Sizes of the values, and of the indices."""
+        """Sizes of the values and of the indices."""
         return (*self.sizes[:2], *(dimension.outputs for dimension in self.spatial))
 
     @cached_property
     def index_weights(self) -> tuple[int, ...]:
-        """Weight of each axis of the input; a position is the sum of coordinate times weight.
+        """What a step along each axis of the input adds to a position, by `index_layout`.
 
-        - ``"tensor"``: row-major over the whole tensor.
-        - ``"plane"``: the same within the spatial dimensions; N and C weigh 0.
-        - ``"column_major"``: as ``"tensor"``, but within the spatial dimensions the first one
-          varies fastest.
+        A position is the sum of coordinate times weight.
+
+        - ``"tensor"`` counts the whole tensor in row-major order, as DML_MAX_POOLING2_OPERATOR_DESC
+          and ONNX MaxPool do.
+        - ``"plane"`` counts each plane from 0, as PyTorch does: N and C have weight 0.
+        - ``"column_major"`` counts the whole tensor, and within each plane the first spatial
+          dimension fastest, as ONNX MaxPool does with storage_order = 1.
 
         Examples
         --------
@@ -203,7 +230,7 @@ class Pooling:
 
     @cached_property
     def empty_windows(self) -> int:
-        """Number of windows that lie wholly in padding; it does not depend on the data."""
+        """Number of windows that lie wholly in padding, whatever the elements are."""
         met = math.prod(
             dimension.outputs - len(dimension.empty_windows) for dimension in self.spatial
         )
@@ -217,16 +244,17 @@ class Pooling:
         Parameters
         ----------
         x : array_like
-            Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+            A tensor of `sizes` and `data_type`, in any memory layout and byte order. It is not
+            changed.
         stacklevel : int
-            Which caller the warning names; 2 is the one of this method.
+            Which caller a warning names; 2 is the caller of this method.
 
         Returns
         -------
         values : ndarray
-            Fresh and C-contiguous, of `output_sizes`; each has the bits of the element that wins.
+            The winning elements with their bits, of `output_sizes`; fresh and C-contiguous.
         indices : ndarray
-            Their positions, of the same sizes, if `return_indices`.
+            Their positions, of the same sizes; only with `return_indices`.
 
         Raises
         ------
@@ -236,7 +264,7 @@ class Pooling:
         Warns
         -----
         EmptyWindowWarning
-            Once, if some windows lie wholly in padding.
+            If some windows lie wholly in padding; one warning for all of them.
         """
         tensor = as_tensor(x)
         if DataType.from_dtype(tensor.dtype) is not self.data_type:
@@ -248,89 +276,23 @@ class Pooling:
     def pool(
         self, tensor: np.ndarray, *, stacklevel: int = 2
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
-        values = np.empty(self.output_sizes, tensor.dtype)
-        with_positions = self.return_indices
-        indices = np.empty(self.output_sizes, self.index_type) if with_positions else None
-        for batch, channels in self._blocks:
-            planes = tensor[batch, channels] if len(self._blocks) > 1 else tensor
-            for windows, parts in self._tiles:
-                # Where there are no parts, the windows lie in padding.
-                if parts:
-                    block = (batch, channels, *windows)
-                    positions, found = window_winners(
-                        planes, parts, self._plane_weights, self.nan, with_positions
-                    )
-                    if found.shape == values.shape and found.flags.c_contiguous:
-                        values = found
-                    else:
-                        values[block] = found
-                    if indices is not None and positions is not None:
-                        self._write_indices(indices[block], positions, batch, channels)
-        if empty_windows := self.empty_windows:
-            self._mark_empty(values, self.data_type.lowest)
-            if indices is not None:
-                ones = np.array(-1, np.int64).astype(self.index_type)
-                self._mark_empty(indices, ones[()])
-            warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=stacklevel)
+        """Pool without a check what `as_tensor` returned; see `evaluate` for the results.
+
+        The tensor must have the type `data_type` and the sizes `sizes`.
+        """
+        values, indices = self._kernel.pool(tensor)
+        if self.empty_windows:
+            warnings.warn(EmptyWindowWarning(self.empty_windows), stacklevel=stacklevel)
         return values if indices is None else (values, indices)
 
-    @property
-    def _chunk(self) -> int:
-        return max(1, CHUNK_ELEMENTS // 2) if self.return_indices else CHUNK_ELEMENTS
-
     @cached_property
-    def _plane_weights(self) -> list[int]:
-        """What a step along each spatial dimension adds to a position within a plane."""
-        return [math.prod(self.sizes[axis + 1 :]) for axis in range(2, len(self.sizes))]
-
-    @cached_property
-    def _tiles(self) -> list[tuple[tuple[slice, ...], list[Tile]]]:
-        """Windows of a plane, and the elements that they meet."""
-        return list(tiles(self.spatial, self._chunk))
-
-    @cached_property
-    def _blocks(self) -> list[tuple[slice, slice]]:
-        """Cut N and C into blocks of planes, or of tiles."""
-        batch, channels = self.sizes[:2]
-        counts = [1]
-        for windows, parts in self._tiles:
-            counts.append(math.prod(part.stop - part.start for part in windows))
-            counts += [math.prod(d.size for d in part.dimensions) for part in parts]
-        tile = max(counts)
-        channel_step = min(channels, max(1, self._chunk // tile))
-        batch_step = max(1, self._chunk // (tile * channel_step))
-        return [
-            (slice(n, n + batch_step), slice(c, c + channel_step))
-            for n in range(0, batch, batch_step)
-            for c in range(0, channels, channel_step)
-        ]
-
-    def _write_indices(
-        self, indices: np.ndarray, positions: np.ndarray, batch: slice, channels: slice
-    ) -> None:
-        """Turn positions within a plane into positions of the layout."""
-        weights = self.index_weights
-        n, c = (
-            np.arange(part.start, min(part.stop, size)) * weight
-            for part, size, weight in zip((batch, channels), self.sizes, weights, strict=False)
-        )
-        base = np.add.outer(n, c).reshape(len(n), len(c), *(1,) * len(self.spatial))
-        if self.index_layout != "column_major":
-            np.add(base, positions, out=indices, casting="unsafe")
-            return
-        coordinates = positions
-        for axis in reversed(range(2, len(self.sizes))):
-            coordinates, coordinate = np.divmod(coordinates, self.sizes[axis])
-            base = base + coordinate * weights[axis]
-        indices[...] = base
-
-    def _mark_empty(self, outputs: np.ndarray, mark: object) -> None:
-        for axis, dimension in enumerate(self.spatial, 2):
-            outputs[(slice(None),) * axis + (dimension.empty_windows,)] = mark
+    def _kernel(self) -> PoolingKernel:
+        # Pyright knows this class under two names, because `extremum` is a folder of links to it.
+        return PoolingKernel(self)  # pyright: ignore[reportArgumentType]
 
 
 def _pooled_sizes(sizes: object) -> tuple[int, ...]:
+    """Check sizes, and that there are two or three spatial dimensions."""
     checked = tensor_sizes(sizes)
     if len(checked) not in (4, 5):
         raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")

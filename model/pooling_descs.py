@@ -1,21 +1,21 @@
-"""Descriptors of the pooling operators: MAX_POOLING, MAX_POOLING1 and MAX_POOLING2."""
+"""DirectML's descriptors of max pooling: MAX_POOLING, MAX_POOLING1 and MAX_POOLING2."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .checks import integers
-from .descriptors import OperatorDesc, check_output, check_tensor
-from .pooling import Pooling
-from .spatial import SpatialDimension
-from .tensor import BufferTensorDesc
-from .types import UINT32, DataType
+from extremum.model.checks import integers
+from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
+from extremum.model.pooling import Pooling
+from extremum.model.spatial import SpatialDimension
+from extremum.model.tensor import BufferTensorDesc
+from extremum.model.types import UINT32, DataType
 
 __all__ = ["MaxPooling1OperatorDesc", "MaxPooling2OperatorDesc", "MaxPoolingOperatorDesc"]
 
 
 class _PoolingDesc(OperatorDesc):
-    """What the three have in common."""
+    """What the three descriptors have in common."""
 
     input_tensor: BufferTensorDesc
     output_tensor: BufferTensorDesc
@@ -26,12 +26,12 @@ class _PoolingDesc(OperatorDesc):
 
     @property
     def index_tensor(self) -> BufferTensorDesc | None:
-        """The output that holds positions, if there is one."""
+        """The output tensor that holds positions, or None."""
         return None
 
     @property
     def outputs(self) -> tuple[BufferTensorDesc, ...]:
-        """The output tensors that there are, in the order of the fields."""
+        """The output tensors that are present, in the order of the fields."""
         index = self.index_tensor
         return (self.output_tensor,) if index is None else (self.output_tensor, index)
 
@@ -65,9 +65,9 @@ class _PoolingDesc(OperatorDesc):
             check_output("output_indices_tensor", index, sizes)
 
     def operator(self, nan: str = "propagate") -> Pooling:
-        """Give the same problem in the form that functions of arrays and the hardware take.
+        """Return the same problem as the object that the functions and the hardware work on.
 
-        An output larger than the formula counts as end padding.
+        If the output is larger than the formula says, the end padding is enlarged accordingly.
         """
         index = self.index_tensor
         problem = Pooling(
@@ -86,48 +86,57 @@ class _PoolingDesc(OperatorDesc):
         if len(wanted) != len(problem.sizes) or wanted == problem.output_sizes:
             return problem
         end_padding = tuple(
-            _end_padding(dimension, outputs)
-            for dimension, outputs in zip(problem.spatial, wanted[2:], strict=True)
+            _end_padding(axis, dimension, outputs)
+            for axis, (dimension, outputs) in enumerate(
+                zip(problem.spatial, wanted[2:], strict=True), 2
+            )
         )
         return replace(problem, end_padding=end_padding)
 
 
-def _end_padding(dimension: SpatialDimension, outputs: int) -> int:
-    """End padding that gives a larger number of outputs, if the windows begin early enough."""
-    most = max(
-        dimension.outputs, (dimension.size + dimension.start_padding - 1) // dimension.stride + 1
-    )
-    if not dimension.outputs <= outputs <= most:
-        raise ValueError(
-            f"output_tensor must have a size of {dimension.outputs} to {most}, not {outputs}"
-        )
+def _end_padding(axis: int, dimension: SpatialDimension, outputs: int) -> int:
+    """Return the end padding with which an axis has `outputs` windows.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer windows than the formula gives, or the last one would begin behind the
+        elements.
+    """
+    least = dimension.outputs
+    most = max(least, (dimension.size + dimension.start_padding - 1) // dimension.stride + 1)
+    if not least <= outputs <= most:
+        allowed = f"{least}" if least == most else f"{least} to {most}"
+        raise ValueError(f"output_tensor must have size {allowed} on axis {axis}, not {outputs}")
     return dimension.end_padding_for(outputs)
 
 
 @dataclass(frozen=True)
 class MaxPoolingOperatorDesc(_PoolingDesc):
-    """Largest element of every window: DML_MAX_POOLING_OPERATOR_DESC.
+    """Finds the greatest element of every window: DirectML's DML_MAX_POOLING_OPERATOR_DESC.
 
     Attributes
     ----------
     input_tensor : BufferTensorDesc
         (N, C, H, W) or (N, C, D, H, W).
     output_tensor : BufferTensorDesc
-        Of the input's type. Its sizes are those of the formula, or larger by windows that still
-        begin inside the start-padded input; those count as end padding.
+        Of the input's type. Its spatial sizes are ``(size + start_padding + end_padding - extent)
+        // stride + 1``. They may be larger, as long as every window begins in the input or in its
+        start padding: DirectML's callers round up like this, and it counts as more end padding.
     strides, window_size : tuple of int
-        At least 1, one for each spatial dimension.
+        One number of at least 1 for each spatial dimension.
     start_padding, end_padding : tuple of int
-        At least 0.
+        One number of at least 0 for each spatial dimension.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If a field breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
-    The formula gives 1 window; a second one, which begins at the last element, may be asked for.
+    By the formula there is 1 window. The output has room for a second one, which begins at the last
+    element and reaches into the padding.
 
     >>> x = BufferTensorDesc("uint8", (1, 1, 1, 3))
     >>> y = BufferTensorDesc("uint8", (1, 1, 1, 2))
@@ -150,15 +159,26 @@ class MaxPoolingOperatorDesc(_PoolingDesc):
 
 @dataclass(frozen=True)
 class MaxPooling1OperatorDesc(_PoolingDesc):
-    """The same with positions: DML_MAX_POOLING1_OPERATOR_DESC.
+    """Finds positions beside the values: DirectML's DML_MAX_POOLING1_OPERATOR_DESC.
+
+    Fields that are not listed, and the errors, are those of `MaxPoolingOperatorDesc`.
 
     Attributes
     ----------
     output_indices_tensor : BufferTensorDesc or None
-        Of type UINT32 or UINT64 and the output's sizes. A position counts the whole input, packed
-        row-major. None leaves positions out.
+        Of type UINT32 or UINT64 and the output's sizes, or None if no positions are wanted. A
+        position counts the whole input in row-major order, whatever its strides are. Of equal
+        elements the first wins.
 
-    The other fields and the errors are those of `MaxPoolingOperatorDesc`.
+    Examples
+    --------
+    The two 7 tie.
+
+    >>> x, y = BufferTensorDesc("uint8", (1, 1, 1, 4)), BufferTensorDesc("uint8", (1, 1, 1, 1))
+    >>> positions = BufferTensorDesc("uint32", (1, 1, 1, 1))
+    >>> desc = MaxPooling1OperatorDesc(x, y, positions, (1, 1), (1, 4), (0, 0), (0, 0))
+    >>> [result.item() for result in desc.evaluate(bytes([5, 7, 7, 6]))]
+    [7, 1]
     """
 
     input_tensor: BufferTensorDesc
@@ -176,20 +196,32 @@ class MaxPooling1OperatorDesc(_PoolingDesc):
 
     @property
     def index_tensor(self) -> BufferTensorDesc | None:
-        """The output that holds positions, if there is one."""
+        """The output tensor that holds positions, or None."""
         return self.output_indices_tensor
 
 
 @dataclass(frozen=True)
 class MaxPooling2OperatorDesc(_PoolingDesc):
-    """The same with dilations: DML_MAX_POOLING2_OPERATOR_DESC.
+    """Takes dilated windows: DirectML's DML_MAX_POOLING2_OPERATOR_DESC.
+
+    Fields that are not listed, and the errors, are those of `MaxPooling1OperatorDesc`.
 
     Attributes
     ----------
     dilations : tuple of int
-        At least 1: the distance of neighbouring taps.
+        The distance of neighbouring taps, at least 1 for each spatial dimension.
 
-    The other fields and the errors are those of `MaxPooling1OperatorDesc`.
+    Examples
+    --------
+    The taps of the only window lie two apart, so it does not meet the 7.
+
+    >>> x, y = BufferTensorDesc("uint8", (1, 1, 1, 3)), BufferTensorDesc("uint8", (1, 1, 1, 1))
+    >>> geometry = {"strides": (1, 1), "start_padding": (0, 0), "end_padding": (0, 0)}
+    >>> desc = MaxPooling2OperatorDesc(
+    ...     x, y, None, window_size=(1, 2), dilations=(1, 2), **geometry
+    ... )
+    >>> desc.evaluate(bytes([5, 7, 6, 0])).item()
+    6
     """
 
     input_tensor: BufferTensorDesc
@@ -208,7 +240,7 @@ class MaxPooling2OperatorDesc(_PoolingDesc):
 
     @property
     def index_tensor(self) -> BufferTensorDesc | None:
-        """The output that holds positions, if there is one."""
+        """The output tensor that holds positions, or None."""
         return self.output_indices_tensor
 
     @property

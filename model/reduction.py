@@ -1,19 +1,25 @@
-"""Reductions over axes: the position of the extreme element (argmin, argmax) or its value."""
+"""One reduction as an object: checked once, then computed, planned or built in hardware."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
-from .order import at, bits_follow_value, comparable, from_key
-from .rows import best_of_rows, first_winner, last_winner
-from .types import UINT32, AxisDirection, DataType, ReduceFunction, index_dtype, nan_mode
+from extremum.model.checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
+from extremum.model.fast.reduction import ReductionKernel
+from extremum.model.types import (
+    UINT32,
+    AxisDirection,
+    DataType,
+    ReduceFunction,
+    index_dtype,
+    nan_mode,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -22,42 +28,42 @@ __all__ = ["Reduction"]
 
 INDEX_TYPES = ("uint32", "uint64", "int32", "int64")
 
-CHUNK_ELEMENTS = 1 << 20
-"""Elements looked at in one go; what is made of them takes a few times their memory."""
-CHUNK_COLUMNS = 16
-"""Least width of a block whose reduced axis is not the last: a whole cache line is read anyway."""
-CHUNK_ROWS = 1 << 16
-"""Rows given to NumPy in one go, which makes 8 bytes of each."""
-
 
 @dataclass(frozen=True)
 class Reduction:
-    """One reduction, checked: what to find, in a tensor of which sizes and type, over which axes.
+    """One reduction: what to find, in a tensor of which sizes and type, over which axes.
+
+    The object is checked when it is made, by the rules of DirectML's pages
+    DML_ARGMIN_OPERATOR_DESC, DML_ARGMAX_OPERATOR_DESC and DML_REDUCE_OPERATOR_DESC. The functions
+    of arrays, the descriptors, the plans of the host and the gateware all work on such an object.
 
     Attributes
     ----------
     function : ReduceFunction
+        ARGMIN and ARGMAX find positions, MIN and MAX values.
     sizes : tuple of int
-        Sizes of the input; 1 to 8 of them.
+        The 1 to 8 sizes of the input.
     data_type : DataType
         Element type of the input, and of the output of MIN and MAX.
     axes : tuple of int
         Axes to reduce, ascending and not negative.
     axis_direction : AxisDirection
-        INCREASING takes the first of equal elements, DECREASING the last. ARGMIN and ARGMAX only.
+        Whether the first (INCREASING) or the last of equal elements wins. MIN and MAX have
+        INCREASING.
     index_type : dtype
-        Type of a position: uint32, uint64, int32 or int64. ARGMIN and ARGMAX only.
+        Type of a position: uint32, uint64, int32 or int64. MIN and MAX have uint32, and no
+        positions.
     nan : {"propagate", "ignore"}
-        Whether NaN beats every number or none.
+        Whether NaN beats every number or loses to every number.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If an attribute breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
-    The 2 stands in two places; the last of them has position 2.
+    The greatest element stands at position 0 and again at position 2.
 
     >>> problem = Reduction.of("argmax", (3,), "int8", axis_direction="decreasing")
     >>> problem.evaluate(np.array([2, 1, 2], np.int8))
@@ -84,23 +90,27 @@ class Reduction:
         index_type: DTypeLike = "uint32",
         nan: str = "propagate",
     ) -> Reduction:
-        """Build a reduction from what a user writes.
+        """Make a reduction from what a user writes.
 
         Parameters
         ----------
         function : ReduceFunction or str
-            A name in any case will do.
+            A member, or its name in upper or lower case.
         sizes : sequence of int
         data_type : DataType or dtype_like
         axes : int, sequence of int, or None
-            In any order, negative from the end; None for all.
+            In any order; negative axes count from the end, None means all.
         axis_direction, index_type, nan
             As the attributes, or their names.
+
+        Returns
+        -------
+        Reduction
 
         Raises
         ------
         TypeError, ValueError
-            If any of it breaks a rule.
+            If a parameter breaks a rule.
 
         Examples
         --------
@@ -119,7 +129,7 @@ class Reduction:
         )
 
     def __post_init__(self) -> None:
-        """Check every rule, also for those who call the constructor."""
+        """Check every rule, whether the object is made by `of` or by the constructor."""
         function = ReduceFunction.of(self.function)
         sizes = tensor_sizes(self.sizes)
         axes = integers("axes", self.axes)
@@ -148,17 +158,17 @@ class Reduction:
 
     @cached_property
     def output_sizes(self) -> tuple[int, ...]:
-        """Sizes of the output: those of the input, and 1 for each reduced axis."""
+        """Sizes of the output: those of the input, with 1 for each reduced axis."""
         return tuple(1 if axis in self.axes else n for axis, n in enumerate(self.sizes))
 
     @cached_property
     def count(self) -> int:
-        """Number of elements reduced to one."""
+        """Number of input elements for each output element."""
         return math.prod(self.sizes[axis] for axis in self.axes)
 
     @cached_property
     def output_dtype(self) -> np.dtype:
-        """NumPy type of the output: the index type, or the input's type for MIN and MAX."""
+        """NumPy type of the output: the index type, but the input's type for MIN and MAX."""
         return self.index_type if self.function.gives_index else self.data_type.dtype
 
     def evaluate(self, x: ArrayLike) -> np.ndarray:
@@ -167,13 +177,15 @@ class Reduction:
         Parameters
         ----------
         x : array_like
-            Of `sizes` and `data_type`; any memory layout and byte order. It is not changed.
+            A tensor of `sizes` and `data_type`, in any memory layout and byte order. It is not
+            changed.
 
         Returns
         -------
         ndarray
-            Fresh and C-contiguous, of `output_sizes`. Positions count row-major over the reduced
-            axes, in the order of the dimensions. Values have the bits of the element that wins.
+            Positions, or winning elements with their bits, of `output_sizes`; fresh and
+            C-contiguous. Positions count row-major over the reduced axes, in the order of the
+            dimensions.
 
         Raises
         ------
@@ -188,99 +200,13 @@ class Reduction:
         return self.reduce(tensor)
 
     def reduce(self, tensor: np.ndarray) -> np.ndarray:
-        """Do what `evaluate` does, for what `as_tensor` gave, of `sizes` and `data_type`."""
-        # NumPy copies what is not contiguous.
-        if self._is_by_rows and tensor.flags.c_contiguous:
-            rows = tensor.reshape(-1, self.count)
-            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // self.count))
-            if len(rows) <= step:
-                positions = self._find(rows).astype(self.index_type, copy=False)
-                return positions.reshape(self.output_sizes)
-            positions = np.empty(len(rows), self.index_type)
-            for start in range(0, len(rows), step):
-                part = slice(start, start + step)
-                positions[part] = self._find(rows[part])
-            return positions.reshape(self.output_sizes)
-        result = np.empty(self.output_sizes, self.output_dtype)
-        kept = [axis for axis in range(tensor.ndim) if axis not in self.axes]
-        outer = sum(axis < self.axes[-1] for axis in kept)
-        moved = tensor.transpose(*kept[:outer], *self.axes, *kept[outer:])
-        self._fill(result.reshape([self.sizes[axis] for axis in kept]), moved, outer)
-        return result
+        """Compute the reduction without a check, of what `as_tensor` returned.
+
+        The tensor must have the type `data_type` and the sizes `sizes`.
+        """
+        return self._kernel.reduce(tensor)
 
     @cached_property
-    def _is_by_rows(self) -> bool:
-        """Whether the winners of rows are wanted, and NumPy orders the elements as they stand."""
-        return (
-            self.function.gives_index
-            and self.axes == tuple(range(len(self.sizes) - len(self.axes), len(self.sizes)))
-            and self.data_type is not DataType.FLOAT16
-            and (self.nan == "propagate" or not self.data_type.is_float)
-        )
-
-    @cached_property
-    def _find(self) -> Callable[[np.ndarray], np.ndarray]:
-        """What finds the winner of each row."""
-        decreasing = self.axis_direction is AxisDirection.DECREASING
-        find = last_winner if decreasing else first_winner
-        return partial(find, minimum=self.function.is_minimum)
-
-    def _fill(self, result: np.ndarray, x: np.ndarray, outer: int) -> None:
-        """Reduce the axes of `x` that follow the first `outer` ones, block by block."""
-        inner = outer + len(self.axes)
-        if x.size > CHUNK_ELEMENTS:
-            for axis in (*range(outer), *range(inner, x.ndim)):
-                # A whole cache line is read anyway.
-                least = CHUNK_COLUMNS if axis == x.ndim - 1 else 1
-                if (size := x.shape[axis]) > least:
-                    step = max(least, size * CHUNK_ELEMENTS // x.size)
-                    target = axis if axis < outer else axis - len(self.axes)
-                    for start in range(0, size, step):
-                        part = slice(start, start + step)
-                        self._fill(at(result, target, part), at(x, axis, part), outer)
-                    return
-        position, value = self._winners(x, outer, not self.function.gives_index)
-        result[...] = (position if value is None else value).reshape(result.shape)
-
-    def _winners(
-        self, x: np.ndarray, outer: int, values: bool
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Give the positions, and the `values` if asked for, as (outer, inner)."""
-        reduced = range(outer, outer + len(self.axes))
-        axis = next((axis for axis in reduced if x.shape[axis] > 1), None)
-        if x.size <= CHUNK_ELEMENTS or axis is None:
-            rows = math.prod(x.shape[:outer])
-            count = math.prod(x.shape[outer : reduced.stop])
-            return self._reduce(x.reshape(rows, count, x.size // (rows * count)), values)
-        # The winner of all is the winner among the winners of the parts.
-        weight = math.prod(x.shape[axis + 1 : reduced.stop])
-        step = max(1, x.shape[axis] * CHUNK_ELEMENTS // x.size)
-        positions, winners = [], []
-        for start in range(0, x.shape[axis], step):
-            position, value = self._winners(at(x, axis, slice(start, start + step)), outer, True)
-            positions.append(position.astype(np.int64) + start * weight)
-            winners.append(value)
-        part, value = self._reduce(np.stack(winners, axis=1), values)
-        return np.take_along_axis(np.stack(positions, axis=1), part[:, None], axis=1)[:, 0], value
-
-    def _reduce(self, x: np.ndarray, values: bool) -> tuple[np.ndarray, np.ndarray | None]:
-        """Reduce axis 1 of an array of rank 3."""
-        minimum = self.function.is_minimum
-        if not self.function.gives_index and bits_follow_value(x):
-            # Nobody asks for positions, and equal elements are the same.
-            if x.shape[2] == 1:
-                best = best_of_rows(x[..., 0], minimum=minimum)[:, None]
-            else:
-                keys = comparable(x, minimum=minimum)
-                best = from_key(keys.min(axis=1) if minimum else keys.max(axis=1), x.dtype)
-            return np.zeros(best.shape, np.uint8), best
-        x = x.transpose(0, 2, 1)
-        if x.shape[1] > 1:
-            # NumPy's argmax would make the same copy.
-            x = np.ascontiguousarray(x)
-        shape = x.shape[:2]
-        x = x.reshape(-1, x.shape[2])
-        keys = comparable(x, nan=self.nan, minimum=minimum)
-        position = self._find(keys)
-        value = x[np.arange(len(x)), position].reshape(shape) if values else None
-        return position.reshape(shape), value
+    def _kernel(self) -> ReductionKernel:
+        # Pyright knows this class under two names, because `extremum` is a folder of links to it.
+        return ReductionKernel(self)  # pyright: ignore[reportArgumentType]

@@ -1,21 +1,21 @@
-"""Descriptors of the operators that reduce axes: ARGMIN, ARGMAX and REDUCE."""
+"""DirectML's descriptors of the operators that reduce axes: ARGMIN, ARGMAX and REDUCE."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from .checks import integers, normalise_axes
-from .descriptors import OperatorDesc, check_output, check_tensor
-from .reduction import Reduction
-from .tensor import BufferTensorDesc
-from .types import UINT32, AxisDirection, ReduceFunction
+from extremum.model.checks import integers, normalise_axes
+from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
+from extremum.model.reduction import Reduction
+from extremum.model.tensor import BufferTensorDesc
+from extremum.model.types import UINT32, AxisDirection, ReduceFunction
 
 __all__ = ["ArgMaxOperatorDesc", "ArgMinOperatorDesc", "ReduceOperatorDesc"]
 
 
 class _ReducingDesc(OperatorDesc):
-    """What the three have in common."""
+    """What the three descriptors have in common."""
 
     input_tensor: BufferTensorDesc
     output_tensor: BufferTensorDesc
@@ -23,9 +23,11 @@ class _ReducingDesc(OperatorDesc):
 
     @property
     def outputs(self) -> tuple[BufferTensorDesc, ...]:
+        """The only output tensor."""
         return (self.output_tensor,)
 
     def _check(self) -> None:
+        """Check every rule that holds at every feature level."""
         check_tensor("input_tensor", self.input_tensor)
         check_tensor("output_tensor", self.output_tensor)
         rank = self.input_tensor.rank
@@ -44,7 +46,7 @@ class _ReducingDesc(OperatorDesc):
 
     @abstractmethod
     def operator(self, nan: str = "propagate") -> Reduction:
-        """Give the same problem as the functions of arrays and the hardware take it."""
+        """Return the same problem as the object that the functions and the hardware work on."""
 
     def _operator(self, function: ReduceFunction, direction: AxisDirection, nan: str) -> Reduction:
         return Reduction.of(
@@ -60,25 +62,28 @@ class _ReducingDesc(OperatorDesc):
 
 @dataclass(frozen=True)
 class ArgMinOperatorDesc(_ReducingDesc):
-    """Position of the smallest element over some axes: DML_ARGMIN_OPERATOR_DESC.
+    """Finds the position of the smallest element over some axes: DML_ARGMIN_OPERATOR_DESC.
 
     Attributes
     ----------
     input_tensor : BufferTensorDesc
     output_tensor : BufferTensorDesc
-        Of type UINT32, UINT64, INT32 or INT64; reduced axes have size 1.
+        Of type UINT32, UINT64, INT32 or INT64, and of the input's sizes with 1 for each reduced
+        axis. Positions count row-major over the reduced axes, in the order of the dimensions.
     axes : tuple of int
-        At least one, in any order, each in [0, rank - 1].
+        At least one axis from 0 to rank - 1; their order does not matter.
     axis_direction : AxisDirection
-        INCREASING takes the first of equal elements, DECREASING the last.
+        Whether the first (INCREASING) or the last of equal elements wins.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If a field breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
+    The smallest element stands at position 1 and again at position 2.
+
     >>> x, y = BufferTensorDesc("uint8", (4,)), BufferTensorDesc("uint32", (1,))
     >>> ArgMinOperatorDesc(x, y, axes=(0,)).evaluate(bytes([2, 1, 1, 2]))
     array([1], dtype=uint32)
@@ -103,19 +108,25 @@ class ArgMinOperatorDesc(_ReducingDesc):
 
     @property
     def index_tensor(self) -> BufferTensorDesc:
-        """The output, which holds positions."""
+        """The output tensor, which holds positions."""
         return self.output_tensor
 
     def operator(self, nan: str = "propagate") -> Reduction:
-        """Give the same problem in the form that functions of arrays and the hardware take."""
+        """Return the same problem as the object that the functions and the hardware work on."""
         return self._operator(ReduceFunction.ARGMIN, self.axis_direction, nan)
 
 
 @dataclass(frozen=True)
 class ArgMaxOperatorDesc(_ReducingDesc):
-    """Position of the greatest element over some axes: DML_ARGMAX_OPERATOR_DESC.
+    """Finds the position of the greatest element over some axes: DML_ARGMAX_OPERATOR_DESC.
 
     Fields and errors are those of `ArgMinOperatorDesc`.
+
+    Examples
+    --------
+    >>> x, y = BufferTensorDesc("uint8", (4,)), BufferTensorDesc("uint32", (1,))
+    >>> ArgMaxOperatorDesc(x, y, axes=(0,)).evaluate(bytes([2, 1, 1, 2]))
+    array([0], dtype=uint32)
     """
 
     input_tensor: BufferTensorDesc
@@ -135,32 +146,40 @@ class ArgMaxOperatorDesc(_ReducingDesc):
 
     @property
     def index_tensor(self) -> BufferTensorDesc:
-        """The output, which holds positions."""
+        """The output tensor, which holds positions."""
         return self.output_tensor
 
     def operator(self, nan: str = "propagate") -> Reduction:
-        """Give the same problem in the form that functions of arrays and the hardware take."""
+        """Return the same problem as the object that the functions and the hardware work on."""
         return self._operator(ReduceFunction.ARGMAX, self.axis_direction, nan)
 
 
 @dataclass(frozen=True)
 class ReduceOperatorDesc(_ReducingDesc):
-    """Extreme element over some axes, or its position: DML_REDUCE_OPERATOR_DESC.
+    """Finds the extreme element over some axes, or its position: DML_REDUCE_OPERATOR_DESC.
 
     Attributes
     ----------
     function : ReduceFunction
-        MIN and MAX give the element, ARGMIN and ARGMAX the first position.
+        MIN and MAX find the element, ARGMIN and ARGMAX its position. Of equal elements the first
+        wins.
     input_tensor : BufferTensorDesc
     output_tensor : BufferTensorDesc
-        Of the input's type for MIN and MAX; else as in `ArgMinOperatorDesc`.
+        Of the input's type for MIN and MAX, otherwise as in `ArgMinOperatorDesc`.
     axes : tuple of int
-        At least one, in any order, each in [0, rank - 1].
+        At least one axis from 0 to rank - 1; their order does not matter.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If a field breaks a rule. The message names the rule, then the value.
+
+    Examples
+    --------
+    >>> x, y = BufferTensorDesc("int8", (2, 2)), BufferTensorDesc("int8", (2, 1))
+    >>> ReduceOperatorDesc(ReduceFunction.MIN, x, y, axes=(1,)).evaluate(bytes([5, 3, 3, 3]))
+    array([[3],
+           [3]], dtype=int8)
     """
 
     function: ReduceFunction
@@ -175,14 +194,14 @@ class ReduceOperatorDesc(_ReducingDesc):
 
     @property
     def name(self) -> str:
-        """The operator's name in DirectML, with the function."""
+        """The operator's name in DirectML, followed by the function."""
         return f"REDUCE {self.function.name}"
 
     @property
     def index_tensor(self) -> BufferTensorDesc | None:
-        """The output, if it holds positions."""
+        """The output tensor if it holds positions, else None."""
         return self.output_tensor if self.function.gives_index else None
 
     def operator(self, nan: str = "propagate") -> Reduction:
-        """Give the same problem in the form that functions of arrays and the hardware take."""
+        """Return the same problem as the object that the functions and the hardware work on."""
         return self._operator(self.function, AxisDirection.INCREASING, nan)

@@ -1,4 +1,8 @@
-"""One pooled dimension: how windows lie on the elements and on the padding beside them."""
+"""One pooled dimension: how windows lie on the elements and on the padding beside them.
+
+The terms and the formulas are those of DirectML's page DML_MAX_POOLING2_OPERATOR_DESC. Its formula
+of the output size omits the dilation; here the window's extent includes it.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import integer
+from extremum.model.checks import integer
 
-__all__ = ["Run", "SpatialDimension"]
+__all__ = ["ClippedWindows", "SpatialDimension", "WindowSeries"]
 
 
-class Run(NamedTuple):
-    """Windows at equal distances that meet the same number of elements.
+class WindowSeries(NamedTuple):
+    """Windows at equal distances, all of which meet the same number of elements.
 
     Attributes
     ----------
     window, windows, window_step : int
-        Number of the first one, how many they are, and how far apart.
+        Number of the first window, how many windows there are, and the difference of the numbers
+        of two neighbours.
     element, element_step : int
-        First element of the first window, and how far those of two windows are apart.
+        The first element that the first window meets, and the distance from there to the first
+        element that its neighbour meets.
     taps : int
-        How many elements each of them meets.
+        How many elements each window meets.
     """
 
     window: int
@@ -36,11 +42,11 @@ class Run(NamedTuple):
 
     @property
     def level(self) -> int:
-        """How often taps are doubled until two such groups cover them."""
+        """How often one tap must be doubled until two such groups of taps cover the window."""
         return max(0, (self.taps - 1).bit_length() - 1)
 
-    def paired(self, other: Run) -> Run:
-        """Join two runs of one window each: two windows are always at equal distances."""
+    def paired(self, other: WindowSeries) -> WindowSeries:
+        """Join two series of one window each: two windows are always at equal distances."""
         return self._replace(
             windows=2,
             window_step=other.window - self.window,
@@ -52,14 +58,18 @@ class Run(NamedTuple):
 class SpatialDimension:
     """One pooled dimension: its size, and how windows lie on it.
 
+    A window has `window` taps that lie `dilation` apart. The first window begins `start_padding`
+    before the first element, every next window begins `stride` later, and the last one ends at most
+    `end_padding` behind the last element. Taps outside of the elements meet nothing.
+
     Attributes
     ----------
     size : int
         Number of elements, at least 1.
     window, stride, dilation : int
-        Taps of a window, distance of windows, distance of taps; at least 1 each.
+        Number of taps, distance of windows, distance of taps; at least 1 each.
     start_padding, end_padding : int
-        Absent elements before and after; they take no part.
+        Number of absent elements before the first and behind the last, which take no part.
 
     Raises
     ------
@@ -68,6 +78,8 @@ class SpatialDimension:
 
     Examples
     --------
+    Two windows fit; the first tap of the first one lies in padding.
+
     >>> dimension = SpatialDimension(5, window=2, stride=2, dilation=3, start_padding=1)
     >>> dimension.extent, dimension.padded, dimension.outputs
     (4, 6, 2)
@@ -92,7 +104,7 @@ class SpatialDimension:
             )
 
     def __hash__(self) -> int:
-        """Hash once: every pooling looks its plans up by it."""
+        """Return the hash, which is computed once because every pooling looks up plans by it."""
         return self._hash
 
     @cached_property
@@ -102,12 +114,12 @@ class SpatialDimension:
 
     @cached_property
     def extent(self) -> int:
-        """Elements from the first to the last tap of a window, both counted."""
+        """Number of elements from the first to the last tap of a window, both included."""
         return 1 + (self.window - 1) * self.dilation
 
     @cached_property
     def padded(self) -> int:
-        """Size with the padding of both ends."""
+        """Number of elements with the padding at both ends."""
         return self.size + self.start_padding + self.end_padding
 
     @cached_property
@@ -117,27 +129,28 @@ class SpatialDimension:
 
     @property
     def empty(self) -> np.ndarray:
-        """Which windows meet no element: bool, one per window."""
+        """For each window, whether it meets no element: an array of bool."""
         empty = np.zeros(self.outputs, bool)
         empty[self.empty_windows] = True
         return empty
 
     @cached_property
     def empty_windows(self) -> np.ndarray:
-        """Numbers of the windows that meet no element."""
+        """The numbers of the windows that meet no element, ascending."""
         whole = self._whole_windows
         border = np.r_[: whole.start, whole.stop : self.outputs]
         first, last = self._taps_inside(border * self.stride - self.start_padding)
         return border[first > last]
 
     def end_padding_for(self, outputs: int) -> int:
-        """Give the end padding under which there are `outputs` windows.
+        """Return an end padding with which there are `outputs` windows.
 
-        It is the present one if that will do, else the least; 0 if none is small enough.
+        This is the present end padding if it gives so many windows, else the least that does. It is
+        0 if even that gives more windows.
 
         Examples
         --------
-        A stride of 2 over 5 elements fits two windows of 2; a third needs one more element.
+        With a stride of 2, two windows of 2 fit on 5 elements; a third one needs one more element.
 
         >>> SpatialDimension(5, window=2, stride=2).end_padding_for(3)
         1
@@ -147,62 +160,124 @@ class SpatialDimension:
         last = (outputs - 1) * self.stride + self.extent
         return max(0, last - self.size - self.start_padding)
 
-    def taps(self) -> Iterator[tuple[slice, slice]]:
-        """Give, tap by tap, the windows in which the tap meets an element, and those elements."""
+    def taps(self) -> Iterator[slice]:
+        """Yield, for each tap that meets an element in some window, the windows in which it does.
+
+        Examples
+        --------
+        The first tap of the first window lies in padding.
+
+        >>> list(SpatialDimension(3, window=2, start_padding=1).taps())
+        [slice(1, 3, None), slice(0, 3, None)]
+        """
         for tap in range(self.window):
             shift = tap * self.dilation - self.start_padding
             first = max(0, -(shift // self.stride))
-            count = min(self.outputs, (self.size - 1 - shift) // self.stride + 1) - first
-            if count > 0:
-                start = first * self.stride + shift
-                stop = start + (count - 1) * self.stride + 1
-                yield slice(first, first + count), slice(start, stop, self.stride)
+            stop = min(self.outputs, (self.size - 1 - shift) // self.stride + 1)
+            if first < stop:
+                yield slice(first, stop)
+
+    def clipped(self, windows: slice, taps: slice | None = None) -> ClippedWindows | None:
+        """Clip some windows, or some of their taps, to the elements between their outermost taps.
+
+        What lies outside of the tensor becomes the padding of the part. This is how a pooling is
+        cut into tiles, each of which is a pooling of its own.
+
+        Parameters
+        ----------
+        windows : slice
+            The windows from ``windows.start`` to before ``windows.stop``; at least one.
+        taps : slice, optional
+            The taps from ``taps.start`` to before ``taps.stop``, at least one; by default all.
+
+        Returns
+        -------
+        ClippedWindows or None
+            None if all elements from the first to the last tap are padding.
+
+        Examples
+        --------
+        The first of three windows begins in the padding; the last two do not meet element 0.
+
+        >>> dimension = SpatialDimension(4, window=2, stride=2, start_padding=1, end_padding=1)
+        >>> dimension.clipped(slice(0, 1)).dimension
+        SpatialDimension(size=1, window=2, stride=2, dilation=1, start_padding=1, end_padding=0)
+        >>> dimension.clipped(slice(1, 3)).elements
+        slice(1, 4, None)
+        """
+        first, last = (0, self.window - 1) if taps is None else (taps.start, taps.stop - 1)
+        low = windows.start * self.stride + first * self.dilation - self.start_padding
+        high = (windows.stop - 1) * self.stride + last * self.dilation - self.start_padding + 1
+        start, stop = max(0, low), min(self.size, high)
+        if start >= stop:
+            return None
+        part = SpatialDimension(
+            stop - start, last - first + 1, self.stride, self.dilation, start - low, high - stop
+        )
+        return ClippedWindows(part, slice(start, stop))
 
     @cached_property
-    def runs(self) -> list[Run]:
-        """All windows that meet an element: the whole ones first, the others in pairs or alone."""
+    def window_series(self) -> list[WindowSeries]:
+        """All windows that meet an element, in as few series as is simple.
+
+        The first series holds the windows that do not reach into the padding. The others hold one
+        window each, or two if a window at the start meets as many elements as one at the end.
+        """
         whole = self._whole_windows
         border = (*range(whole.start), *range(whole.stop, self.outputs))
-        runs: list[Run] = []
+        found: list[WindowSeries] = []
         alone: dict[int, int] = {}
         for window, windows in ((whole.start, len(whole)), *((window, 1) for window in border)):
             start = window * self.stride - self.start_padding
             first, last = (int(tap) for tap in self._taps_inside(start))
             if not windows or first > last:
                 continue
-            run = Run(
-                window, windows, 1, start + first * self.dilation, self.stride, last - first + 1
-            )
-            # Padding on both ends leaves as many elements to a window here as to one there.
-            number = alone.pop(run.taps, None)
-            if number is not None and runs[number].element < run.element:
-                runs[number] = runs[number].paired(run)
+            element, taps = start + first * self.dilation, last - first + 1
+            series = WindowSeries(window, windows, 1, element, self.stride, taps)
+            number = alone.pop(taps, None)
+            if number is not None and found[number].element < series.element:
+                found[number] = found[number].paired(series)
             else:
-                alone[run.taps] = len(runs)
-                runs.append(run)
-        return runs
+                alone[taps] = len(found)
+                found.append(series)
+        return found
 
     @cached_property
     def levels(self) -> set[int]:
-        """The levels of all runs."""
-        return {run.level for run in self.runs}
+        """The levels of all series."""
+        return {series.level for series in self.window_series}
 
     def first_elements(self) -> np.ndarray:
-        """Give the first element that each window meets; any number for an empty window."""
+        """Return the first element that each window meets; empty windows have any number."""
         first = np.arange(self.outputs) * self.stride - self.start_padding
-        # A window that begins in the padding goes on from tap to tap until it meets an element.
+        # The first tap inside of a window that begins in padding is less than a dilation from 0.
         first[: self._whole_windows.start] %= self.dilation
         return first
 
     @property
     def _whole_windows(self) -> range:
-        """Windows that do not reach into the padding."""
+        """The windows that do not reach into the padding."""
         low = min(self.outputs, -(-self.start_padding // self.stride))
         high = (self.size + self.start_padding - self.extent) // self.stride + 1
         return range(low, min(self.outputs, max(low, high)))
 
     def _taps_inside(self, start):
-        """First and last tap inside the tensor, for a window that starts at `start`."""
+        """Return the first and last tap inside the tensor of a window that begins at `start`."""
         first = np.maximum(0, -(start // self.dilation))
         last = np.minimum(self.window - 1, (self.size - 1 - start) // self.dilation)
         return first, last
+
+
+class ClippedWindows(NamedTuple):
+    """Some windows of a dimension as a dimension of their own.
+
+    Attributes
+    ----------
+    dimension : SpatialDimension
+        The windows, as they lie on the elements of the part.
+    elements : slice
+        Where these elements lie in the whole dimension.
+    """
+
+    dimension: SpatialDimension
+    elements: slice

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .types import DataType, FeatureLevel
+from extremum.model.types import DataType, FeatureLevel
 
 __all__ = ["Support", "check_support", "support"]
 

@@ -1,44 +1,50 @@
-"""Tensors in raw memory: how elements lie in a buffer, and views of them."""
+"""Tensors in raw memory: how their elements lie in a buffer, and views of them."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
-from .checks import integer, integers, tensor_sizes
-from .types import DataType
+from extremum.model.checks import integer, integers, tensor_sizes
+from extremum.model.types import DataType
 
 __all__ = ["BufferTensorDesc", "bytes_of", "check_apart"]
 
 
 @dataclass(frozen=True)
 class BufferTensorDesc:
-    """A tensor in a buffer, as DirectML's DML_BUFFER_TENSOR_DESC says it.
+    """How a tensor lies in a buffer: DirectML's DML_BUFFER_TENSOR_DESC.
+
+    The fields are those of the structure, in Python's spelling. Its Flags are left out, because
+    they only tell who owns the memory.
 
     Attributes
     ----------
     data_type : DataType
     sizes : tuple of int
-        1 to 8 of them, none zero, fewer than 2^32 elements together.
+        1 to 8 sizes, none of which is 0, of fewer than 2^32 elements together.
     strides : tuple of int, or None
-        In elements; None is packed row-major, 0 repeats an element, a larger stride than packed
-        leaves a gap.
+        The distance in memory, in elements, of neighbours along each dimension. None means packed
+        in row-major order. A stride of 0 repeats elements, a larger one than packed leaves gaps.
     total_tensor_size_in_bytes : int
-        At least what the last element needs, rounded up to four bytes; None takes just that.
+        At least up to the end of the last element, rounded up to a multiple of four. None means
+        just that, and the attribute then reads as this number.
     guaranteed_base_offset_alignment : int
-        0, or a power of two not below the element's size.
+        0, or a power of two of at least the element's size.
 
     Raises
     ------
     TypeError, ValueError
-        If any of it breaks a rule. The message gives the rule, then the bad value.
+        If a field breaks a rule. The message names the rule, then the value.
 
     Examples
     --------
-    Five bytes need eight, and a row can be repeated by a stride of 0.
+    Five elements of a byte need eight bytes. A stride of 0 repeats a row.
 
     >>> BufferTensorDesc(DataType.INT8, (5,)).total_tensor_size_in_bytes
     8
@@ -51,7 +57,7 @@ class BufferTensorDesc:
     data_type: DataType
     sizes: tuple[int, ...]
     strides: tuple[int, ...] | None = None
-    # None is replaced by the least size: the attribute always reads as a number.
+    # The constructor replaces None, so the attribute is an int.
     total_tensor_size_in_bytes: int = None  # pyright: ignore[reportAssignmentType]
     guaranteed_base_offset_alignment: int = 0
 
@@ -81,7 +87,7 @@ class BufferTensorDesc:
 
     @property
     def rank(self) -> int:
-        """Number of sizes."""
+        """Number of dimensions."""
         return len(self.sizes)
 
     @property
@@ -91,52 +97,62 @@ class BufferTensorDesc:
 
     @property
     def element_strides(self) -> tuple[int, ...]:
-        """The strides in elements, packed ones written out."""
+        """The strides in elements; those of a packed layout if `strides` is None."""
         if self.strides is not None:
             return self.strides
         return tuple(math.prod(self.sizes[axis + 1 :]) for axis in range(self.rank))
 
     @property
     def least_size(self) -> int:
-        """Bytes up to the end of the last element, rounded up to a multiple of four."""
+        """Bytes up to the end of the last element, rounded up to a multiple of four.
+
+        DML_BUFFER_TENSOR_DESC demands at least this as TotalTensorSizeInBytes.
+        """
         last = sum((n - 1) * s for n, s in zip(self.sizes, self.element_strides, strict=True))
         return -(-(last + 1) * self.itemsize // 4) * 4
 
     @property
     def repeats_an_element(self) -> bool:
-        """Whether two coordinates share one place in the buffer, as no output may."""
-        steps = sorted(
-            (s, n) for n, s in zip(self.sizes, self.element_strides, strict=True) if n > 1
-        )
-        if any(stride == 0 for stride, _ in steps):
-            return True
-        # The usual layouts nest: each stride steps over all that the smaller ones reach.
-        reach, nested = 0, True
-        for stride, n in steps:
-            nested &= stride > reach
-            reach += (n - 1) * stride
-        if nested:
-            return False
-        offsets = np.zeros(1, np.int64)
-        for stride, n in steps:
-            offsets = (offsets[:, None] + np.arange(n) * stride).reshape(-1)
-        offsets.sort()
-        return bool((offsets[1:] == offsets[:-1]).any())
+        """Whether two coordinates share one place in the buffer, which no output tensor may have.
+
+        The answer is exact for strides of any size, and takes at most a second for the sizes and
+        strides that take longest.
+
+        Examples
+        --------
+        Rows of three elements that lie two apart overlap in one element.
+
+        >>> BufferTensorDesc(DataType.INT8, (2, 3), strides=(2, 1)).repeats_an_element
+        True
+        >>> BufferTensorDesc(DataType.INT8, (2, 3), strides=(3, 1)).repeats_an_element
+        False
+        """
+        steps = [
+            (stride, n) for n, stride in zip(self.sizes, self.element_strides, strict=True) if n > 1
+        ]
+        return any(stride == 0 for stride, _ in steps) or _offsets_meet(sorted(steps))
 
     def view(self, buffer: object, name: str = "buffer") -> np.ndarray:
-        """View the logical elements in a buffer; writable if the buffer is.
+        """View the elements of the tensor in a buffer.
 
         Parameters
         ----------
         buffer : bytes-like or ndarray
             Contiguous memory of at least `total_tensor_size_in_bytes`.
         name : str
-            What messages call it.
+            What messages call the buffer.
+
+        Returns
+        -------
+        ndarray
+            A view of the buffer, of `sizes`; writable if the buffer is.
 
         Raises
         ------
-        TypeError, ValueError
-            If it is no such memory, or too small.
+        TypeError
+            If `buffer` is neither bytes-like nor an array in native byte order.
+        ValueError
+            If it is not contiguous, or too small.
         """
         memory = bytes_of(buffer, name)
         if memory.size < self.total_tensor_size_in_bytes:
@@ -152,13 +168,63 @@ class BufferTensorDesc:
         )
 
 
+def _offsets_meet(steps: list[tuple[int, int]]) -> bool:
+    """Tell whether two different coordinates have the same offset, the sum of coordinate * stride.
+
+    Two coordinates have the same offset if their differences d, of which axis i has d_i with
+    ``-n_i < d_i < n_i``, are not all 0 and ``sum(d_i * stride_i) == 0``. Nothing is enumerated for
+    the longest axis: its term must be the negative sum of the others, which shows by division. The
+    sums of the other axes are split into two sets, so that of eight axes of 16 elements one set
+    has 31**3 and the other 31**4 sums. Only the smaller set is kept in memory.
+
+    Parameters
+    ----------
+    steps : list of (stride, n)
+        The axes in ascending order of their strides; all strides are positive, all n above 1.
+    """
+    # The usual layouts nest: each stride is longer than all that the smaller ones reach together.
+    reach = 0
+    for stride, n in steps:
+        if stride <= reach:
+            break
+        reach += (n - 1) * stride
+    else:
+        return False
+    *others, (stride, n) = sorted(steps, key=lambda step: step[1])
+    reach = (n - 1) * stride
+    tried: list[range] = []
+    kept: list[range] = []
+    for step, count in reversed(others):
+        smaller = min((tried, kept), key=lambda ranges: math.prod(map(len, ranges)))
+        last = (count - 1) * step
+        # The negative of a solution is another one, so one axis needs no negative differences.
+        smaller.append(range(-last if tried else 0, last + 1, step))
+    sums: dict[int, list[int]] = {}
+    for kept_sum in sorted(map(sum, product(*kept))):
+        sums.setdefault(kept_sum % stride, []).append(kept_sum)
+    solutions = 0
+    for tried_sum in map(sum, product(*tried)):
+        matching = sums.get(-tried_sum % stride, [])
+        solutions += bisect_right(matching, reach - tried_sum)
+        solutions -= bisect_left(matching, -reach - tried_sum)
+        # One solution has all differences 0, and stands for a coordinate and itself.
+        if solutions > 1:
+            return True
+    return False
+
+
 def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
-    """View the memory of a bytes-like object or array as bytes, writable if it is.
+    """View the memory of a bytes-like object or array as bytes.
+
+    Returns
+    -------
+    ndarray of uint8
+        A view, which is writable if the buffer is.
 
     Raises
     ------
     TypeError
-        If it has no memory to view, or an array holds its elements in foreign byte order.
+        If `buffer` is neither bytes-like nor an array in native byte order.
     ValueError
         If it is not contiguous.
     """
@@ -175,14 +241,14 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
 
 
 def check_apart(x: np.ndarray, outputs: Sequence[np.ndarray]) -> None:
-    """Check that no output's memory overlaps the input's or another output's.
+    """Check that the memory of no output overlaps that of the input or of another output.
 
     Parameters
     ----------
     x : ndarray
-        Bytes of the input.
+        The bytes of the input.
     outputs : sequence of ndarray
-        Bytes of each output.
+        The bytes of each output.
 
     Raises
     ------

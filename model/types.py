@@ -93,6 +93,11 @@ class ElementFormat:
         """The bits of the lowest value: minus infinity, or the lowest integer."""
         return self.sign | self.infinity
 
+    @property
+    def highest(self) -> int:
+        """The bits of the highest value: infinity, or the highest integer."""
+        return self.infinity or (1 << self.mantissa) - 1
+
 
 class DataType(Enum):
     """Element type of a tensor; the value is the name of the NumPy type.
@@ -177,15 +182,22 @@ class DataType(Enum):
 
         This is the value of a pooling window that meets no element.
         """
-        bits = np.array([self.format.lowest], f"u{self.format.width // 8}")
-        return bits.view(self.dtype)[0]
+        return self._element(self.format.lowest)
+
+    @property
+    def highest(self) -> np.generic:
+        """The highest value of the type: infinity, or the highest integer."""
+        return self._element(self.format.highest)
+
+    def _element(self, bits: int) -> np.generic:
+        return np.array([bits], f"u{self.format.width // 8}").view(self.dtype)[0]
 
 
 class AxisDirection(IntEnum):
     """Which of several equal elements an argmin or argmax names.
 
-    ``INCREASING`` names the first in row-major order, ``DECREASING`` the last. The numbers are those
-    of DirectML's DML_AXIS_DIRECTION.
+    ``INCREASING`` names the first in row-major order, ``DECREASING`` the last. The numbers are
+    those of DirectML's DML_AXIS_DIRECTION.
 
     Examples
     --------

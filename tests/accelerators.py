@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from reference import assert_equal_bits
+from equal_bits import assert_equal_bits
 
 from extremum import model
 from extremum.host.accelerator import Accelerator

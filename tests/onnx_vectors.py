@@ -1,4 +1,4 @@
-"""The backend test vectors that the onnx wheel stores, up to version 1.22."""
+"""The backend test vectors of ONNX, which the onnx wheel has stored up to version 1.22."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from onnx import helper, numpy_helper
 
 
 class Vector(NamedTuple):
-    """One stored case: a node, what goes in, what must come out."""
+    """One stored case: the attributes of a node, its inputs and its expected outputs."""
 
     name: str
     attributes: dict[str, Any]
@@ -18,7 +18,7 @@ class Vector(NamedTuple):
 
 
 def vectors(operator: str) -> list[Vector]:
-    """Read the cases of an operator, named as in the folders: "argmax", "maxpool", "reduce_min"."""
+    """Read the cases of an operator by its name there: "argmax", "maxpool" or "reduce_min"."""
     folder = Path(onnx.__file__).parent / "backend/test/data/node"
     cases = []
     for case in sorted(folder.glob(f"test_{operator}_*")) + sorted(folder.glob(f"test_{operator}")):

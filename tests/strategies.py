@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tensors that tie, hit the extremes and hold every kind of NaN."""
+"""Hypothesis strategies for tensors with many ties, extreme values and every kind of NaN."""
 
 import math
 
@@ -25,12 +25,12 @@ LAYOUTS = ("tensor", "plane", "column_major")
 
 
 def special_bits(name, nan=True):
-    """Bit patterns that trip comparisons: extremes, neighbours, zeros, denormals, NaN."""
+    """Return bit patterns that find wrong comparisons: extremes, neighbours, zeros, NaN."""
     bits = 8 * np.dtype(name).itemsize
     top = 1 << (bits - 1)
     if name not in FLOATS:
         around = (0, 1, 2, top - 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1)
-        # The upper half alone, the lower half alone, and what a float of that width rounds away.
+        # Bits of one half alone, and a difference that a float of the same width would round away.
         return (*around, 1 << (bits // 2), (1 << (bits // 2)) - 1, top + (1 << (bits // 2)))
     infinity = {"float32": 0x7F800000, "float16": 0x7C00}[name]
     mantissa = {"float32": 23, "float16": 10}[name]
@@ -52,17 +52,17 @@ def special_values(name, nan=True):
 
 @st.composite
 def tensors(draw, shape, name, nan=True):
-    """A tensor whose elements come from a few bit patterns, so that they tie and meet NaN often.
+    """Draw a tensor of a few different bit patterns, so that ties and NaN are frequent.
 
-    The bulk is filled from a drawn seed: Hypothesis shrinks alphabet, shape and seed, which is
-    quicker than element by element and leads as far.
+    Hypothesis draws the patterns and a seed, and the seed fills the tensor. This is faster than to
+    draw every element, and shrinks as well.
     """
     bits = 8 * np.dtype(name).itemsize
     special = st.sampled_from(special_bits(name, nan))
     anything = st.integers(0, (1 << bits) - 1)
     alphabet = draw(st.lists(st.one_of(special, special, anything), min_size=1, max_size=5))
     if draw(st.booleans()):
-        # One bit apart: a comparison that drops a bit anywhere is found by such a pair.
+        # Two patterns that differ in one bit show a comparison that ignores this bit.
         alphabet.append(alphabet[0] ^ 1 << draw(st.integers(0, bits - 1)))
     values = _from_bits(alphabet, name)
     if not nan and name in FLOATS:
@@ -77,7 +77,7 @@ def tensors(draw, shape, name, nan=True):
 
 @st.composite
 def sizes(draw, min_rank=1, max_rank=8, most=400):
-    """Sizes of few elements, where every rank gets its share and long axes occur."""
+    """Draw sizes of few elements, of all ranks alike, in which long axes occur."""
     rank = draw(st.integers(min_rank, max_rank))
     result, left = [], most
     for _ in range(rank):
@@ -89,7 +89,7 @@ def sizes(draw, min_rank=1, max_rank=8, most=400):
 
 @st.composite
 def axes_of(draw, rank):
-    """Some axes, in any order, some counted from the end."""
+    """Draw some axes, in any order, of which some are counted from the end."""
     chosen = draw(st.sets(st.integers(0, rank - 1), min_size=1))
     listed = draw(st.permutations(sorted(chosen)))
     return tuple(axis - rank if draw(st.booleans()) else axis for axis in listed)
@@ -97,7 +97,7 @@ def axes_of(draw, rank):
 
 @st.composite
 def memory_layouts(draw, x):
-    """The same elements laid out otherwise in memory: order, gaps, reversal, byte order."""
+    """Draw an array of the same elements that lies otherwise in memory."""
     kind = draw(st.sampled_from(["C", "F", "gaps", "reversed", "swapped", "read-only"]))
     if kind == "F":
         return np.asfortranarray(x)
@@ -118,7 +118,7 @@ def memory_layouts(draw, x):
 
 @st.composite
 def poolings(draw, max_size=9, max_window=4, most_padding=5, ranks=(4, 5)):
-    """Sizes and geometry of a valid pooling: a pair (sizes, keyword arguments)."""
+    """Draw a valid pooling: its sizes, and its geometry as keyword arguments."""
     spatial = draw(st.sampled_from(ranks)) - 2
     if spatial == 3:
         max_size, max_window = min(max_size, 5), min(max_window, 3)
@@ -144,10 +144,10 @@ def poolings(draw, max_size=9, max_window=4, most_padding=5, ranks=(4, 5)):
 
 @st.composite
 def onnx_poolings(draw, ranks=(3, 4, 5)):
-    """Sizes and MaxPool attributes for which ONNX Runtime is an oracle.
+    """Draw sizes and MaxPool attributes for which ONNX Runtime is known to be right.
 
-    Padding stays below the window, automatic padding comes without dilation and with strides that
-    do not skip elements, and every window meets an element.
+    The padding is narrower than the window, automatic padding has no dilation and no stride that
+    skips elements, and every window meets an element.
     """
     spatial = draw(st.sampled_from(ranks)) - 2
     auto_pad = draw(st.sampled_from(["NOTSET", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"]))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from accelerators import REDUCTIONS, check
+from equal_bits import assert_equal_bits
 from onnx_vectors import vectors
-from reference import assert_equal_bits
 from simulation import BACKENDS
 from strategies import DIRECTIONS, INDEX_TYPES, LAYOUTS, NAN_MODES, TYPES, special_values
 

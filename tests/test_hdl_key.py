@@ -12,7 +12,7 @@ from extremum.hdl.job import JobRegisters
 from extremum.hdl.key import KeyDecoder, KeyEncoder, latency
 from extremum.hdl.words import candidate_layout, result_layout
 from extremum.model import DataType
-from extremum.model.order import order_key
+from extremum.model.fast.order import order_key
 
 ALL = tuple(DataType.from_dtype(name) for name in TYPES)
 MODES = [(minimum, ignore) for minimum in (False, True) for ignore in (False, True)]

@@ -1,4 +1,4 @@
-"""Every rule of the descriptors has its message: the rule, then the bad value."""
+"""Every rule of the descriptors has a message, which names the rule and then the value."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def tensor(name, *shape, **more):
         (
             {"total_tensor_size_in_bytes": 12.0},
             TypeError,
-            "total_tensor_size_in_bytes must be integers, not 12.0",
+            "total_tensor_size_in_bytes must be an integer, not 12.0",
         ),
         (
             {"guaranteed_base_offset_alignment": 1},
@@ -188,12 +188,12 @@ PLAIN = {
         (
             {"output_tensor": tensor("float16", 1, 2, 1, 2)},
             ValueError,
-            "output_tensor must have a size of 2 to 2, not 1",
+            "output_tensor must have size 2 on axis 2, not 1",
         ),
         (
             {"output_tensor": tensor("float16", 1, 2, 2, 4)},
             ValueError,
-            "output_tensor must have a size of 2 to 3, not 4",
+            "output_tensor must have size 2 to 3 on axis 3, not 4",
         ),
         (
             {"output_tensor": tensor("float16", 1, 2, 2, 3)},

@@ -6,10 +6,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-import reference
-from hypothesis import given, settings
+from equal_bits import assert_equal_bits
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from reference import as_index, assert_equal_bits
 from strategies import DIRECTIONS, INDEX_TYPES, NAN_MODES, TYPES, axes_of, poolings, sizes, tensors
 
 from extremum.model import (
@@ -26,6 +25,7 @@ from extremum.model import (
     ReduceFunction,
     ReduceOperatorDesc,
     Reduction,
+    reference,
 )
 
 CANARY = 0xA5
@@ -33,7 +33,7 @@ CANARY = 0xA5
 
 @st.composite
 def layouts(draw, shape, name, *, repeats=False):
-    """A tensor description with gaps between elements, axes in any order, repeats if allowed."""
+    """A layout with gaps between elements and axes in any order, and repeated ones if allowed."""
     if draw(st.booleans()):
         return BufferTensorDesc(DataType(name), shape)
     strides = [0] * len(shape)
@@ -49,7 +49,7 @@ def layouts(draw, shape, name, *, repeats=False):
 
 
 def filled(desc, x):
-    """A buffer with the elements of `x` at the places that the strides say, one by one."""
+    """Return a buffer in which each element of `x` lies where the strides say."""
     memory = bytearray([CANARY]) * desc.total_tensor_size_in_bytes
     for place in np.ndindex(desc.sizes):
         offset = sum(c * s for c, s in zip(place, desc.element_strides, strict=True)) * x.itemsize
@@ -58,13 +58,13 @@ def filled(desc, x):
 
 
 def repeated(desc, x):
-    """`x` as a broadcast layout can hold it: the same along every axis of stride 0."""
+    """Return `x` with equal elements along every axis of stride 0, as the layout holds them."""
     index = tuple(slice(0, 1) if s == 0 else slice(None) for s in desc.element_strides)
     return np.ascontiguousarray(np.broadcast_to(x[index], x.shape))
 
 
 def check_output(memory, desc, expected, view):
-    """The expected elements, in memory and in the view; nothing else was written."""
+    """Check the elements in memory and in the view, and that nothing else was written."""
     assert_equal_bits(view, expected)
     assert bytes(memory) == bytes(filled(desc, expected))
 
@@ -97,7 +97,7 @@ def test_reductions_on_raw_buffers(data):
         decreasing=direction is AxisDirection.DECREASING,
         nan=nan,
     )
-    expected = values if kind in ("MIN", "MAX") else as_index(positions, output)
+    expected = values if kind in ("MIN", "MAX") else reference.as_index(positions, output)
     given_bytes = filled(source, x)
     before = bytes(given_bytes)
     memory = bytearray([CANARY]) * target.total_tensor_size_in_bytes
@@ -148,7 +148,7 @@ def test_poolings_on_raw_buffers(data):
         warnings.simplefilter("ignore" if empty else "error", EmptyWindowWarning)
         views = desc.evaluate(filled(source, x), out=out, nan=nan)
     views = views if isinstance(views, tuple) else (views,)
-    expected = (values, as_index(positions, index_type))
+    expected = (values, reference.as_index(positions, index_type))
     for memory, tensor, view, wanted in zip(memories, outputs, views, expected, strict=False):
         check_output(memory, tensor, wanted, view)
 
@@ -183,7 +183,7 @@ def test_a_tensor_accepts_what_is_allowed():
         ((1, 3), (0, 1), False),
         ((2, 3), (2, 1), True),
         ((2, 3), (1, 1), True),
-        # Interleaved: no stride steps over the reach of the smaller one, and yet none meet.
+        # Interleaved: both axes reach beyond the stride of the other, and yet no elements meet.
         ((3, 2), (2, 3), False),
         ((4, 2), (2, 3), False),
         ((4, 3), (2, 3), True),
@@ -214,12 +214,11 @@ PLAIN = {
 @settings(max_examples=150)
 @given(data=st.data())
 def test_an_output_larger_than_the_formula(data):
-    """Every size that is allowed works, and equals more end padding; the next one is refused."""
+    """Every allowed size equals a pooling with more end padding; other sizes are refused."""
     size, window, stride = (data.draw(st.integers(1, n)) for n in (9, 4, 4))
     start, end = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
-    if window > size + start + end:
-        return
-    formula = reference.pooled_size(size, window, stride, 1, start, end)
+    assume(window <= size + start + end)
+    formula = reference.count_windows(start + size + end, window, stride)
     begins = [o for o in range(formula, 20) if o * stride < size + start]
     most = max([formula, *(o + 1 for o in begins)])
     x = np.arange(size, dtype=np.uint8).reshape(1, 1, 1, size)
@@ -228,12 +227,17 @@ def test_an_output_larger_than_the_formula(data):
         target = tensor("uint8", 1, 1, 1, outputs)
         arguments = (source, target, (1, stride), (1, window), (0, start), (0, end))
         if not formula <= outputs <= most:
-            with pytest.raises(ValueError, match=r"^output_tensor must have a size of "):
+            with pytest.raises(ValueError, match=r"^output_tensor must have size "):
                 MaxPoolingOperatorDesc(*arguments)
             continue
         desc = MaxPoolingOperatorDesc(*arguments)
         values, _, _ = reference.pooling(
-            x, (1, window), (1, stride), (0, start), (0, end + 40), (1, 1)
+            x,
+            (1, window),
+            strides=(1, stride),
+            start_padding=(0, start),
+            end_padding=(0, end + 40),
+            dilations=(1, 1),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyWindowWarning)

@@ -1,4 +1,4 @@
-"""The examples in the golden model's docstrings hold, and it needs NumPy alone."""
+"""The examples in the docstrings of the golden model are right, and it needs NumPy alone."""
 
 import doctest
 import importlib
@@ -10,7 +10,10 @@ import pytest
 
 import extremum.model
 
-MODULES = [module.name for module in pkgutil.iter_modules(extremum.model.__path__)]
+MODULES = [
+    module.name.removeprefix("extremum.model.")
+    for module in pkgutil.walk_packages(extremum.model.__path__, "extremum.model.")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -22,12 +25,13 @@ def test_examples(name):
 def test_examples_are_found():
     finder = doctest.DocTestFinder()
     modules = [importlib.import_module(f"extremum.model.{name}") for name in MODULES]
+    assert "fast.sliding" in MODULES
     found = [test.name for module in modules for test in finder.find(module) if test.examples]
     assert {f"extremum.model.functions.{name}" for name in ("argmin", "max_pooling")} <= set(found)
 
 
 def test_numpy_alone_is_needed():
-    """Every module of the golden model, in a process of its own: no other package comes along."""
+    """A process that imports every module of the golden model has loaded no other package."""
     names = ", ".join(f"extremum.model.{name}" for name in MODULES)
     program = f"""
 import sys, numpy

@@ -1,6 +1,8 @@
-"""Every rule of the functions of arrays has its message: the rule, then the bad value."""
+"""Every rule of the functions has a message, which names the rule and then the value."""
 
+import inspect
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,26 +25,35 @@ from extremum.model import (
 )
 
 TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
+CONVERT = ": convert x with astype, for example to float32"
 X = np.zeros((1, 2, 4, 5), np.int8)
 VECTOR = np.zeros(3, np.int8)
 
 
 def huge(*sizes):
-    """A tensor of one element that repeats: sizes without memory."""
+    """Return a large tensor that takes no memory, because it repeats one element."""
     return np.broadcast_to(np.int8(0), sizes)
 
 
 @pytest.mark.parametrize(
     ("x", "error", "message"),
     [
-        (np.zeros(3), TypeError, f"data type must be one of {TEN}, not float64"),
-        (np.zeros(3, bool), TypeError, f"data type must be one of {TEN}, not bool"),
-        (np.zeros(3, "c8"), TypeError, f"data type must be one of {TEN}, not complex64"),
-        (np.array([None]), TypeError, f"data type must be one of {TEN}, not object"),
-        (["a"], TypeError, f"data type must be one of {TEN}, not str32"),
-        ([0.5], TypeError, f"data type must be one of {TEN}, not float64"),
-        (np.zeros(3, "m8[s]"), TypeError, f"data type must be one of {TEN}, not timedelta64[s]"),
-        (np.ma.masked_array([1, 2]), TypeError, "x must be a plain array, not a masked one"),
+        (np.zeros(3), TypeError, f"data type must be one of {TEN}, not float64{CONVERT}"),
+        (np.zeros(3, bool), TypeError, f"data type must be one of {TEN}, not bool{CONVERT}"),
+        (np.zeros(3, "c8"), TypeError, f"data type must be one of {TEN}, not complex64{CONVERT}"),
+        (np.array([None]), TypeError, f"data type must be one of {TEN}, not object{CONVERT}"),
+        (["a"], TypeError, f"data type must be one of {TEN}, not str32{CONVERT}"),
+        ([0.5], TypeError, f"data type must be one of {TEN}, not float64{CONVERT}"),
+        (
+            np.zeros(3, "m8[s]"),
+            TypeError,
+            f"data type must be one of {TEN}, not timedelta64[s]{CONVERT}",
+        ),
+        (
+            np.ma.masked_array([1, 2]),
+            TypeError,
+            "x must be a plain array, not a masked one: fill it with x.filled",
+        ),
         (np.int8(1), ValueError, "rank must be 1 to 8, not 0"),
         (np.zeros((1,) * 9, np.int8), ValueError, "rank must be 1 to 8, not 9"),
         (np.zeros((2, 0), np.int8), ValueError, "sizes must be at least 1, not (2, 0)"),
@@ -68,12 +79,13 @@ def test_the_tensor(x, error, message):
     [
         ({"axes": ()}, ValueError, "axes must name at least one axis, not ()"),
         ({"axes": 4}, ValueError, "axes must be in [-4, 3] for rank 4, not (4,)"),
+        ({"axes": (0, 4)}, ValueError, "axes must be in [-4, 3] for rank 4, not (0, 4)"),
         ({"axes": (0, -5)}, ValueError, "axes must be in [-4, 3] for rank 4, not (0, -5)"),
         ({"axes": (1, 1)}, ValueError, "axes must not repeat, not (1, 1)"),
         ({"axes": (3, -1)}, ValueError, "axes must not repeat, not (3, -1)"),
-        ({"axes": 1.0}, TypeError, "axes must be integers, not (1.0,)"),
+        ({"axes": 1.0}, TypeError, "axes must be an integer, not 1.0"),
         ({"axes": [np.float32(1)]}, TypeError, "axes must be integers, not (1.0,)"),
-        ({"axes": True}, TypeError, "axes must be integers, not (True,)"),
+        ({"axes": True}, TypeError, "axes must be an integer, not True"),
         ({"axes": "01"}, TypeError, "axes must be a sequence of integers, not '01'"),
         ({"axes": [[0]]}, TypeError, "axes must be integers, not ([0],)"),
         ({"nan": "first"}, ValueError, "nan must be propagate or ignore, not 'first'"),
@@ -124,6 +136,12 @@ def test_every_reduction(arguments, error, message):
             TypeError,
             "index_type must be one of uint32, uint64, int32, int64, not None",
         ),
+        (
+            {"index_type": ["int64"]},
+            TypeError,
+            "index_type must be one of uint32, uint64, int32, int64, not ['int64']",
+        ),
+        ({"nan": ["ignore"]}, ValueError, "nan must be propagate or ignore, not ['ignore']"),
     ],
 )
 def test_argmin_and_argmax(arguments, error, message):
@@ -150,10 +168,10 @@ def test_an_int32_index_too_small():
         ({"dilations": (1, 0)}, ValueError, "dilations must be at least 1, not (1, 0)"),
         ({"start_padding": -1}, ValueError, "start_padding must be at least 0, not (-1, -1)"),
         ({"end_padding": (0, -2)}, ValueError, "end_padding must be at least 0, not (0, -2)"),
-        ({"window": 2.0}, TypeError, "window must be integers, not (2.0, 2.0)"),
+        ({"window": 2.0}, TypeError, "window must be an integer, not 2.0"),
         ({"strides": [1, 1.5]}, TypeError, "strides must be integers, not (1, 1.5)"),
         ({"dilations": None}, TypeError, "dilations must be a sequence of integers, not None"),
-        ({"end_padding": True}, TypeError, "end_padding must be integers, not (True, True)"),
+        ({"end_padding": True}, TypeError, "end_padding must be an integer, not True"),
         (
             {"window": (2, 2, 2)},
             ValueError,
@@ -180,6 +198,9 @@ def test_an_int32_index_too_small():
             ValueError,
             "index_layout must be one of tensor, plane, column_major, not 'rows'",
         ),
+        ({"return_indices": "no"}, TypeError, "return_indices must be True or False, not 'no'"),
+        ({"return_indices": 1}, TypeError, "return_indices must be True or False, not 1"),
+        ({"return_indices": None}, TypeError, "return_indices must be True or False, not None"),
         ({"nan": None}, ValueError, "nan must be propagate or ignore, not None"),
         (
             {"start_padding": (2**16, 2**16)},
@@ -192,6 +213,57 @@ def test_pooling(arguments, error, message):
     with pytest.raises(error) as caught:
         max_pooling(X, **{"window": 2, **arguments})
     assert str(caught.value) == message
+
+
+def test_a_boolean_of_numpy_is_one():
+    for answer in (True, False):
+        wanted: Any = np.bool_(answer)
+        assert isinstance(max_pooling(X, 2, return_indices=wanted), tuple) is answer
+
+
+@pytest.mark.parametrize(
+    ("function", "keyword", "message"),
+    [
+        (argmax, "axis", "argmax() takes axes, not axis"),
+        (reduce_min, "dim", "reduce_min() takes axes, not dim"),
+        (argmin, "direction", "argmin() takes axis_direction, not direction"),
+        (argmin, "select_last_index", "argmin() takes axis_direction, not select_last_index"),
+        (argmax, "dtype", "argmax() takes index_type, not dtype"),
+        (
+            argmax,
+            "keepdims",
+            "argmax() takes no keepdims: the reduced axes stay, with size 1, and numpy.squeeze "
+            "drops them",
+        ),
+        (reduce_max, "dtype", "reduce_max() takes x, axes, nan, not dtype"),
+        (reduce_max, "window", "reduce_max() takes x, axes, nan, not window"),
+        (max_pooling, "stride", "max_pooling() takes strides, not stride"),
+        (max_pooling, "dilation", "max_pooling() takes dilations, not dilation"),
+        (max_pooling, "kernel_size", "max_pooling() takes window, not kernel_size"),
+        (max_pooling, "kernel_shape", "max_pooling() takes window, not kernel_shape"),
+        (max_pooling, "window_size", "max_pooling() takes window, not window_size"),
+        (max_pooling, "padding", "max_pooling() takes start_padding and end_padding, not padding"),
+        (max_pooling, "pads", "max_pooling() takes start_padding and end_padding, not pads"),
+        (max_pooling, "ceil_mode", "max_pooling() takes end_padding, not ceil_mode"),
+        (max_pooling, "storage_order", "max_pooling() takes index_layout, not storage_order"),
+        (max_pooling, "return_index", "max_pooling() takes return_indices, not return_index"),
+    ],
+)
+def test_a_wrong_keyword_is_answered_with_the_right_one(function, keyword, message):
+    arguments = {"window": 2} if function is max_pooling else {}
+    with pytest.raises(TypeError) as caught:
+        function(X, **arguments, **{keyword: 1})
+    assert str(caught.value) == message
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+def test_errors_of_right_keywords_are_left_alone():
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'window'"):
+        max_pooling(X)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match=r"^index_type must be one of "):
+        argmax(X, index_type="int16")
+    assert argmax.__name__ == "argmax"
+    assert list(inspect.signature(argmax).parameters)[:2] == ["x", "axes"]
 
 
 def test_rank_of_pooling():
@@ -268,7 +340,7 @@ def test_the_constructor_of_a_pooling_checks_too():
         ((3, 1, 1, 0), ValueError, "dilation must be at least 1, not 0"),
         ((3, 1, 1, 1, -1), ValueError, "start_padding must be at least 0, not -1"),
         ((3, 1, 1, 1, 0, -1), ValueError, "end_padding must be at least 0, not -1"),
-        ((3, 1.0), TypeError, "window must be integers, not 1.0"),
+        ((3, 1.0), TypeError, "window must be an integer, not 1.0"),
         (
             (3, 3, 1, 2),
             ValueError,

@@ -1,13 +1,13 @@
-"""The adapter from ONNX, on the stored backend vectors and against ONNX Runtime."""
+"""The conversion of ONNX attributes, on ONNX's backend test vectors and against ONNX Runtime."""
 
 import numpy as np
 import onnxruntime
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnx_vectors import vectors
-from reference import assert_equal_bits
 from strategies import onnx_poolings, tensors
 
 from extremum.model import Pooling, argmax, argmin, max_pooling, reduce_max, reduce_min
@@ -22,7 +22,7 @@ from extremum.model.onnx import (
 
 
 def onnx_max_pool(x, attributes):
-    """What a runtime does with a MaxPool node: lift, pool, and give back the node's rank."""
+    """Compute a MaxPool node: lift the input, pool it, and restore the rank of the node."""
     arguments = max_pool_arguments(x.shape, **attributes)
     lifted = x.reshape(lifted_sizes(x.shape))
     results = max_pooling(lifted, **arguments, return_indices=True)
@@ -69,7 +69,7 @@ def test_arg(function, vector):
         (f, v)
         for f, n in ((reduce_max, "reduce_max"), (reduce_min, "reduce_min"))
         for v in vectors(n)
-        # Booleans and tensors without elements are none of the contract's.
+        # The operators take neither booleans nor tensors without elements.
         if "bool" not in v.name and "empty" not in v.name
     ],
     ids=lambda value: getattr(value, "name", ""),
@@ -90,12 +90,12 @@ ORT_TYPES = {
 
 
 def onnxruntime_max_pool(x, attributes):
-    """ONNX Runtime's MaxPool with its Indices output, without which it is no oracle."""
+    """ONNX Runtime's MaxPool, with its Indices output: without it, it is wrong for -inf and NaN."""
     node = helper.make_node("MaxPool", ["x"], ["y", "i"], **attributes)
     types = {"x": ORT_TYPES[x.dtype.name], "y": ORT_TYPES[x.dtype.name], "i": TensorProto.INT64}
     infos = {name: helper.make_tensor_value_info(name, t, None) for name, t in types.items()}
     graph = helper.make_graph([node], "pool", [infos["x"]], [infos["y"], infos["i"]])
-    # An IR version that every ONNX Runtime of the last years reads.
+    # Every ONNX Runtime of the last years reads this version of the format.
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -113,7 +113,7 @@ def test_equals_onnx_runtime(name, data):
     lifted = lifted_sizes(sizes)
     problem = Pooling.of(lifted, name, **max_pool_arguments(sizes, **attributes))
     if problem.empty_windows:
-        # A dilation hole: the runtimes do not agree on those.
+        # Runtimes do not agree on windows that meet no element.
         return
     x = data.draw(tensors(sizes, name, nan=False))
     expected = onnxruntime_max_pool(x, attributes)
@@ -124,7 +124,7 @@ def test_equals_onnx_runtime(name, data):
 @settings(max_examples=150)
 @given(data=st.data())
 def test_rounding_up_by_the_formula(data):
-    """The number of windows of ceil_mode, also where padding is larger than the window."""
+    """The number of windows with ceil_mode, with paddings larger than the window too."""
     size, window, stride, dilation = (data.draw(st.integers(1, n)) for n in (12, 4, 5, 3))
     start, end = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 9))
     extent = 1 + (window - 1) * dilation

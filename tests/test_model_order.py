@@ -1,14 +1,14 @@
-"""The one place of the order: keys, ties, zeros and NaN."""
+"""Keys, which NumPy compares as the contract compares elements: ties, zeros and NaN."""
 
 import numpy as np
 import pytest
 
-from extremum.model.order import bits_follow_value, comparable, from_key, order_key
+from extremum.model.fast.order import bits_follow_value, comparable, from_key, order_key
 
 
 @pytest.mark.parametrize("name", ["float16", "float32"])
 def test_keys_of_all_kinds_of_floats(name):
-    """All half floats, and as many of the single ones spread over the whole range."""
+    """All half floats, and three times as many single floats, spread over the whole range."""
     bits = np.arange(2**16, dtype=np.uint32)
     if name == "float32":
         bits = np.concatenate([bits * 65537, bits << 16, bits])

@@ -1,14 +1,13 @@
-"""max_pooling of the golden model."""
+"""`max_pooling` and `Pooling`, against the reference and on cases that are computed by hand."""
 
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-import reference
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import as_index, assert_equal_bits
 from strategies import (
     FLOATS,
     LAYOUTS,
@@ -20,12 +19,12 @@ from strategies import (
     tensors,
 )
 
-import extremum.model.pooling as pooling_module
-from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling
+import extremum.model.fast.pooling as pooling_module
+from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling, reference
 
 
 def pool(x, count, **arguments) -> Any:
-    """Pool and check that one warning comes, or none, with the right count."""
+    """Pool, and check that there is one warning with the right count, or none if the count is 0."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = max_pooling(x, **arguments)
@@ -51,7 +50,7 @@ def check_against_reference(x, geometry, layout, nan, index_type):
         nan=nan,
     )
     assert_equal_bits(actual, values)
-    assert_equal_bits(indices, as_index(positions, index_type))
+    assert_equal_bits(indices, reference.as_index(positions, index_type))
     alone = pool(x, empty, **geometry, nan=nan)
     assert_equal_bits(alone, values)
     assert alone.flags.c_contiguous
@@ -88,7 +87,7 @@ def test_blocks_do_not_show(data):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_large_planes(name):
-    """Positions of 17 bits beside keys of all their bits, and more taps than windows."""
+    """Positions of more than 16 bits, extreme values, and windows of many taps."""
     limits = np.finfo(name) if name in FLOATS else np.iinfo(name)
     x = np.full((1, 2, 300, 301), limits.min, name)
     x[0, 0, 299, 300] = x[0, 1, 0, 0] = x[0, 1, 7, 8] = limits.max
@@ -134,7 +133,7 @@ def test_the_lowest_value_beats_padding(name):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_empty_windows(name):
-    """A dilation hole: taps 0 and 2 lie in the padding on either side of the one element."""
+    """Taps 0 and 2 of a dilated window lie in the padding on both sides of the only element."""
     lowest = -np.inf if name in FLOATS else np.iinfo(name).min
     x = np.full((1, 2, 1, 1), 5, name)
     geometry = {"window": (1, 2), "dilations": (1, 2), "start_padding": (0, 1)}
@@ -158,7 +157,7 @@ def test_the_warning_says_how_many():
 
 
 def test_layouts():
-    """One winner, at n = 1, c = 2 and (d, h, w) = (1, 2, 3), in each way of counting."""
+    """One winner, at n = 1, c = 2 and (d, h, w) = (1, 2, 3), in every index layout."""
     x = np.zeros((2, 3, 2, 3, 4), np.uint16)
     x[1, 2, 1, 2, 3] = 1
     plane = 2 * 3 * 4
@@ -198,10 +197,11 @@ def test_a_dimension_counts_its_windows(data):
     if 1 + (window - 1) * dilation > size + start + end:
         window = 1
     dimension = SpatialDimension(size, window, stride, dilation, start, end)
-    outputs = reference.pooled_size(size, window, stride, dilation, start, end)
+    extent = 1 + (window - 1) * dilation
+    outputs = reference.count_windows(start + size + end, extent, stride)
     assert dimension.outputs == outputs
     assert dimension.padded == size + start + end
-    assert dimension.extent == 1 + (window - 1) * dilation
+    assert dimension.extent == extent
     wanted = data.draw(st.integers(1, 20))
     other = SpatialDimension(
         size, window, stride, dilation, start, dimension.end_padding_for(outputs + wanted)
@@ -213,7 +213,7 @@ def test_a_dimension_counts_its_windows(data):
 @pytest.mark.parametrize("window", [1, 2, (5, 6)])
 @pytest.mark.parametrize("nan", NAN_MODES)
 def test_results_are_fresh(name, window, nan):
-    """Also where each window is an element, and the values are those of the input."""
+    """A result shares no memory with the input, even if every window is one element."""
     x = np.arange(60).astype(name).reshape(1, 2, 5, 6)
     for y in (x, x.transpose(1, 0, 2, 3), np.asfortranarray(x)):
         for indices in (False, True):

@@ -1,11 +1,10 @@
-"""argmin, argmax, reduce_min and reduce_max of the golden model."""
+"""`argmin`, `argmax`, `reduce_min` and `reduce_max`, against the reference and against NumPy."""
 
 import numpy as np
 import pytest
-import reference
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import as_index, assert_equal_bits
 from strategies import (
     DIRECTIONS,
     FLOATS,
@@ -19,8 +18,16 @@ from strategies import (
     tensors,
 )
 
-import extremum.model.reduction as reduction_module
-from extremum.model import ReduceFunction, Reduction, argmax, argmin, reduce_max, reduce_min
+import extremum.model.fast.reduction as reduction_module
+from extremum.model import (
+    ReduceFunction,
+    Reduction,
+    argmax,
+    argmin,
+    reduce_max,
+    reduce_min,
+    reference,
+)
 
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]
 ARG = {"argmin": argmin, "argmax": argmax}
@@ -28,7 +35,7 @@ VALUE = {"argmin": reduce_min, "argmax": reduce_max}
 
 
 def check_against_reference(x, axes, nan, direction, index_type):
-    """All four functions against the plain reading, on any layout; the input stays as it was."""
+    """Compare all four functions with the reference; the input must stay as it was."""
     plain = np.ascontiguousarray(x.astype(x.dtype.newbyteorder("=")))
     positive = [axis % x.ndim for axis in axes]
     before = x.tobytes()
@@ -38,7 +45,7 @@ def check_against_reference(x, axes, nan, direction, index_type):
             plain, positive, minimum=minimum, decreasing=direction == "decreasing", nan=nan
         )
         actual = function(x, axes, axis_direction=direction, index_type=index_type, nan=nan)
-        assert_equal_bits(actual, as_index(positions, index_type))
+        assert_equal_bits(actual, reference.as_index(positions, index_type))
         _, elements = reference.reduction(plain, positive, minimum=minimum, nan=nan)
         result = VALUE[name](x, axes, nan=nan)
         assert_equal_bits(result, elements)
@@ -75,7 +82,7 @@ def test_every_rank(rank, data):
 @settings(max_examples=120)
 @given(data=st.data())
 def test_blocks_do_not_show(data):
-    """Whatever the size of a block, the result is that of one block."""
+    """The result does not depend on the size of the blocks."""
     name = data.draw(st.sampled_from(TYPES))
     shape = data.draw(sizes(max_rank=4))
     x = data.draw(tensors(shape, name))
@@ -87,7 +94,7 @@ def test_blocks_do_not_show(data):
 
 
 def test_blocks_of_the_real_size():
-    """More than one block in each direction, at the size that is used."""
+    """Tensors that are cut into several blocks of the real size, along each axis."""
     rng = np.random.default_rng(7)
     for shape, axis in (((5, 90_000, 1), 1), ((3, 7000, 130), 1), ((300_000, 2), 0)):
         x = rng.integers(0, 50, shape).astype(np.uint8)
@@ -102,7 +109,7 @@ def test_decreasing_is_increasing_of_the_reversed(data):
     x = data.draw(tensors(shape, data.draw(st.sampled_from(TYPES))))
     axes = data.draw(axes_of(len(shape)))
     nan = data.draw(st.sampled_from(NAN_MODES))
-    # Kept axes stay as they are; reversing every reduced axis reverses the scan.
+    # Reversing every reduced axis reverses the order in which elements are scanned.
     backwards = np.flip(x, axes)
     count = Reduction.of("argmax", shape, x.dtype, axes).count
     for function in ARG.values():
@@ -114,7 +121,7 @@ def test_decreasing_is_increasing_of_the_reversed(data):
 @settings(max_examples=100)
 @given(data=st.data())
 def test_equals_numpy(data):
-    """NumPy lets the first NaN win, over one axis or over all."""
+    """In NumPy too, the first NaN wins, over one axis or over all."""
     shape = data.draw(sizes(max_rank=5))
     x = data.draw(tensors(shape, data.draw(st.sampled_from(TYPES))))
     axis = data.draw(st.one_of(st.none(), st.integers(-len(shape), len(shape) - 1)))
@@ -151,7 +158,7 @@ def test_worked_examples_of_direction(name):
 
 
 def test_positions_count_in_dimension_order():
-    """Axes {1, 3} of sizes {2, 3, 4, 5} give 0 to 14, whatever the order they are listed in."""
+    """Positions over the axes 1 and 3 of sizes (2, 3, 4, 5) are 0 to 14, in any order of axes."""
     for i in range(3):
         for j in range(5):
             x = np.zeros((2, 3, 4, 5), np.int8)
@@ -164,7 +171,7 @@ def test_positions_count_in_dimension_order():
 @pytest.mark.parametrize("nan", NAN_MODES)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_pair_of_special_values(name, nan, direction):
-    """Every special value against every other, in both orders."""
+    """Every special value against every other one, in both orders."""
     special = special_values(name)
     n = len(special)
     a, b = np.repeat(special, n), np.tile(special, n)
@@ -193,13 +200,13 @@ def test_a_reduction_says_what_it_gives():
     assert problem.count == 4
     assert problem.output_dtype == np.float16
     assert Reduction.of("argmin", (2,), "float16", index_type=np.int64).output_dtype == np.int64
-    # Two problems that are the same are equal, whichever way they were written.
+    # Equal problems compare equal, however their parameters were written.
     assert problem == Reduction.of(ReduceFunction.MAX, (2, 3, 4), np.float16, [2])
     assert len({problem, Reduction.of("MAX", (2, 3, 4), ">f2", (2,))}) == 1
 
 
 def test_an_index_of_32_bits_names_the_last_of_2_to_the_32():
-    """Sizes alone are checked here: nothing of that size is stored."""
+    """The checks concern the sizes alone, so no tensor of these sizes is needed."""
     assert Reduction.of("argmax", (2**16, 2**16 - 1), "int8").index_type == np.uint32
     assert Reduction.of("argmax", (2**31,), "int8", index_type="int32").count == 2**31
     huge = np.broadcast_to(np.int8(0), (2**31 + 1,))

@@ -1,22 +1,22 @@
-"""The best of rows and its places, on either side of every length at which the way changes."""
+"""Winners of rows, for lengths on both sides of every limit at which the method changes."""
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import assert_equal_bits
 from strategies import FLOATS, NAN_MODES, TYPES, memory_layouts, special_values, tensors
 
-import extremum.model.rows as rows_module
+import extremum.model.fast.rows as rows_module
 from extremum.model import argmax, argmin, as_tensor, max_pooling, reduce_max, reduce_min
-from extremum.model.order import bits_follow_value, comparable
-from extremum.model.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
+from extremum.model.fast.order import bits_follow_value, comparable
+from extremum.model.fast.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
 
 WIDTHS = (1, 2, 15, 32, 33, 34, 48, 49, 62, 63, 64, 65, 66, 79, 80, 97, 128, 130)
 
 
 def check(x):
-    """Compare with NumPy's own functions, on a copy that runs backwards for the last winners."""
+    """Compare with NumPy's own functions; last winners are first winners of a reversed copy."""
     count, x = x.shape[1], comparable(x)
     backwards = np.ascontiguousarray(x[:, ::-1])
     assert np.array_equal(first_winner(x), x.argmax(axis=1))
@@ -29,7 +29,7 @@ def check(x):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_winners_of_rows(name, data):
-    """Rows that are filled up, and rows that are reversed word by word, with a tail and without."""
+    """Rows that are filled up, and rows that are reversed by words, with and without a tail."""
     rows = data.draw(st.sampled_from([1, 3, 63, 64, 70]))
     check(data.draw(tensors((rows, data.draw(st.sampled_from(WIDTHS))), name)))
 
@@ -37,7 +37,7 @@ def test_winners_of_rows(name, data):
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_apart(name, width):
-    """Rows that do not follow each other in memory, and rows in the reverse order."""
+    """Rows with gaps between them in memory, and rows in reverse order."""
     wide = np.random.default_rng(width).integers(0, 5, (70, width + 16)).astype(name)
     for x in (wide[:, :width], wide[:, 16:], wide[::-2, :width], wide[:, ::-1][:, :width]):
         check(x)
@@ -46,7 +46,7 @@ def test_rows_apart(name, width):
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_of_extremes(name, width):
-    """What rows are filled up with beats none of the elements, and ties with some."""
+    """The elements that fill up a row never win, even if they tie with the row's own."""
     limits = np.finfo(name) if name in FLOATS else np.iinfo(name)
     x = np.full((140, width), limits.min, name)
     x[70:] = limits.max
@@ -69,7 +69,7 @@ def test_rows_searched_from_the_end(name, data):
 @pytest.mark.parametrize("count", [rows_module.LONG_ROW + more for more in (-1, 0, 1)])
 @pytest.mark.parametrize("place", [0, 1, 1000, rows_module.LONG_ROW // 2 - 1, -2])
 def test_long_rows(count, place):
-    """One winner, and NaN as one, anywhere in a row of the length that is used."""
+    """One winner, a number or NaN, at any place of a row that is searched block by block."""
     for winner in (1, -1, np.nan):
         x = np.zeros((2, count), np.float32)
         x[1, place] = winner
@@ -80,7 +80,7 @@ def test_long_rows(count, place):
 
 
 def check_best(x):
-    """Compare with NumPy's own reductions, which let NaN win."""
+    """Compare with NumPy's own reductions, in which NaN wins."""
     for minimum, expected in ((False, x.max(axis=1)), (True, x.min(axis=1))):
         best = best_of_rows(x, minimum=minimum)
         assert best.flags.writeable
@@ -91,7 +91,7 @@ def check_best(x):
 
 
 def widths_by_row(name):
-    """Lengths of one to a few elements, and those around which rows are reduced one by one."""
+    """Short rows, and rows around the length from which each is reduced on its own."""
     least = -(-LEAST_BY_ROW // np.dtype(name).itemsize)
     return [*range(1, 10), *range(least - 2, least + 3), 2 * least + 1]
 
@@ -108,7 +108,7 @@ def test_best_of_rows(name, data):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_best_of_rows_of_extremes(name):
-    """Rows of one sign, which half floats are asked twice about, between rows of the other."""
+    """Rows whose elements all have the worse sign, for which half floats are searched twice."""
     values = special_values(name, nan=False)
     for width in widths_by_row(name):
         x = np.empty((3 * len(values), width), name)
@@ -121,7 +121,7 @@ def test_best_of_rows_of_extremes(name):
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("others", [1, -1])
 def test_one_nan_in_a_row(sign, others):
-    """Of either sign, among numbers of either sign, at any place: it is the best."""
+    """NaN of either sign, among numbers of either sign, wins at any place."""
     for width in widths_by_row("float32"):
         for place in {0, width // 2, width - 1}:
             x = np.full((3, width), others, np.float32)
@@ -132,7 +132,7 @@ def test_one_nan_in_a_row(sign, others):
 @settings(max_examples=200)
 @given(data=st.data())
 def test_first_winners_of_half_floats(data):
-    """By their bits, without NaN and -0."""
+    """Half floats without NaN and -0, which are compared by their bits."""
     shape = (data.draw(st.sampled_from([1, 3, 64, 70])), data.draw(st.sampled_from(WIDTHS)))
     x = data.draw(tensors(shape, "float16", nan=False)) + np.float16(0)
     assert bits_follow_value(x)
@@ -144,7 +144,7 @@ def test_first_winners_of_half_floats(data):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_values_of_rows_are_those_at_the_positions(name, data):
-    """Bit for bit, whether they come from values or from positions."""
+    """Values are exact to the bit, whether or not positions are needed to find them."""
     shape = (data.draw(st.integers(1, 70)), data.draw(st.sampled_from(widths_by_row(name))))
     x, nan = data.draw(tensors(shape, name)), data.draw(st.sampled_from(NAN_MODES))
     for reduce, find in ((reduce_max, argmax), (reduce_min, argmin)):

@@ -1,25 +1,26 @@
-"""Sliding by doubling: long windows, planes in a row, and what a problem keeps between calls."""
+"""Sliding windows by doubling, and what problems and plans keep between calls."""
 
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import assert_equal_bits
 from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
-import extremum.model.sliding as sliding_module
-from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling, slide_plan
-from extremum.model.order import lowest
-from extremum.model.sliding import slide_maximum, slide_winners
+import extremum.model.fast.sliding as sliding_module
+from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
+from extremum.model.fast import slide_plan
+from extremum.model.fast.order import lowest
+from extremum.model.fast.sliding import slide_maximum, slide_winners
 
 
 @st.composite
 def long_windows(draw):
-    """One dimension, with windows up to all of it, and often a stride that fits into its size."""
+    """A dimension with windows of up to its whole size, and often a stride that divides it."""
     stride = draw(st.integers(1, 5))
     size = stride * draw(st.integers(1, 12)) + draw(st.sampled_from([0, 0, 1]))
     start, end = draw(st.integers(0, size)), draw(st.integers(0, size))
@@ -31,7 +32,7 @@ def long_windows(draw):
 
 
 def geometry_of(dimension, first):
-    """The dimension in a plane, as its rows or as its columns."""
+    """Return the arguments that pool the rows, or the columns, of a plane like the dimension."""
     columns = {
         "window": dimension.window,
         "strides": dimension.stride,
@@ -56,9 +57,9 @@ def test_long_windows(name, data):
 
 
 def test_symmetric_padding_pairs_windows():
-    """The windows at both ends that meet as many elements; what is left over stays alone."""
+    """Windows at both ends that meet equally many elements form one series; others stay alone."""
     dimension = SpatialDimension(9, window=5, start_padding=2, end_padding=3)
-    assert [(run.window, run.windows, run.taps) for run in dimension.runs] == [
+    assert [(series.window, series.windows, series.taps) for series in dimension.window_series] == [
         (2, 5, 5),
         (0, 2, 3),
         (1, 2, 4),
@@ -69,7 +70,7 @@ def test_symmetric_padding_pairs_windows():
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("more", [0, 1])
 def test_columns_in_wide_padding(name, more):
-    """Columns whose padding is as large as they are, and larger; windows that lie wholly in it."""
+    """Columns with a padding of their own size and more, so that some windows are empty."""
     size = 6
     rows = SpatialDimension(5, window=2, stride=2, start_padding=1)
     columns = SpatialDimension(size, 2, 1, 1, size // 2, size // 2 + more)
@@ -91,7 +92,7 @@ def test_columns_in_wide_padding(name, more):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_lines_are_copied_in_every_unit(name):
-    """As whole lines, as halves of words, or element by element, from all places to all places."""
+    """Lines are copied whole, as halves of words, or element by element, from every offset."""
     rng = np.random.default_rng(1)
     bits = f"u{np.dtype(name).itemsize}"
     for planes, size, pitch in product((1, 2, 3), (5, 6, 8), (1, 2, 5)):
@@ -103,7 +104,7 @@ def test_lines_are_copied_in_every_unit(name):
             count = (size - start - 1) // step + 1
             target = np.zeros((planes, count + 1, pitch + 2), name)
             inside = target[:, 1:, 1:-1]
-            sliding_module._copy_lines(source, slide_plan.lines_at(start, count, step), inside)
+            sliding_module._copy_lines(source, slide_plan.line_index(start, count, step), inside)
             expected = np.zeros_like(target)
             expected[:, 1:, 1:-1].view(bits)[...] = source[:, start::step].view(bits)
             assert_equal_bits(target, expected)
@@ -111,18 +112,20 @@ def test_lines_are_copied_in_every_unit(name):
 
 @settings(max_examples=300)
 @given(data=st.data())
-def test_runs_are_the_windows(data):
-    """Each window once, with the elements that its taps meet."""
+def test_series_are_the_windows(data):
+    """The series hold every window once, with the elements that its taps meet."""
     dimension, _ = data.draw(long_windows())
     found = {}
-    for run in dimension.runs:
-        for number in range(run.windows):
-            start = run.element + number * run.element_step
-            elements = [start + t * dimension.dilation for t in range(run.taps)]
-            assert found.setdefault(run.window + number * run.window_step, elements) is elements
-        # Two groups cover the taps, and no smaller ones would.
-        assert run.taps <= 2 << run.level
-        assert not run.level or run.taps > 1 << run.level
+    for series in dimension.window_series:
+        for number in range(series.windows):
+            start = series.element + number * series.element_step
+            elements = [start + t * dimension.dilation for t in range(series.taps)]
+            assert (
+                found.setdefault(series.window + number * series.window_step, elements) is elements
+            )
+        # Two groups of taps of this level cover a window, and two of the level below would not.
+        assert series.taps <= 2 << series.level
+        assert not series.level or series.taps > 1 << series.level
     for window in range(dimension.outputs):
         start = window * dimension.stride - dimension.start_padding
         places = [start + tap * dimension.dilation for tap in range(dimension.window)]
@@ -138,7 +141,7 @@ def test_runs_are_the_windows(data):
     [("int8", -128), ("uint16", 0), ("float32", -np.inf), ("float16", -np.inf)],
 )
 def test_empty_windows_have_the_lowest_key(name, least):
-    """So that they lose where a window has other parts."""
+    """An empty part of a window must lose against the other parts of the window."""
     dimension = SpatialDimension(2, window=1, start_padding=2, end_padding=1)
     x = np.array([3, 4], name)
     expected = [least, least, 3, 4, least]
@@ -148,7 +151,7 @@ def test_empty_windows_have_the_lowest_key(name, least):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_windows_of_one_element_are_fresh(name):
-    """So that they may be changed, and given to whoever asked for them."""
+    """Results may be changed by the caller, so they share no memory with the input."""
     x = np.arange(6).astype(name).reshape(2, 3)
     dimensions = [SpatialDimension(2, window=1), SpatialDimension(3, window=1)]
     keys, positions = slide_winners(x, dimensions, [3, 1], 4)
@@ -165,7 +168,7 @@ def test_windows_of_one_element_are_fresh(name):
 @settings(max_examples=20)
 @given(data=st.data())
 def test_windows_as_large_as_their_planes(name, plane, data):
-    """On either side of the size from which a plane is reduced on its own."""
+    """Planes on both sides of the size from which each is reduced on its own."""
     x = data.draw(tensors((2, 2, *plane), name))
     arguments = {"window": plane, "nan": data.draw(st.sampled_from(NAN_MODES))}
     values = max_pooling(x, **arguments)
@@ -181,9 +184,9 @@ def test_windows_as_large_as_their_planes(name, plane, data):
 
 @pytest.fixture
 def fresh_plans():
-    slide_plan.planned.cache_clear()
+    slide_plan.slide_plans.cache_clear()
     yield
-    slide_plan.planned.cache_clear()
+    slide_plan.slide_plans.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_plans")
@@ -191,12 +194,12 @@ def fresh_plans():
 @settings(max_examples=200)
 @given(data=st.data())
 def test_both_ways_to_join_short_stretches(least, data):
-    """Window by window, and everywhere at once, with what is not wanted left out."""
+    """Comparing only the pairs that are wanted, or all pairs at once, gives the same windows."""
     sizes, geometry = data.draw(poolings())
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slide_plan, "SHORT_STRETCH", least)
-        slide_plan.planned.cache_clear()
+        slide_plan.slide_plans.cache_clear()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 
@@ -205,7 +208,7 @@ def test_both_ways_to_join_short_stretches(least, data):
 @pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_lines_around_a_short_stretch(name, padding, stride):
-    """Lines that are just short and just long, of even and odd length, in both dimensions."""
+    """Lines around the length that decides the method, even and odd, in both dimensions."""
     short = slide_plan.SHORT_STRETCH // np.dtype(name).itemsize
     rng = np.random.default_rng(stride)
     for width in range(short - 2, short + 5):
@@ -231,7 +234,7 @@ def test_lines_around_a_short_stretch(name, padding, stride):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_columns_in_step_with_their_padding(name, rank, data):
-    """A stride divides the padded lines, so that all of them are one long row; or just not."""
+    """A stride that divides the padded lines, so that all lines are one row, or just does not."""
     stride = data.draw(st.integers(1, 4))
     window = data.draw(st.integers(1, stride))
     start, end = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
@@ -255,22 +258,22 @@ def test_columns_in_step_with_their_padding(name, rank, data):
 
 
 def test_in_step_lines_hold_their_padding():
-    """What the pass before writes has room for it; wide lines and positions go without."""
+    """Short lines are stored with the padding of the next dimension, wide ones without."""
     rows, columns = (SpatialDimension(size, 2, 2, 1, 1, 1) for size in (4, 6))
     axes = range(-2, 0)
 
-    def planned(dimensions, axes):
+    def shapes(dimensions, axes):
         sizes = (3, *(d.size for d in dimensions))
-        plans, shape = slide_plan.planned(dimensions, sizes, 4, axes)
+        plans, shape = slide_plan.slide_plans(dimensions, sizes, 4, axes)
         return [(plan.shape, plan.inside, plan.dimension.padded) for plan in plans], shape
 
-    assert planned((rows, columns), axes) == (
+    assert shapes((rows, columns), axes) == (
         [((3, 3, 8), slice(1, 7), 6), ((9, 4, 1), None, 8)],
         (3, 3, 4),
     )
-    assert planned((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
+    assert shapes((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
     wide = SpatialDimension(slide_plan.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
-    assert planned((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
+    assert shapes((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])
@@ -293,15 +296,15 @@ def test_doubling_takes_few_passes(shape, monkeypatch):
 
 
 def test_what_is_kept_between_calls_hides_no_error():
-    """True and 1.0 equal 1, and are refused all the same after a call with 1."""
+    """True and 1.0 equal 1, and yet are refused after a call with 1."""
     x = np.zeros((1, 1, 2, 2), np.int8)
     max_pooling(x, 1, strides=(1, 1))
     argmax(x, 1, index_type="int64")
     argmax(x, 1, axis_direction=AxisDirection.INCREASING)
     for wrong in (True, 1.0, (1, 1.0), (True, 1)):
-        with pytest.raises(TypeError, match=r"^window must be integers"):
+        with pytest.raises(TypeError, match=r"^window must be (an integer|integers)"):
             max_pooling(x, wrong, strides=(1, 1))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        with pytest.raises(TypeError, match=r"^axes must be integers"):
+        with pytest.raises(TypeError, match=r"^axes must be (an integer|integers)"):
             argmax(x, wrong, index_type="int64")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match=r"^axis_direction must be increasing or decreasing"):
         argmax(x, 1, axis_direction=False)  # pyright: ignore[reportArgumentType]
@@ -309,7 +312,7 @@ def test_what_is_kept_between_calls_hides_no_error():
 
 
 def test_problems_are_equal_after_use():
-    """What a problem works out for itself is no part of it."""
+    """What a problem derives and remembers does not count when two problems are compared."""
     used, fresh = (Pooling.of((1, 2, 5, 5), "int8", 3, start_padding=1) for _ in range(2))
     used.evaluate(np.zeros((1, 2, 5, 5), np.int8))
     assert used == fresh

@@ -1,4 +1,4 @@
-"""What each feature level allows: types, index types and ranks of every operator."""
+"""Which types, index types and ranks each feature level supports, operator by operator."""
 
 import importlib.util
 import sys
@@ -35,7 +35,7 @@ FLOATS = {"float32", "float16"}
 BYTES = FLOATS | {"int8", "uint8"}
 U32, UNSIGNED, ALL4 = {"uint32"}, {"uint32", "uint64"}, set(INDEX_TYPES)
 EVERY_RANK = set(range(1, 9))
-# The table of the contract, written out level by level: types, index types, ranks.
+# The tables of DirectML, written out level by level: types, index types, ranks.
 LEVELS = {
     "ARGMIN": {"3_0": (ALL8, ALL4, EVERY_RANK), "4_1": (set(TYPES), ALL4, EVERY_RANK)},
     "MAX_POOLING": {
@@ -70,7 +70,7 @@ LEVELS |= {name.replace("MIN", "MAX"): rows for name, rows in LEVELS.items() if 
 
 
 def descriptor(operator, name, index_type, rank):
-    """The operator with every parameter 1 on a tensor of ones."""
+    """Return a descriptor of the operator on a tensor of one element."""
     x = tensor(name, *(1,) * rank)
     index = tensor(index_type, *(1,) * rank) if index_type else None
     ones, zeros = (1,) * (rank - 2), (0,) * (rank - 2)
@@ -90,7 +90,7 @@ def descriptor(operator, name, index_type, rank):
 
 @pytest.mark.parametrize("operator", LEVELS)
 def test_what_each_feature_level_allows(operator):
-    """Every type, index type and rank at every level, allowed or refused as the table says."""
+    """Every type, index type and rank is allowed or refused at every level as the table says."""
     pooled = operator.startswith("MAX_POOLING")
     ranks = (4, 5) if pooled else range(1, 9)
     indices: list[str | None] = [None] if pooled or operator.endswith((" MIN", " MAX")) else []

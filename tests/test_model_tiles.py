@@ -1,27 +1,27 @@
-"""Large problems in pieces: their borders do not show, and memory stays bounded."""
+"""Large problems are computed in pieces, with the same results and bounded memory."""
 
 import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import assert_equal_bits
 from strategies import DIRECTIONS, NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
-import extremum.model.pooling as pooling_module
-import extremum.model.reduction as reduction_module
+import extremum.model.fast.pooling as pooling_module
+import extremum.model.fast.reduction as reduction_module
 from extremum.model import Pooling, Reduction, SpatialDimension, argmax, max_pooling
-from extremum.model.tiles import tile_sizes, tiles
+from extremum.model.fast.tiles import tile_sizes, tiles
 
 
 @pytest.mark.parametrize("name", TYPES)
 @settings(max_examples=60)
 @given(data=st.data())
 def test_tiles_do_not_show(name, data):
-    """Tiles of a few elements: every window is cut, most of them between their taps too."""
+    """With tiles of a few elements, planes are cut between windows, and windows between taps."""
     sizes, geometry = data.draw(poolings())
     x = data.draw(tensors(sizes, name))
     with pytest.MonkeyPatch.context() as patch:
@@ -48,7 +48,7 @@ def test_tiles_cover_the_windows_within_the_limit(data):
 
 
 def test_real_tiles():
-    """A plane of more than one tile at the size that is used, against a plane of one."""
+    """A plane that is cut into several tiles of the real size, against the plane in one tile."""
     x = np.random.default_rng(3).integers(-9, 9, (1, 2, 900, 700)).astype(np.float32)
     geometries: list[dict[str, Any]] = [
         {"window": 3, "strides": 2, "start_padding": 1},
@@ -82,7 +82,7 @@ def test_a_plane_has_several_tiles_of_taps():
 @settings(max_examples=60)
 @given(data=st.data())
 def test_parts_of_a_reduction_do_not_show(data):
-    """Reduced axes that are cut, next to each other or not."""
+    """Reduced axes are cut into parts, whether or not they are adjacent."""
     x = data.draw(tensors((3, 4, 2, 5), data.draw(st.sampled_from(TYPES))))
     axes = data.draw(st.sampled_from([(0,), (3,), (1, 3), (2, 3), (0, 2), (0, 1, 2, 3), (0, 3)]))
     for function in ("argmin", "argmax", "min", "max"):
@@ -117,7 +117,7 @@ REDUCTIONS = {
 
 
 def beyond(problem, x):
-    """Bytes of memory, at their peak, beyond the input and the outputs."""
+    """Return the peak of memory in bytes, without the input and the outputs."""
     tracemalloc.start()
     try:
         result = problem.evaluate(x)
@@ -151,7 +151,7 @@ def test_memory_for_reductions(case, name):
 
 
 def test_a_view_is_not_copied():
-    """Every second row and column of a large array, reversed: only pieces of it are copied."""
+    """Only pieces of a reversed view with gaps are copied at a time, never all of it."""
     x = np.zeros((8000, 4000), np.int8)
     x[3999, 2001] = 1
     view = x[::-2, ::-2]
@@ -162,7 +162,7 @@ def test_a_view_is_not_copied():
 
 @pytest.mark.parametrize("name", ["float16", "float32", "int8"])
 def test_a_tile_without_elements_loses(name, monkeypatch):
-    """Some windows meet no element with some of their taps, and only negative ones with others."""
+    """Windows that meet no element with some taps, and only negative ones with the others."""
     monkeypatch.setattr(pooling_module, "CHUNK_ELEMENTS", 7)
     x = -np.random.default_rng(0).integers(1, 9, (1, 1, 7, 4)).astype(name)
     geometry = {"window": (9, 2), "strides": (2, 3), "dilations": (1, 4)}

@@ -23,9 +23,11 @@ def test_formats_agree_with_numpy(name):
         assert bits[1] == 0
         assert np.signbit(bits[1])
         assert data_type.lowest == -np.inf
+        assert data_type.highest == np.inf
     else:
         assert (element.exponent, element.infinity) == (0, 0)
         assert data_type.lowest == np.iinfo(name).min
+        assert data_type.highest == np.iinfo(name).max
     assert data_type.lowest.dtype == name
 
 

@@ -268,7 +268,7 @@ class SlidingJob(Job):
 def _taps_inside(dimension: SpatialDimension) -> np.ndarray:
     """Return how many elements each window meets along a dimension; the jobs of a plan share it."""
     counts = np.zeros(dimension.outputs, np.int64)
-    for given, _ in dimension.taps():
+    for given in dimension.taps():
         counts[given] += 1
     return counts
 

@@ -39,23 +39,8 @@ def cut(dimension: SpatialDimension, first: int, count: int) -> Tile | None:
     """
     if count == dimension.outputs:
         return Tile(0, 0, dimension)
-    start = first * dimension.stride - dimension.start_padding
-    stop = start + (count - 1) * dimension.stride + dimension.extent
-    low, high = max(start, 0), min(stop, dimension.size)
-    if low >= high:
-        return None
-    return Tile(
-        first,
-        low,
-        SpatialDimension(
-            high - low,
-            window=dimension.window,
-            stride=dimension.stride,
-            dilation=dimension.dilation,
-            start_padding=low - start,
-            end_padding=stop - high,
-        ),
-    )
+    part = dimension.clipped(slice(first, first + count))
+    return None if part is None else Tile(first, part.elements.start, part.dimension)
 
 
 def cut_all(dimension: SpatialDimension, count: int) -> Iterator[Tile]:

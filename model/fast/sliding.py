@@ -1,10 +1,10 @@
-"""The winner of every sliding window, dimension by dimension, by doubling.
+"""Finds the winner of every window, dimension by dimension, by doubling.
 
-The best of 2k taps is the better of two bests of k taps that lie k taps apart, and the best of a
-window of any length is the better of two such bests that overlap: so a window of n taps takes
-log2(n) passes. Winners may overlap and may be found dimension by dimension because the order of
-elements (key, then position) is total. What is joined with what follows from the geometry alone:
-`slide_plan`.
+The best of 2k taps is the better one of two bests of k taps that lie k taps apart. The best of a
+window of any length is the better one of two such bests that overlap. So a window of n taps takes
+log2(n) passes over the array. Windows may be covered by overlapping parts, and be combined
+dimension by dimension, because the order of the elements (by key, then by position) is total.
+`slide_plan` tells which lines are compared with which.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from .order import comparable, from_key, lowest, lowest_key
-from .rows import best_of_rows, elements_at, first_winner
-from .slide_plan import Lines, Pairs, Plan, planned
-from .spatial import SpatialDimension
+from extremum.model.fast.order import comparable, from_key, lowest, lowest_key
+from extremum.model.fast.rows import best_of_rows, elements_at, first_winner
+from extremum.model.fast.slide_plan import LineIndex, LinePairs, SlidePlan, slide_plans
+from extremum.model.spatial import SpatialDimension
 
 __all__ = ["are_planes", "slide_maximum", "slide_winners"]
 
@@ -34,15 +34,15 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
     Parameters
     ----------
     x : ndarray
-        Its last axes are the dimensions, in order. No -0. Some NaN wins if a window meets any, but
-        half floats must hold none.
+        Its last axes are the dimensions, in order. It must hold no -0, and half floats no NaN. In a
+        window of a wider float that meets NaN, any one of them wins.
     dimensions : sequence of SpatialDimension
 
     Returns
     -------
     ndarray
-        Windows in place of elements along the last axes; the lowest number for an empty window.
-        Fresh, also where each window is an element.
+        One element for each window along the last axes; an empty window has the lowest number.
+        Always a fresh array, also if every window is one element.
 
     Examples
     --------
@@ -59,8 +59,9 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
     def make(shape: tuple[int, ...]) -> np.ndarray:
         return np.empty(shape, dtype)
 
-    # Outermost first: fewer rows remain for the inner dimensions, where strides are slow.
-    plans, sizes = planned(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
+    # The outermost dimension comes first: it leaves fewer rows for the inner dimensions, along
+    # which NumPy is slow.
+    plans, sizes = slide_plans(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
     if not plans:
         return x.copy()
     for plan in plans:
@@ -86,19 +87,21 @@ def slide_winners(
     Parameters
     ----------
     key : ndarray
-        Its last axes are the dimensions, in order. No NaN.
+        Its last axes are the dimensions, in order. It must hold no NaN.
     dimensions : sequence of SpatialDimension
     weights : sequence of int
-        What a step along each dimension adds to a position; row-major, with gaps or without.
+        What a step along each dimension adds to a position. Positions must ascend in row-major
+        order, with gaps or without.
     origin : int
         Position of the first element of a plane.
 
     Returns
     -------
     keys : ndarray
-        The greatest, +0 or -0 where they meet; the lowest number for an empty window. Fresh.
+        The greatest key of each window; either zero if both signs tie. An empty window has the
+        lowest number. Always a fresh array.
     positions : ndarray of int64
-        The origin, and sums of coordinate times weight; anything for an empty window.
+        The origin plus the sum of coordinate times weight; empty windows have any number.
 
     Examples
     --------
@@ -115,9 +118,10 @@ def slide_winners(
         return _Winners(np.empty(shape, key.dtype), np.empty(shape, kind))
 
     winners = _Winners(key, None)
-    # Innermost first: so the earlier row wins among equals, and in it the earlier column.
+    # The innermost dimension comes first, so that of equal elements the one in the earlier row
+    # wins, and within a row the one in the earlier column.
     axes = range(-len(dimensions), 0)[::-1]
-    plans, sizes = planned(tuple(dimensions), key.shape, key.itemsize, axes)
+    plans, sizes = slide_plans(tuple(dimensions), key.shape, key.itemsize, axes)
     for plan in plans:
         result = make(plan.shape)
         _slide(winners, result, plan, make, partial(_join_winners, step=steps[plan.axis]))
@@ -133,13 +137,14 @@ def slide_winners(
 
 
 def are_planes(dimensions: Sequence[SpatialDimension]) -> bool:
-    """Tell whether there is one window, and it is the plane."""
+    """Tell whether there is only one window, and it covers the plane exactly."""
     return all(d.outputs == 1 and d.window == d.size == d.padded for d in dimensions)
 
 
 def _plane_winners(
     key: np.ndarray, sizes: Sequence[int], weights: Sequence[int], origin: int
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Find the winner of each plane, as `slide_winners` does."""
     shape = (*key.shape[: key.ndim - len(sizes)], *(1,) * len(sizes))
     plane = math.prod(sizes)
     rows = key.reshape(-1, plane)
@@ -153,36 +158,39 @@ def _plane_winners(
 
 
 class _Winners(NamedTuple):
-    """Keys and their offsets; all offsets are 0 where there are none."""
+    """Keys of elements, and how far each lies behind the first element of its window.
+
+    All offsets are 0 if there are none.
+    """
 
     keys: np.ndarray
     offsets: np.ndarray | None
 
     def reshape(self, *shape: int) -> _Winners:
-        """Reshape both, as an array."""
+        """Reshape keys and offsets as NumPy reshapes an array."""
         offsets = None if self.offsets is None else self.offsets.reshape(shape)
         return _Winners(self.keys.reshape(shape), offsets)
 
 
 _Found = TypeVar("_Found", np.ndarray, _Winners)
-"""What slides: keys alone, or with their offsets."""
+"""What slides: keys alone, or keys with their offsets."""
 
 
 def _slide(
     source: _Found,
     target: _Found,
-    plan: Plan,
+    plan: SlidePlan,
     make: Callable[[tuple[int, ...]], _Found],
-    join: Callable[[_Found, _Found, Pairs], None],
+    join: Callable[[_Found, _Found, LinePairs], None],
 ) -> None:
-    """Slide along one axis: write the best of every window that meets an element.
+    """Slide windows along one axis, and write the best of every window that meets an element.
 
-    `make` makes room for lines, and `join` writes the better ones of pairs of them.
+    `make` allocates lines of a shape, and `join` writes the better elements of pairs of lines.
     """
     pitch = plan.pitch
 
-    def joined(source: _Found, pairs: Pairs) -> _Found:
-        """Give as many lines as there are, with the winners at the first lines of the pairs."""
+    def joined(source: _Found, pairs: LinePairs) -> _Found:
+        """Compare pairs of lines, and write each winner where the early line of the pair lies."""
         best = make((plan.lines, pitch))
         join(source, best, pairs)
         return best
@@ -192,7 +200,7 @@ def _slide(
         levels[level] = joined(levels[level - 1], pairs)
         if level - 1 not in plan.dimension.levels:
             del levels[level - 1]
-    for level, everywhere, in_a_row, pairs in plan.runs:
+    for level, everywhere, in_a_row, pairs in plan.series:
         lines = levels[level]
         if everywhere:
             lines = joined(lines, everywhere)
@@ -202,8 +210,8 @@ def _slide(
             join(lines.reshape(-1, plan.dimension.size, pitch), target, pairs)
 
 
-def _copy_lines(source: np.ndarray, index: Lines, target: np.ndarray) -> None:
-    """Copy some lines, in larger units than elements where it can be: half the time for NumPy."""
+def _copy_lines(source: np.ndarray, index: LineIndex, target: np.ndarray) -> None:
+    """Copy some lines, in larger units than elements if possible, which halves NumPy's time."""
     size, pitch = source.itemsize, source.shape[-1]
     if pitch > 1 and source.strides[-1] == size:
         line = _line_type(pitch * size)
@@ -213,7 +221,7 @@ def _copy_lines(source: np.ndarray, index: Lines, target: np.ndarray) -> None:
     even = pitch == 1 and places.step == 2 and places.start % 2 == 0
     fits = size <= 4 and places.stop < source.shape[-2] and source.strides[-2] == size
     if even and fits and LITTLE_ENDIAN:
-        # The wanted one of two elements is the lower half of their word.
+        # Of every two elements the first is wanted, which is the lower half of their word.
         words = source[..., places.start : places.stop + 1, 0].view(UNSIGNED[2 * size])
         if words.flags.aligned:
             target[..., 0].view(UNSIGNED[size])[...] = words
@@ -223,11 +231,12 @@ def _copy_lines(source: np.ndarray, index: Lines, target: np.ndarray) -> None:
 
 @lru_cache
 def _line_type(size: int) -> np.dtype:
+    """Return a type whose elements are whole lines of `size` bytes."""
     return np.dtype((np.void, size))
 
 
-def _join_keys(source: np.ndarray, target: np.ndarray, pairs: Pairs) -> None:
-    """Write the better keys of pairs."""
+def _join_keys(source: np.ndarray, target: np.ndarray, pairs: LinePairs) -> None:
+    """Write the better keys of pairs of lines."""
     early, late, places, _ = pairs
     if late is None:
         _copy_lines(source, early, target[places])
@@ -235,8 +244,8 @@ def _join_keys(source: np.ndarray, target: np.ndarray, pairs: Pairs) -> None:
         np.maximum(source[early], source[late], out=target[places])
 
 
-def _join_winners(source: _Winners, target: _Winners, pairs: Pairs, step: int) -> None:
-    """Write the winners of pairs; `step` is what a tap adds to an offset."""
+def _join_winners(source: _Winners, target: _Winners, pairs: LinePairs, step: int) -> None:
+    """Write the winners of pairs of lines; `step` is what one tap adds to an offset."""
     early, late, places, taps = pairs
     best, offset = target.keys[places], target.offsets[places]  # pyright: ignore[reportOptionalSubscript]
     if late is None:
@@ -248,13 +257,13 @@ def _join_winners(source: _Winners, target: _Winners, pairs: Pairs, step: int) -
         return
     picked = [(part[early], part[late]) for part in source if part is not None]
     if early[1].step > 1:
-        # NumPy computes faster without gaps.
+        # NumPy computes faster on arrays without gaps, even if they must be copied first.
         picked = [tuple(np.ascontiguousarray(part) for part in pair) for pair in picked]
     first, second = picked[0]
     wins = np.greater(second, first).view(np.uint8)
     np.maximum(first, second, out=best)
-    # It is slow at choosing by a mask, and fast at arithmetic. The second wins with a later tap
-    # than any of the first, so that the greater offset is the winner's.
+    # NumPy is slow at choosing by a mask, and fast at arithmetic. If the late line wins, its offset
+    # is greater than that of the early line; if it does not, its offset counts as 0.
     added = offset.dtype.type(taps * step)
     if len(picked) == 1:
         np.multiply(wins, added, out=offset)

@@ -1,4 +1,8 @@
-"""The winners of all windows of some planes: by values alone where that will do, else by keys."""
+"""Finds the winners of all windows of some planes.
+
+Values are compared directly if that is exact to the bit. Otherwise keys are compared, and each
+value is fetched from the position of its winner.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .order import bits_follow_value, comparable, from_key, has_minus_zero, has_nan, order_key
-from .rows import elements_at, first_winner
-from .sliding import are_planes, slide_maximum, slide_winners
-from .tiles import Tile
+from extremum.model.fast.order import (
+    bits_follow_value,
+    comparable,
+    from_key,
+    has_minus_zero,
+    has_nan,
+    order_key,
+)
+from extremum.model.fast.rows import elements_at, first_winner
+from extremum.model.fast.sliding import are_planes, slide_maximum, slide_winners
+from extremum.model.fast.tiles import PlaneTile
 
 __all__ = ["window_winners"]
 
 
 def window_winners(
     planes: np.ndarray,
-    parts: list[Tile],
+    parts: list[PlaneTile],
     weights: Sequence[int],
     nan: str,
     with_positions: bool,
@@ -27,21 +38,23 @@ def window_winners(
     Parameters
     ----------
     planes : ndarray
-        (N, C, ...), with one or more channels of each.
-    parts : list of Tile
-        What the windows meet of a plane, taps by taps; at least one.
+        Some planes: (N, C, H, W) or (N, C, D, H, W).
+    parts : list of PlaneTile
+        The tile, as parts with some taps each; at least one.
     weights : sequence of int
-        What a step along each spatial dimension adds to a position within a plane.
+        What a step along each spatial dimension adds to the row-major position in a plane.
     nan : {"propagate", "ignore"}
-        Whether a NaN beats every number or loses to every one.
+        Whether NaN beats every number or loses to every number.
     with_positions : bool
-        Whether anybody asks for the positions.
+        Whether positions are wanted.
 
     Returns
     -------
     positions : ndarray or None
-        Within a plane; those of empty windows mean nothing.
+        Row-major positions within a plane, None if they are not wanted. Empty windows have any
+        number.
     values : ndarray
+        Elements that win, with their bits. Empty windows have any value.
     """
     cuts = [planes[(..., *part.elements)] for part in parts]
     if not with_positions:
@@ -62,7 +75,8 @@ def window_winners(
         key, candidate = slide_winners(key, part.dimensions, weights, origin)
         if len(parts) > 1:
             for axis, dimension in enumerate(part.dimensions, 2):
-                # Here an empty window must lose, also against the lowest of all elements.
+                # A window that meets nothing with these taps must lose, even against the lowest
+                # element.
                 candidate[(slice(None),) * axis + (dimension.empty_windows,)] = np.iinfo(
                     np.int64
                 ).max
@@ -78,8 +92,8 @@ def window_winners(
     return position if with_positions else None, value
 
 
-def _greatest(cuts: list[np.ndarray], parts: list[Tile]) -> np.ndarray | None:
-    """Give the values of the winners, if they can be told without positions."""
+def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | None:
+    """Return the values of the winners, or None if they cannot be told without positions."""
     halves = cuts[0].dtype == np.float16
     for cut in cuts:
         if has_minus_zero(cut) or (halves and has_nan(cut)):
@@ -88,14 +102,14 @@ def _greatest(cuts: list[np.ndarray], parts: list[Tile]) -> np.ndarray | None:
     for cut, part in zip(cuts, parts, strict=True):
         found = slide_maximum(cut, part.dimensions)
         best = found if best is None else np.maximum(best, found)
-    # Any NaN that a window meets is there, but not always with the bits of the first.
+    # A window that meets NaN has one of them here, but maybe not with the bits of the first one.
     return None if best is None or has_nan(best) else best
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Fetch from each plane of `x` the elements at `positions`."""
+    """Return the elements at `positions`, which count row-major in each plane of `x`."""
     plane = math.prod(x.shape[2:])
-    # The positions of empty windows may be out of range; their values are marked later.
+    # The positions of empty windows may be out of range; their values are overwritten later.
     inside = np.clip(positions, 0, plane - 1)
     n, c = (np.arange(size) for size in x.shape[:2])
     n, c = (axis.reshape(-1, *(1,) * rank) for axis, rank in ((n, x.ndim - 1), (c, x.ndim - 2)))

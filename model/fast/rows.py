@@ -1,42 +1,44 @@
-"""The best of each row of a matrix: its value, or the first or the last of its places.
+"""Finds the best element of every row of a matrix: its value, or its first or last position.
 
-NumPy's argmax is fast where the length of a row suits it, and its max where rows are long.
+NumPy's argmax is fast only for some lengths of rows, and its max only for long rows. The functions
+here bring other matrices into such a form.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .order import highest, lowest
+from extremum.model.fast.order import highest, lowest
 
 __all__ = ["best_of_rows", "elements_at", "first_winner", "last_winner"]
 
 SIMD_ELEMENTS = 64
-"""Elements of four bytes that NumPy's argmax takes in one go; what is left it takes one by one."""
+"""How many elements of four bytes NumPy's argmax compares at once; it compares the rest singly."""
 LEAST_TO_PAD = 33
-"""Length from which a short row is filled up to that."""
+"""Least length from which a row is filled up to `SIMD_ELEMENTS`."""
 LEAST_IN_WORDS = 64
-"""Length from which a row is reversed word by word."""
+"""Least length from which a row is reversed word by word."""
 WORD = np.dtype("complex128")
-"""The widest type that NumPy copies in one move."""
+"""The widest type that NumPy copies with one instruction."""
 LONG_ROW = 1 << 15
-"""Length from which a row is searched from its end, block by block."""
+"""Least length from which a row is searched from its end, block by block."""
 BLOCK_ELEMENTS = 1 << 14
+"""Number of elements in such a block."""
 LEAST_BY_ROW = 160
-"""Bytes from which a row is worth a reduction of its own; doubling takes all rows at once.
+"""Least bytes of a row that is worth a reduction of its own; shorter rows are reduced all at once.
 
-Measured for all types: they break even at 100 to 200 bytes.
+The two ways were measured for all types, and break even at 100 to 200 bytes.
 """
 
 
 def best_of_rows(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
-    """Give the greatest, or smallest, element of each row.
+    """Return the greatest, or smallest, element of each row.
 
     Parameters
     ----------
     x : ndarray
-        A matrix of integers or floats. Some NaN wins if a row has any, but half floats must hold
-        none; +0 or -0 wins where they meet.
+        A matrix of integers or floats. Half floats must hold no NaN. In a row of wider floats that
+        has NaN, any one of them wins. If zeros of both signs tie, either wins.
     minimum : bool
         Whether the smallest element is wanted.
 
@@ -49,10 +51,10 @@ def best_of_rows(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
         return _best_halves(x, minimum)
     better, flat, count = np.minimum if minimum else np.maximum, x.reshape(-1), x.shape[1]
     if count * x.itemsize >= LEAST_BY_ROW:
-        # Half the time of a reduction along an axis, which sets up every row anew.
+        # This takes half the time of a reduction along an axis, which sets up every row anew.
         return better.reduceat(flat, np.arange(0, flat.size, count))
-    # As in `sliding`: the best of 2n is the better of two bests of n. All rows are one here, and
-    # nobody uses what reaches from one into the next.
+    # As in `sliding`, the best of 2n elements is the better one of two bests of n. All rows are one
+    # array here; what reaches from one row into the next is computed too, and not used.
     span = 1
     while 2 * span < count:
         flat = better(flat[:-span], flat[span:])
@@ -61,6 +63,7 @@ def best_of_rows(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
 
 
 def _best_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
+    """Do what `best_of_rows` does, for half floats."""
     bits = _half_bits(x, minimum)
     best = best_of_rows(bits)
     if (rest := _are_worse(best)).any():
@@ -69,6 +72,7 @@ def _best_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
 
 
 def _first_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
+    """Do what `first_winner` does, for half floats."""
     bits = _half_bits(x, minimum)
     winners = first_winner(bits)
     if (rest := _are_worse(elements_at(bits, winners))).any():
@@ -77,17 +81,17 @@ def _first_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
 
 
 def _half_bits(x: np.ndarray, minimum: bool) -> np.ndarray:
-    """View half floats as integers, because NumPy compares floats of that size one by one.
+    """View half floats as integers, because NumPy compares half floats one at a time.
 
-    Those of the better sign are above the others then, and ordered as they are: positive ones for a
-    maximum, negative ones for a minimum. The others are ordered the other way round, which matters
-    where a row has nothing else.
+    Elements of the better sign, which is plus for a maximum and minus for a minimum, become greater
+    than the others, and the better of two is the greater. Elements of the worse sign are ordered
+    the other way round, which matters only in a row that has no others.
     """
     return x.view(np.uint16 if minimum else np.int16)
 
 
 def _are_worse(bits: np.ndarray) -> np.ndarray:
-    """Tell which of the bits from `_half_bits` have the worse sign."""
+    """Tell which elements that `_half_bits` returned have the worse sign."""
     return bits < (0 if bits.dtype.kind == "i" else 1 << 15)
 
 
@@ -98,7 +102,7 @@ def first_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     ----------
     x : ndarray
         A matrix in which NumPy's argmax, or argmin, finds the winners. Half floats must hold no NaN
-        and no -0, and take twice the time where all of a row have the worse sign.
+        and no -0; rows in which all have the worse sign take twice the time.
     minimum : bool
         Whether the smallest element wins.
 
@@ -111,7 +115,7 @@ def first_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
         return _first_halves(x, minimum)
     rows, count = x.shape
     if LEAST_TO_PAD <= count < SIMD_ELEMENTS <= rows and x.itemsize <= 4:
-        # Behind the others, what beats no element does not win.
+        # The elements that are added beat no other, and come last, so they never win.
         dtype = x.dtype if x.itemsize == 4 else np.dtype(np.int32)
         padded = np.empty((rows, SIMD_ELEMENTS), dtype)
         padded[:, :count] = x
@@ -121,21 +125,22 @@ def first_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
 
 
 def elements_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Give one element of each row: the one at its place.
+    """Return one element of each row: the one at its place.
 
     Examples
     --------
     >>> elements_at(np.array([[1, 3], [5, 4]]), np.array([1, 0]))
     array([3, 5])
     """
-    # Half the time of an index for each axis.
+    # This takes half the time of an index for each axis.
     return x.take(np.arange(0, x.size, x.shape[1]) + places)
 
 
 def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
-    """Find the last of the greatest, or smallest, elements of each row; parameters as above.
+    """Find the last of the greatest, or smallest, elements of each row.
 
-    NumPy's functions find the first, and copy what runs backwards, element by element.
+    Parameters are those of `first_winner`. NumPy has no function for this: its argmax finds the
+    first winner, and copies an array that is reversed, element by element.
 
     Examples
     --------
@@ -152,7 +157,7 @@ def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
 
 
 def _last_place(row: np.ndarray, best: np.generic) -> int:
-    """Find the last place of the best element of a row, which may be NaN."""
+    """Find the last position of the best element of a row, which may be NaN."""
     for stop in range(len(row), 0, -BLOCK_ELEMENTS):
         start = max(0, stop - BLOCK_ELEMENTS)
         part = row[start:stop]
@@ -165,12 +170,12 @@ def _last_place(row: np.ndarray, best: np.generic) -> int:
 def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     """Find the last winners by reversing words of several elements.
 
-    The last winner is in the last word that holds one, or in the tail that fills no word.
+    The last winner lies in the last word that has a winner, or in the tail that fills no word.
     """
     count, group = x.shape[1], WORD.itemsize // x.itemsize
     tail = count % group
     words = x[:, : count - tail].view(WORD)
-    # All of them backwards, rows too, are one run of memory to NumPy.
+    # NumPy reverses words and rows at once faster than the words of each row.
     backwards = np.ascontiguousarray(words[::-1, ::-1])
     skipped = first_winner(backwards.view(x.dtype), minimum=minimum) // group
     ends = elements_at(backwards, skipped).view(x.dtype)[::-1].reshape(-1, group)
@@ -179,6 +184,6 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
         ends = np.hstack([x[:, : -tail - 1 : -1], ends])
     place = first_winner(ends, minimum=minimum)
     if tail:
-        # What comes behind the word: nothing but the tail if the winner is in that.
+        # If the winner is in the tail, no word lies behind it.
         skipped[place < tail] = 0
     return count - 1 - skipped - place

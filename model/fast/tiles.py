@@ -1,7 +1,8 @@
-"""Tiles: which windows, and which of their taps, are looked at in one go.
+"""Tiles: groups of windows, and of their taps, that are pooled at once.
 
-A plane is cut into tiles of windows where it is too large to be pooled whole, and long windows into
-tiles of taps. So the memory for a pooling does not grow with the plane, nor with the window.
+A plane that is too large to be pooled at once is cut into tiles of windows, and long windows are
+cut into tiles of taps. So the memory that a pooling takes grows neither with the plane nor with the
+window.
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from .spatial import SpatialDimension
+from extremum.model.spatial import ClippedWindows, SpatialDimension
 
-__all__ = ["Tile", "tile_sizes", "tiles"]
+__all__ = ["PlaneTile", "tile_sizes", "tiles"]
 
 
 @dataclass(frozen=True)
-class Tile:
-    """Some windows, with some of their taps.
+class PlaneTile:
+    """Some windows of a plane, with some of their taps.
 
     Attributes
     ----------
     dimensions : tuple of SpatialDimension
-        The windows as they lie on the tile's own elements.
+        The windows, as they lie on the elements of the tile alone.
     elements : tuple of slice
-        Those elements, in the plane.
+        Where these elements lie in the plane.
     """
 
     dimensions: tuple[SpatialDimension, ...]
@@ -37,11 +38,21 @@ def tile_sizes(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Choose how many windows, and how many of their taps, a tile has in each dimension.
 
-    It meets at most `limit` elements and has no more windows than that.
+    A tile meets at most `limit` elements, and has at most so many windows.
+
+    Parameters
+    ----------
+    dimensions : sequence of SpatialDimension
+    limit : int
+
+    Returns
+    -------
+    windows, taps : tuple of int
+        One number for each dimension.
 
     Examples
     --------
-    The outer dimension is cut first, as long as that makes few taps be looked at twice.
+    The outer dimension is cut first, unless so few windows remain that much is read twice.
 
     >>> tile_sizes([SpatialDimension(64, window=3), SpatialDimension(64, window=3)], 1024)
     ((8, 62), (3, 3))
@@ -49,7 +60,7 @@ def tile_sizes(
     windows = [dimension.outputs for dimension in dimensions]
     taps = [dimension.window for dimension in dimensions]
     while True:
-        # The ways of the first to the last window, and of the first to the last tap.
+        # The distances from the first to the last window, and from the first to the last tap.
         columns = zip(dimensions, windows, taps, strict=True)
         ways = [((w - 1) * d.stride, (t - 1) * d.dilation) for d, w, t in columns]
         met = [min(d.size, sum(way) + 1) for d, way in zip(dimensions, ways, strict=True)]
@@ -71,8 +82,17 @@ def tile_sizes(
 
 def tiles(
     dimensions: Sequence[SpatialDimension], limit: int
-) -> Iterator[tuple[tuple[slice, ...], list[Tile]]]:
-    """Give the tiles of a plane: windows, and the tiles of their taps that meet an element."""
+) -> Iterator[tuple[tuple[slice, ...], list[PlaneTile]]]:
+    """Cut a plane into tiles of at most `limit` elements.
+
+    Yields
+    ------
+    windows : tuple of slice
+        The windows of a tile along each dimension. Every window is in one tile.
+    parts : list of PlaneTile
+        These windows with some of their taps each; only the parts in which a window meets an
+        element.
+    """
     sizes = tile_sizes(dimensions, limit)
     starts = [range(0, d.outputs, step) for d, step in zip(dimensions, sizes[0], strict=True)]
     taps = [range(0, d.window, step) for d, step in zip(dimensions, sizes[1], strict=True)]
@@ -83,28 +103,20 @@ def tiles(
         )
         found = []
         for first in product(*taps):
-            cut = [
-                _cut(d, w, slice(t, min(d.window, t + step)))
+            parts = [
+                _part(d, w, slice(t, min(d.window, t + step)))
                 for d, w, t, step in zip(dimensions, windows, first, sizes[1], strict=True)
             ]
-            if None not in cut:
-                dims, elements = zip(*(part for part in cut if part), strict=True)
-                found.append(Tile(dims, elements))
+            if None not in parts:
+                dims, elements = zip(*(part for part in parts if part), strict=True)
+                found.append(PlaneTile(dims, elements))
         yield windows, found
 
 
-def _cut(
-    dimension: SpatialDimension, windows: slice, taps: slice
-) -> tuple[SpatialDimension, slice] | None:
-    """Some windows of a dimension, with some of their taps; None if they meet no element."""
-    stride, dilation = dimension.stride, dimension.dilation
-    low = windows.start * stride + taps.start * dilation - dimension.start_padding
-    high = (windows.stop - 1) * stride + (taps.stop - 1) * dilation - dimension.start_padding + 1
-    start, stop = max(0, low), min(dimension.size, high)
-    if start >= stop:
+def _part(dimension: SpatialDimension, windows: slice, taps: slice) -> ClippedWindows | None:
+    """Return some windows with some of their taps; None if no window meets an element."""
+    part = dimension.clipped(windows, taps)
+    # Strides and dilations may step over all elements between the outermost taps.
+    if part is None or len(part.dimension.empty_windows) == part.dimension.outputs:
         return None
-    cut = SpatialDimension(
-        stop - start, taps.stop - taps.start, stride, dilation, start - low, high - stop
-    )
-    # Strides and dilations may step over all of them.
-    return None if len(cut.empty_windows) == cut.outputs else (cut, slice(start, stop))
+    return part

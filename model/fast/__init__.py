@@ -1,0 +1,11 @@
+"""The fast paths of the golden model: kernels that use NumPy well.
+
+They compute what `extremum.model.reference` computes, bit for bit, for problems that
+`extremum.model.Reduction` and `extremum.model.Pooling` have checked. Nothing here checks its input
+or decides a rule of the contract.
+
+- ``reduction`` and ``pooling`` cut a problem into blocks that bound the memory.
+- ``order`` maps elements to keys that NumPy compares as the contract compares the elements.
+- ``rows`` finds the winner of every row of a matrix.
+- ``tiles``, ``winners``, ``sliding`` and ``slide_plan`` find the winner of every window.
+"""

@@ -1,0 +1,132 @@
+"""Max poolings, block by block."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from extremum.model.fast.tiles import PlaneTile, tiles
+from extremum.model.fast.winners import window_winners
+
+if TYPE_CHECKING:
+    from extremum.model.pooling import Pooling
+
+__all__ = ["PoolingKernel"]
+
+CHUNK_ELEMENTS = 1 << 19
+"""Number of elements pooled at once; half as many if positions are found beside the values."""
+
+
+class PoolingKernel:
+    """Computes one max pooling, for any tensor of its sizes and type.
+
+    Parameters
+    ----------
+    problem : Pooling
+        What to compute. What does not depend on the tensor is derived from it once.
+    """
+
+    def __init__(self, problem: Pooling) -> None:
+        self._problem = problem
+
+    def pool(self, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Pool a tensor.
+
+        Parameters
+        ----------
+        tensor : ndarray
+            Of the problem's sizes and type, in native byte order and any memory layout.
+
+        Returns
+        -------
+        values : ndarray
+            Of the problem's output sizes; fresh and C-contiguous. An empty window has the lowest
+            value of the type.
+        indices : ndarray or None
+            Positions in the problem's index layout if it asks for them; an empty window has a
+            position of all ones.
+        """
+        problem = self._problem
+        values = np.empty(problem.output_sizes, tensor.dtype)
+        with_positions = problem.return_indices
+        indices = np.empty(problem.output_sizes, problem.index_type) if with_positions else None
+        for batch, channels in self._blocks:
+            planes = tensor[batch, channels] if len(self._blocks) > 1 else tensor
+            for windows, parts in self._tiles:
+                # Without parts all windows of the tile lie in padding, and are marked below.
+                if parts:
+                    block = (batch, channels, *windows)
+                    positions, found = window_winners(
+                        planes, parts, self._plane_weights, problem.nan, with_positions
+                    )
+                    if found.shape == values.shape and found.flags.c_contiguous:
+                        values = found
+                    else:
+                        values[block] = found
+                    if indices is not None and positions is not None:
+                        self._write_indices(indices[block], positions, batch, channels)
+        if problem.empty_windows:
+            self._mark_empty(values, problem.data_type.lowest)
+            if indices is not None:
+                ones = np.array(-1, np.int64).astype(problem.index_type)
+                self._mark_empty(indices, ones[()])
+        return values, indices
+
+    @cached_property
+    def _chunk(self) -> int:
+        return max(1, CHUNK_ELEMENTS // 2) if self._problem.return_indices else CHUNK_ELEMENTS
+
+    @cached_property
+    def _plane_weights(self) -> list[int]:
+        """What a step along each spatial dimension adds to the row-major position in a plane."""
+        sizes = self._problem.sizes
+        return [math.prod(sizes[axis + 1 :]) for axis in range(2, len(sizes))]
+
+    @cached_property
+    def _tiles(self) -> list[tuple[tuple[slice, ...], list[PlaneTile]]]:
+        """The tiles of a plane: their windows, and the elements that these meet."""
+        return list(tiles(self._problem.spatial, self._chunk))
+
+    @cached_property
+    def _blocks(self) -> list[tuple[slice, slice]]:
+        """Blocks of the axes N and C, such that the largest tile of a block fits one chunk."""
+        batch, channels = self._problem.sizes[:2]
+        counts = [1]
+        for windows, parts in self._tiles:
+            counts.append(math.prod(part.stop - part.start for part in windows))
+            counts += [math.prod(d.size for d in part.dimensions) for part in parts]
+        tile = max(counts)
+        channel_step = min(channels, max(1, self._chunk // tile))
+        batch_step = max(1, self._chunk // (tile * channel_step))
+        return [
+            (slice(n, n + batch_step), slice(c, c + channel_step))
+            for n in range(0, batch, batch_step)
+            for c in range(0, channels, channel_step)
+        ]
+
+    def _write_indices(
+        self, indices: np.ndarray, positions: np.ndarray, batch: slice, channels: slice
+    ) -> None:
+        """Convert row-major positions within a plane to positions of the index layout."""
+        sizes, weights = self._problem.sizes, self._problem.index_weights
+        n, c = (
+            np.arange(part.start, min(part.stop, size)) * weight
+            for part, size, weight in zip((batch, channels), sizes, weights, strict=False)
+        )
+        base = np.add.outer(n, c).reshape(len(n), len(c), *(1,) * (len(sizes) - 2))
+        if self._problem.index_layout != "column_major":
+            np.add(base, positions, out=indices, casting="unsafe")
+            return
+        coordinates = positions
+        for axis in reversed(range(2, len(sizes))):
+            coordinates, coordinate = np.divmod(coordinates, sizes[axis])
+            base = base + coordinate * weights[axis]
+        indices[...] = base
+
+    def _mark_empty(self, outputs: np.ndarray, mark: object) -> None:
+        """Write `mark` to the outputs of all windows that lie wholly in padding."""
+        for axis, dimension in enumerate(self._problem.spatial, 2):
+            outputs[(slice(None),) * axis + (dimension.empty_windows,)] = mark

@@ -1,0 +1,155 @@
+"""Reductions over axes, block by block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from extremum.model.fast.order import bits_follow_value, comparable, from_key
+from extremum.model.fast.rows import best_of_rows, first_winner, last_winner
+from extremum.model.types import AxisDirection, DataType
+
+if TYPE_CHECKING:
+    from extremum.model.reduction import Reduction
+
+__all__ = ["ReductionKernel"]
+
+CHUNK_ELEMENTS = 1 << 20
+"""Number of elements reduced at once; temporary arrays take a few times the memory of these."""
+CHUNK_COLUMNS = 16
+"""Least width of a block if the last axis is not reduced, because memory is read by cache lines."""
+CHUNK_ROWS = 1 << 16
+"""Number of rows passed to NumPy at once, which allocates an index of 8 bytes for each."""
+
+
+class ReductionKernel:
+    """Computes one reduction, for any tensor of its sizes and type.
+
+    Parameters
+    ----------
+    problem : Reduction
+        What to compute. What does not depend on the tensor is derived from it once.
+    """
+
+    def __init__(self, problem: Reduction) -> None:
+        rank = len(problem.sizes)
+        self._problem = problem
+        self._axes = problem.axes
+        self._gives_index = problem.function.gives_index
+        self._minimum = problem.function.is_minimum
+        # Whether each output is the winner of a row of memory, and NumPy's own comparison of the
+        # elements is that of the contract. Then the tensor needs neither copies nor keys.
+        self._is_by_rows = (
+            self._gives_index
+            and self._axes == tuple(range(rank - len(self._axes), rank))
+            and problem.data_type is not DataType.FLOAT16
+            and (problem.nan == "propagate" or not problem.data_type.is_float)
+        )
+        decreasing = problem.axis_direction is AxisDirection.DECREASING
+        find = last_winner if decreasing else first_winner
+        self._find: Callable[[np.ndarray], np.ndarray] = partial(find, minimum=self._minimum)
+
+    def reduce(self, tensor: np.ndarray) -> np.ndarray:
+        """Reduce a tensor.
+
+        Parameters
+        ----------
+        tensor : ndarray
+            Of the problem's sizes and type, in native byte order and any memory layout.
+
+        Returns
+        -------
+        ndarray
+            Positions or values, of the problem's output sizes; fresh and C-contiguous.
+        """
+        problem = self._problem
+        if self._is_by_rows and tensor.flags.c_contiguous:
+            rows = tensor.reshape(-1, problem.count)
+            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // problem.count))
+            if len(rows) <= step:
+                positions = self._find(rows).astype(problem.index_type, copy=False)
+                return positions.reshape(problem.output_sizes)
+            positions = np.empty(len(rows), problem.index_type)
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                positions[part] = self._find(rows[part])
+            return positions.reshape(problem.output_sizes)
+        result = np.empty(problem.output_sizes, problem.output_dtype)
+        kept = [axis for axis in range(tensor.ndim) if axis not in self._axes]
+        outer = sum(axis < self._axes[-1] for axis in kept)
+        moved = tensor.transpose(*kept[:outer], *self._axes, *kept[outer:])
+        self._fill(result.reshape([problem.sizes[axis] for axis in kept]), moved, outer)
+        return result
+
+    def _fill(self, result: np.ndarray, x: np.ndarray, outer: int) -> None:
+        """Write the results block by block; the reduced axes of `x` follow the first `outer` ones.
+
+        A tensor that is too large for one block is cut along an axis that is not reduced.
+        """
+        inner = outer + len(self._axes)
+        if x.size > CHUNK_ELEMENTS:
+            for axis in (*range(outer), *range(inner, x.ndim)):
+                least = CHUNK_COLUMNS if axis == x.ndim - 1 else 1
+                if (size := x.shape[axis]) > least:
+                    step = max(least, size * CHUNK_ELEMENTS // x.size)
+                    target = axis if axis < outer else axis - len(self._axes)
+                    for start in range(0, size, step):
+                        part = slice(start, start + step)
+                        self._fill(_at(result, target, part), _at(x, axis, part), outer)
+                    return
+        position, value = self._winners(x, outer, not self._gives_index)
+        result[...] = (position if value is None else value).reshape(result.shape)
+
+    def _winners(
+        self, x: np.ndarray, outer: int, values: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the positions, and the values if `values` is set, each of shape (outer, inner).
+
+        If the reduced axes alone are too large for one block, one of them is cut, and the winner
+        of all is the winner among the winners of the parts.
+        """
+        reduced = range(outer, outer + len(self._axes))
+        axis = next((axis for axis in reduced if x.shape[axis] > 1), None)
+        if x.size <= CHUNK_ELEMENTS or axis is None:
+            rows = math.prod(x.shape[:outer])
+            count = math.prod(x.shape[outer : reduced.stop])
+            return self._reduce(x.reshape(rows, count, x.size // (rows * count)), values)
+        weight = math.prod(x.shape[axis + 1 : reduced.stop])
+        step = max(1, x.shape[axis] * CHUNK_ELEMENTS // x.size)
+        positions, winners = [], []
+        for start in range(0, x.shape[axis], step):
+            position, value = self._winners(_at(x, axis, slice(start, start + step)), outer, True)
+            positions.append(position.astype(np.int64) + start * weight)
+            winners.append(value)
+        part, value = self._reduce(np.stack(winners, axis=1), values)
+        return np.take_along_axis(np.stack(positions, axis=1), part[:, None], axis=1)[:, 0], value
+
+    def _reduce(self, x: np.ndarray, values: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Reduce axis 1 of an array of rank 3."""
+        if not self._gives_index and bits_follow_value(x):
+            # Elements that are equal have equal bits, so the value needs no position.
+            if x.shape[2] == 1:
+                best = best_of_rows(x[..., 0], minimum=self._minimum)[:, None]
+            else:
+                keys = comparable(x, minimum=self._minimum)
+                best = from_key(keys.min(axis=1) if self._minimum else keys.max(axis=1), x.dtype)
+            return np.zeros(best.shape, np.uint8), best
+        x = x.transpose(0, 2, 1)
+        if x.shape[1] > 1:
+            # NumPy's argmax would make the same copy.
+            x = np.ascontiguousarray(x)
+        shape = x.shape[:2]
+        x = x.reshape(-1, x.shape[2])
+        keys = comparable(x, nan=self._problem.nan, minimum=self._minimum)
+        position = self._find(keys)
+        value = x[np.arange(len(x)), position].reshape(shape) if values else None
+        return position.reshape(shape), value
+
+
+def _at(x: np.ndarray, axis: int, index: slice) -> np.ndarray:
+    """Index one axis of `x`; the result is a view."""
+    return x[(slice(None),) * axis + (index,)]

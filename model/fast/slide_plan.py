@@ -1,0 +1,192 @@
+"""The plan of a sliding maximum: which elements are compared with which, in what order.
+
+Windows slide along one dimension after the other. Along a dimension, the best of 2 taps follows
+from pairs of elements, the best of 4 taps from pairs of those, and so on: see `sliding`. The pairs
+depend on the sizes alone, so they are planned once for tensors of equal sizes.
+
+A *line* is what lies at one coordinate of the dimension: all elements of the dimensions behind it.
+A *plane* is what lies at one coordinate of the dimensions in front of it: `size` lines.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from types import EllipsisType
+from typing import NamedTuple, TypeAlias
+
+from extremum.model.spatial import SpatialDimension
+
+__all__ = ["LineIndex", "LinePairs", "SeriesPlan", "SlidePlan", "line_index", "slide_plans"]
+
+SHORT_STRETCH = 256
+"""Bytes below which NumPy takes longer to set up a loop over pairs than to compare them.
+
+Measured on lines of 28 to 512 bytes. Shorter stretches are compared in one pass over the whole
+array, and the wanted results are copied, which takes less setting up. With strides above 2 too much
+would be compared in vain.
+"""
+
+LineIndex: TypeAlias = tuple[EllipsisType, slice, slice]
+"""Index of some lines: of each plane, or of all planes together."""
+
+
+class LinePairs(NamedTuple):
+    """Pairs of lines of which the better elements are taken.
+
+    Attributes
+    ----------
+    early, late : LineIndex, LineIndex or None
+        The two lines of each pair; if there is no late one, the early one is copied.
+    target : LineIndex
+        Where the better elements are written.
+    taps : int
+        How many taps lie between the two lines.
+    """
+
+    early: LineIndex
+    late: LineIndex | None
+    target: LineIndex
+    taps: int
+
+
+class SeriesPlan(NamedTuple):
+    """How the windows of one series are found.
+
+    Attributes
+    ----------
+    level : int
+        How often the taps are doubled first.
+    everywhere : LinePairs or None
+        What is compared in one pass over all lines first, if `pairs` only copies.
+    in_a_row : bool
+        Whether the windows of all planes lie at equal distances, and are taken as those of one
+        plane.
+    pairs : LinePairs
+        What is compared to get the windows.
+    """
+
+    level: int
+    everywhere: LinePairs | None
+    in_a_row: bool
+    pairs: LinePairs
+
+
+class SlidePlan(NamedTuple):
+    """How windows slide along one dimension.
+
+    Attributes
+    ----------
+    axis : int
+        The axis of the dimension, counted from the end.
+    dimension : SpatialDimension
+    lines, pitch : int
+        Number of lines in all planes, and of elements in a line.
+    shape : tuple of int
+        Shape of the result: planes, windows, elements of a line.
+    inside : slice or None
+        Which elements of a result line are computed, if the padding of the next dimension lies
+        beside them.
+    doublings : list of LinePairs
+        What is compared to double the taps, level by level.
+    series : list of SeriesPlan
+        How the windows of each series are found.
+    """
+
+    axis: int
+    dimension: SpatialDimension
+    lines: int
+    pitch: int
+    shape: tuple[int, int, int]
+    inside: slice | None
+    doublings: list[LinePairs]
+    series: list[SeriesPlan]
+
+
+@lru_cache(maxsize=256)
+def slide_plans(
+    dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], itemsize: int, axes: range
+) -> tuple[list[SlidePlan], tuple[int, ...]]:
+    """Plan to slide windows along some axes of an array.
+
+    The plans are cached, because they take as long to make as a small tensor takes to pool.
+
+    Parameters
+    ----------
+    dimensions : tuple of SpatialDimension
+        The last axes of the array.
+    shape : tuple of int
+    itemsize : int
+        Bytes of an element.
+    axes : range
+        The axes of the dimensions in the order in which windows slide along them, counted from the
+        end.
+
+    Returns
+    -------
+    plans : list of SlidePlan
+        None for a dimension in which every window is one element.
+    shape : tuple of int
+        Shape of the result.
+    """
+    rest, sizes, plans = list(dimensions), list(shape), []
+    for axis in axes:
+        dimension, last, inside = rest[axis], rest[-1], None
+        if dimension.window == dimension.stride == 1 and dimension.padded == dimension.size:
+            continue
+        planes = math.prod(sizes[:axis])
+        lines = planes * dimension.size
+        pitch = width = math.prod(sizes) // lines
+        sizes[axis] = dimension.outputs
+        in_step = last.size < last.padded == last.outputs * last.stride
+        if axis == -2 and axes.step == 1 and in_step and last.size * itemsize < SHORT_STRETCH:
+            # If the lines are stored with their padding, the windows of all lines together lie a
+            # stride apart.
+            width = sizes[-1] = last.padded
+            inside = slice(last.start_padding, last.start_padding + last.size)
+            rest[-1] = SpatialDimension(last.padded, last.window, last.stride, last.dilation)
+        joins = _joins(dimension, planes, pitch * itemsize)
+        shape = (planes, dimension.outputs, width)
+        plans.append(SlidePlan(axis, dimension, lines, pitch, shape, inside, *joins))
+    return plans, tuple(sizes)
+
+
+def _joins(
+    dimension: SpatialDimension, planes: int, line: int
+) -> tuple[list[LinePairs], list[SeriesPlan]]:
+    """Plan the comparisons along a dimension of `planes` planes, with lines of `line` bytes."""
+    size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
+
+    def everywhere(taps: int) -> LinePairs:
+        # All planes are one long row here. Pairs that reach from one plane into the next are
+        # compared too, but no window uses them.
+        shift = taps * dilation
+        early, late = (line_index(start, planes * size - shift) for start in (0, shift))
+        return LinePairs(early, late, early, taps)
+
+    plans = []
+    for series in dimension.window_series:
+        count, taps, before = series.windows, series.taps - (1 << series.level), None
+        several = series.windows > 1 and series.taps == dimension.window
+        # Windows that reach from one plane into the next are overwritten by later series.
+        in_a_row = several and dimension.outputs * stride == size
+        stretch = line if stride > 1 else line * (planes if in_a_row else 1) * count
+        if several and taps and stride <= 2 and stretch < SHORT_STRETCH:
+            before, taps = everywhere(taps), 0
+        shift = taps * dilation
+        if in_a_row:
+            room = planes * size - series.element - shift
+            count = min(planes * dimension.outputs - series.window, -(-room // stride))
+        early = line_index(series.element, count, series.element_step)
+        late = line_index(series.element + shift, count, series.element_step) if shift else None
+        target = line_index(series.window, count, series.window_step)
+        plans.append(
+            SeriesPlan(series.level, before, in_a_row, LinePairs(early, late, target, taps))
+        )
+    doublings = [everywhere(1 << level) for level in range(max(dimension.levels, default=0))]
+    return doublings, plans
+
+
+def line_index(start: int, count: int, step: int = 1) -> LineIndex:
+    """Return the index of `count` lines from `start` on, `step` apart."""
+    return ..., slice(start, start + (count - 1) * step + 1, step), slice(None)

@@ -12,7 +12,8 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
-from extremum.host.plan.jobs import GatheredJob, Job, ReductionJob, SlidingJob
+from extremum.host.plan.gathered import GatheredJob
+from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
 from extremum.host.plan.results import Results
 from extremum.host.simulation.agents import Run
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction

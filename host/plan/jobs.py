@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +31,6 @@ from extremum.model import (
     AxisDirection,
     Pooling,
     Reduction,
-    SpatialDimension,
 )
 
 
@@ -162,8 +161,8 @@ class ReductionJob(Job):
         first = self.first + start * self.config.lanes
         count = min(values.size, self.stop - first)
         where = slice(first, first + count)
-        results.values.reshape(-1)[where] = values.reshape(-1)[:count]
-        results.positions.reshape(-1)[where] = positions.reshape(-1)[:count]
+        for given, array in results.pairs(values, positions):
+            array.reshape(-1)[where] = given.reshape(-1)[:count]
 
 
 @dataclass(frozen=True)
@@ -258,133 +257,7 @@ class SlidingJob(Job):
             slice(tile.first, tile.first + tile.dimension.outputs) for tile in self.tiles
         )
         shape = (count, *(tile.dimension.outputs for tile in self.tiles))
-        for beats, array in ((values, results.values), (positions, results.positions)):
+        for beats, array in results.pairs(values, positions):
             volume = array.reshape(-1, *(1,) * (5 - array.ndim), *array.shape[2:])
             part = from_lanes(beats, count, self._outputs).reshape(shape)
             volume[(slice(first, first + count), *outputs)] = part
-
-
-@lru_cache(maxsize=8)
-def _taps_inside(dimension: SpatialDimension) -> np.ndarray:
-    """Return how many elements each window meets along a dimension; the jobs of a plan share it."""
-    counts = np.zeros(dimension.outputs, np.int64)
-    for given, _ in dimension.taps():
-        counts[given] += 1
-    return counts
-
-
-@dataclass(frozen=True)
-class GatheredJob(Job):
-    """Windows ``first`` to ``stop`` of every slice, each streamed as a row and reduced.
-
-    A row is filled up with copies of its first element: behind the original, where a tie cannot
-    choose them. The ordinal of the winner tells its position.
-    """
-
-    problem: Pooling
-    config: CoreConfig
-    first: int
-    stop: int
-
-    kind: ClassVar[str] = "gathered"
-
-    @cached_property
-    def _windows(self) -> list[np.ndarray]:
-        """Coordinates of the windows."""
-        outputs = [dimension.outputs for dimension in self.problem.spatial]
-        return list(np.unravel_index(np.arange(self.first, self.stop), outputs))
-
-    @cached_property
-    def _present(self) -> np.ndarray:
-        """How many elements each window has."""
-        present = np.ones(self.stop - self.first, np.int64)
-        for dimension, window in zip(self.problem.spatial, self._windows, strict=True):
-            present *= _taps_inside(dimension)[window]
-        return present
-
-    @property
-    def _length(self) -> int:
-        return int(self._present.max())
-
-    @cached_property
-    def rows(self) -> Rows:
-        count = int(np.count_nonzero(self._present)) * self._slices
-        return Rows.best(count, self._length, self.config)
-
-    def _table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the elements of each window that has any: in the plane, and their positions."""
-        taps = np.indices(self.problem.window).reshape(len(self.problem.spatial), -1)
-        inside = np.ones((len(self._present), taps.shape[1]), bool)
-        element = np.zeros(inside.shape, np.int64)
-        position = np.zeros(inside.shape, np.int64)
-        for dimension, window, tap, weight in zip(
-            self.problem.spatial,
-            self._windows,
-            taps,
-            self.problem.index_weights[2:],
-            strict=True,
-        ):
-            coordinate = (
-                window[:, None] * dimension.stride
-                - dimension.start_padding
-                + tap * dimension.dilation
-            )
-            inside &= (coordinate >= 0) & (coordinate < dimension.size)
-            element = element * dimension.size + coordinate
-            position += coordinate * weight
-        # What is present to the front, in its order; behind it copies of the first.
-        order = np.argsort(~inside, axis=1, kind="stable")[:, : self._length]
-        own = np.arange(self._length) < self._present[:, None]
-        order = np.where(own, order, order[:, :1])[self._present > 0]
-        met = self._present > 0
-        return (
-            np.take_along_axis(element[met], order, axis=1),
-            np.take_along_axis(position[met], order, axis=1),
-        )
-
-    @property
-    def _slices(self) -> int:
-        return math.prod(self.problem.sizes[:2])
-
-    @property
-    def registers(self) -> JobRegisters:
-        return self.rows.reduction(
-            self.config, self.problem.data_type, ignore_nan=self.problem.nan == "ignore"
-        )
-
-    @property
-    def summary(self) -> str:
-        return f"windows {self.first} to {self.stop - 1} of every slice, as rows"
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to stream, since every window is empty."""
-        return self._length == 0
-
-    @property
-    def beats_out(self) -> int:
-        return self.rows.results
-
-    @property
-    def together(self) -> int:
-        return self.beats_out
-
-    def slices(self, x: np.ndarray) -> np.ndarray:
-        elements, _ = self._table()
-        planes = x.reshape(self._slices, -1)
-        return planes[:, elements].reshape(-1, self._length)
-
-    def scatter(
-        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
-    ) -> None:
-        _, table = self._table()
-        shape = (self._slices, len(table))
-        where = (slice(None), self.first + np.flatnonzero(self._present))
-        ordinals = positions.reshape(-1)[: self.rows.count].reshape(shape)
-        base = np.arange(self._slices)[:, None] * self.problem.index_weights[1]
-        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[
-            : self.rows.count
-        ].reshape(shape)
-        results.positions.reshape(self._slices, -1)[where] = (
-            base + table[np.arange(len(table)), ordinals]
-        )

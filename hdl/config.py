@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from extremum.hdl.fixed import check_fixed
+from extremum.hdl.register_table import DIMENSIONS, POSITION_WIDTH
 from extremum.model import DataType
 
-POSITION_WIDTH = 32
-"""Bits of a position, and of every counter that runs over a whole tensor."""
+__all__ = ["DIMENSIONS", "MAX_LANES", "OPERATORS", "POSITION_WIDTH", "CoreConfig"]
 
 OPERATORS = ("argmin", "argmax", "max-pool")
 """What a core can be built for. The values of minima and maxima come with ``max-pool``."""
 
 MAX_LANES = 64
-
-DIMENSIONS = ("depth", "height", "width")
-"""The pooled dimensions, outermost first: the order of every triple in this package."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,8 @@ class CoreConfig:
         without one, and the counters and comparators that tell are left out.
     fixed
         Job registers that never change, as pairs of name and value: ``("width.stride", 2)``.
-        They leave the job port, and what they exclude is not generated.
+        They leave the job port, and what they exclude is not generated. A value that no job of
+        the core asks for is refused (:mod:`extremum.hdl.fixed`).
 
     Raises
     ------
@@ -79,6 +78,10 @@ class CoreConfig:
     fixed: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.data_types, tuple):
+            raise TypeError(
+                f"data_types must be a tuple of DataType members, not {self.data_types!r}"
+            )
         if not self.data_types or len(set(self.data_types)) != len(self.data_types):
             raise ValueError(
                 f"data_types must name one or more types, each once, not {self.data_types!r}"
@@ -105,12 +108,12 @@ class CoreConfig:
             )
         if not isinstance(self.padding, bool):
             raise TypeError(f"padding must be True or False, not {self.padding!r}")
-        if not isinstance(self.fixed, tuple) or not all(
-            isinstance(pair, tuple) and len(pair) == 2 for pair in self.fixed
-        ):
-            raise TypeError(f"fixed must be a tuple of (register, value), not {self.fixed!r}")
         if not self.has_values and not self.index_width:
-            raise ValueError("index_width must be at least 1 where no values leave the core")
+            raise ValueError(
+                "index_width must be at least 1 where no values leave the core, not 0: without "
+                "max-pool in operators, positions are all that it gives"
+            )
+        check_fixed(self)
 
     @property
     def element_width(self) -> int:

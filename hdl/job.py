@@ -6,14 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.registers import (
-    INDIFFERENT,
-    encode,
-    fixed_registers,
-    is_position,
-    job_shapes,
-    value_range,
-)
+from extremum.hdl.register_table import fixed_registers, is_indifferent, is_position
+from extremum.hdl.registers import encode, job_shapes, value_range
 
 
 @dataclass(frozen=True)
@@ -152,8 +146,7 @@ class JobRegisters:
         values = _flatten(self)
         self._check_padding(config)
         for name, value in fixed_registers(config).items():
-            free = name.rpartition(".")[2] in INDIFFERENT or is_position(name)
-            if values[name] != value and (not free or name in dict(config.fixed)):
+            if values[name] != value and (not is_indifferent(name) or name in dict(config.fixed)):
                 raise ValueError(
                     f"the core was built with the job register {name} fixed to {int(value)}, and "
                     f"the job needs {values[name]}"

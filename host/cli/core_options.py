@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES, OPERATORS, CoreConfig
-from extremum.hdl.ports import job_layout
 from extremum.host.cli.shared_options import FILE, Integers, options_of
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import PRESETS
@@ -83,9 +82,7 @@ def config_of(options: Mapping[str, Any]) -> CoreConfig:
         if options["fixed"] is not None:
             given["fixed"] = _fixed(options["fixed"])
         preset = options["preset"]
-        config = replace(PRESETS[preset] if preset else CoreConfig(), **given)
-        job_layout(config)  # knows the registers that can be fixed
-        return config
+        return replace(PRESETS[preset] if preset else CoreConfig(), **given)
 
 
 def name_of(options: Mapping[str, Any]) -> str:

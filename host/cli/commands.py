@@ -74,6 +74,13 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(str(error), Exit.TOOL)
     except (SimulationError, SynthesisError) as error:
         return _fail(str(error), Exit.SIMULATION)
+    except BrokenPipeError:  # the reader of the output has gone: `main.main` ends quietly
+        raise
+    except SystemExit as ended:
+        # Click ends itself for one reason, and with status 1, which means a mismatch here.
+        if ended.code == 1:
+            raise BrokenPipeError from None
+        raise
     except (OSError, MemoryError) as error:
         return _fail(str(error) or "out of memory", Exit.USAGE)
     except Exception as error:  # a fault of ours, which must not pass for a mismatch
@@ -212,12 +219,8 @@ def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int
 @shared_options.json_option
 def doctor_command(as_json: bool) -> int:
     """List every tool that can be used: found, needed, and the command that installs it."""
-    findings = doctor.examine()
-    ready = doctor.is_ready(findings)
-    if as_json:
-        click.echo(printing.dumps(doctor.as_dict(findings)))
-    else:
-        doctor.print_findings(findings)
+    text, ready = doctor.report(as_json=as_json)
+    click.echo(text)
     return Exit.AGREEMENT if ready else Exit.TOOL
 
 

@@ -35,6 +35,9 @@ __all__ = [
 
 SHOWN_ELEMENTS = 8
 SHOWN_JOBS = 12
+LISTED_JOBS = 10_000
+"""Jobs that JSON lists: a plan may have more of them than a disk can hold."""
+
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe."""
 
@@ -157,6 +160,7 @@ def plan_json(shown: Shown, planned: Plan) -> str:
         | {
             "empty_windows": getattr(shown.problem, "empty_windows", 0),
             "notes": plan_notes(shown, planned),
+            "job_count": len(planned.jobs),
             "jobs": [
                 {
                     "kind": job.kind,
@@ -165,7 +169,7 @@ def plan_json(shown: Shown, planned: Plan) -> str:
                     "beats_out": job.beats_out,
                     "cycles": job.cycles,
                 }
-                for job in planned.jobs
+                for job in planned.jobs[:LISTED_JOBS]
             ],
         }
     )
@@ -185,7 +189,8 @@ def print_plan(shown: Shown, planned: Plan) -> None:
         table.add_row(str(number), job.kind, job.summary, *figures)
     more = len(planned.jobs) - SHOWN_JOBS
     if more > 0:
-        table.add_row("...", "", f"{more} more, which --json lists")
+        listed = "" if len(planned.jobs) <= LISTED_JOBS else f" as far as job {LISTED_JOBS}"
+        table.add_row("...", "", f"{more} more, which --json lists{listed}")
     totals = _plan_totals(planned)
     figures = (str(totals[name]) for name in ("beats_in", "beats_out", "cycles"))
     table.add_row("all", "", "", *figures, style="bold")
@@ -247,9 +252,17 @@ def dumps(data: Mapping[str, Any]) -> str:
     return json.dumps(data, allow_nan=False)
 
 
+class _Console(Console):
+    """A console that leaves it to the command line to end when nobody reads its output."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error anew; by default, rich exits with status 1, which means a mismatch."""
+        raise BrokenPipeError
+
+
 def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
     """Print to stdout; in colour, and as wide as the window, only on a terminal."""
-    console = Console(file=sys.stdout, highlight=False, markup=markup, soft_wrap=False)
+    console = _Console(file=sys.stdout, highlight=False, markup=markup, soft_wrap=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     console.print(renderable, soft_wrap=isinstance(renderable, str))

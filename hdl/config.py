@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from extremum.hdl.fixed import check_fixed
-from extremum.hdl.register_table import DIMENSIONS, POSITION_WIDTH
 from extremum.model import DataType
+
+from .fixed import check_fixed
+from .register_table import DIMENSIONS, POSITION_WIDTH
 
 __all__ = ["DIMENSIONS", "MAX_LANES", "OPERATORS", "POSITION_WIDTH", "CoreConfig"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from extremum.hdl.register_table import (
+from .register_table import (
     DIMENSIONS,
     absent_registers,
     all_bits,
@@ -20,7 +20,7 @@ from extremum.hdl.register_table import (
 )
 
 if TYPE_CHECKING:
-    from extremum.hdl.config import CoreConfig
+    from .config import CoreConfig
 
 REASONS = {
     "data_type": "the core has one type",

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from extremum.hdl.config import CoreConfig
+    from .config import CoreConfig
 
 POSITION_WIDTH = 32
 """Bits of a position, and of every counter that runs over a whole tensor."""

@@ -1,6 +1,7 @@
-"""The three kinds of job: a reduction, a sliding window, and windows gathered by the host.
+"""What a job is, and two kinds of it: a reduction, and windows that slide over a tile.
 
-A job knows its registers, which elements make its beats, and where its results go.
+A job knows its registers, which elements make its beats, and where its results go. The third
+kind, windows gathered by the host, is in :mod:`extremum.host.plan.gathered`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from extremum.model import (
 
 
 class Job(ABC):
-    """One run of the core."""
+    """One run of the core: what it is told, what it is fed, and what its results mean."""
 
     kind: ClassVar[str]
     config: CoreConfig
@@ -43,23 +44,23 @@ class Job(ABC):
     @property
     @abstractmethod
     def registers(self) -> JobRegisters:
-        """What the core is told."""
+        """The registers that stand on the core's job port."""
 
     @property
     def schedule(self) -> Schedule:
-        """The slots: in a reduction one for each beat."""
+        """The slots that decide how long the job takes. A reduction has one for each beat."""
         last = self.beats_in - 1
         return Schedule(0, last, last)
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """The job in a few words."""
+        """The job in a few words, for a list of jobs."""
 
     @cached_property
     @abstractmethod
     def rows(self) -> Rows:
-        """The elements of each slice, and how they lie in beats."""
+        """How the elements of the slices lie in beats."""
 
     @property
     def beats_in(self) -> int:
@@ -79,18 +80,18 @@ class Job(ABC):
     @property
     @abstractmethod
     def together(self) -> int:
-        """Output beats that are put into the results together: of a group of lanes."""
+        """Output beats that belong together: :meth:`scatter` takes multiples of so many."""
 
     @abstractmethod
     def slices(self, x: np.ndarray) -> np.ndarray:
-        """Return the elements of each slice, (slices, elements), a view if possible."""
+        """Return the elements of each slice, of shape (slices, elements); a view if possible."""
 
     def gather(self, x: np.ndarray) -> np.ndarray:
         """Return the input beats, of shape (beats_in, lanes), taken from the tensor."""
         return self.rows.into_beats(self.slices(x))
 
     def pieces(self, x: np.ndarray) -> Iterator[np.ndarray]:
-        """Return the input beats piece by piece, so that few of them are in memory at a time."""
+        """Yield the input beats piece by piece, so that few of them are in memory at a time."""
         return self.rows.pieces(self.slices(x))
 
     @abstractmethod
@@ -99,8 +100,8 @@ class Job(ABC):
     ) -> None:
         """Put output beats, two arrays of shape (beats, lanes), into the results.
 
-        ``start`` is the number of the first; it and the number of beats are multiples of
-        :attr:`together`.
+        ``start`` is the number of the first of these beats in the job. Both ``start`` and the
+        number of beats are multiples of :attr:`together`.
         """
 
 
@@ -108,8 +109,8 @@ class Job(ABC):
 class ReductionJob(Job):
     """Results ``first`` to ``stop`` of a reduction.
 
-    The elements of a result stream in row-major order over the reduced axes, so their ordinal is
-    their position.
+    The elements of a result stream in row-major order over the reduced axes, so the ordinal of the
+    winner, which the core counts, is its position.
     """
 
     problem: Reduction
@@ -167,7 +168,7 @@ class ReductionJob(Job):
 
 @dataclass(frozen=True)
 class SlidingJob(Job):
-    """Slices ``first`` to ``stop`` of one tile of a pooling, a lane each."""
+    """Slices ``first`` to ``stop`` of one tile of a pooling: in each lane a slice."""
 
     problem: Pooling
     config: CoreConfig

@@ -1,4 +1,7 @@
-"""From an operator on a tensor of any size to jobs of a core of a given size."""
+"""From an operator on a tensor of any size to the jobs of a core of a given size.
+
+Read :func:`plan` first: it decides whether a pooling slides, is cut into tiles, or is gathered.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ class Plan:
     Parameters
     ----------
     problem
-        The operator and its tensor.
+        The operator, and the sizes and the type of its tensor.
     config
-        The core.
+        The core that the jobs are for.
     jobs
-        In the order in which they run; there is none if every window is empty. The sequence makes
+        The jobs in the order in which they run; there is none if every window is empty. The sequence makes
         each job when it is asked for, so that a plan of any length fits the memory.
     notes
-        What exceeds the core, and what was done about it.
+        Sentences for the user: what exceeds the core, and what is done about it.
     """
 
     problem: Reduction | Pooling
@@ -43,7 +46,7 @@ class Plan:
 
     @cached_property
     def cycles(self) -> int:
-        """Predicted clocks, from the first beat taken to the last one moved, over all jobs."""
+        """Predicted clocks of all jobs, each from its first beat taken to its last one moved."""
         return self._total(lambda job: job.cycles)
 
     @cached_property
@@ -57,21 +60,23 @@ class Plan:
         return self._total(lambda job: job.beats_out)
 
     def _total(self, figure: Callable[[Job], int]) -> int:
-        """Sum a figure over all jobs, each kind of which is looked at once."""
+        """Return the sum of a figure over all jobs, computed from one job of every kind."""
         return sum(figure(job) * number for job, number in self.jobs.kinds())
 
 
 def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
     """Turn an operator into jobs.
 
-    A pooling slides in one job if it fits the core; in tiles if its lines or planes are too long
-    for the storage; and where the window itself is too large, the host gathers each window and
-    the core reduces it.
+    A pooling that fits the core is one job: its windows slide. If its lines or planes are too long
+    for the core's storage or counters, it is cut into tiles that slide one after the other. If the
+    window itself is too large, the host gathers the elements of every window and the core reduces
+    them.
 
     Raises
     ------
     ValueError
-        The core was not built for the operator, its type, or positions as large as the tensor's.
+        The core was not built for the operator, for its type, or for positions as large as those
+        of the tensor.
     """
     config.data_type_code(problem.data_type)
     if _require_operator(problem, config):
@@ -98,6 +103,7 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
 
 
 def _require(operator: str, config: CoreConfig, purpose: str) -> None:
+    """Refuse a core that was not built for an operator that the host needs for some purpose."""
     if operator not in config.operators:
         raise ValueError(
             f"the core was built for {', '.join(config.operators)}, and the host {purpose}: add "
@@ -122,7 +128,7 @@ def _require_operator(problem: Reduction | Pooling, config: CoreConfig) -> bool:
 
 
 def _require_positions(problem: Reduction | Pooling, config: CoreConfig) -> None:
-    """Refuse a tensor whose last position is as large as what marks an empty window."""
+    """Refuse a tensor whose last position is so large that it would mark an empty window."""
     if not positions_fit(problem, config):
         raise ValueError(
             f"positions to {last_position(problem)} need more than the core's index_width of "
@@ -131,13 +137,13 @@ def _require_positions(problem: Reduction | Pooling, config: CoreConfig) -> None
 
 
 def _volume(problem: Pooling) -> tuple[SpatialDimension, ...]:
-    """Return depth, height and width; a plane has a depth of 1."""
+    """Return the dimensions depth, height and width. A plane has a depth of one element."""
     missing = 3 - len(problem.spatial)
     return (SpatialDimension(1, 1),) * missing + problem.spatial
 
 
 def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> str | None:
-    """Return what the core's stages cannot do, or None if they can slide the window."""
+    """Return what keeps the core from sliding the window, or None if nothing does."""
     if not config.has_windows:
         return "max_window (1, 1, 1) leaves sliding windows out"
     for name, dimension, window, dilation in zip(
@@ -145,10 +151,11 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     ):
         if dimension.window > window:
             return f"{name} of the window {dimension.window} exceeds max_window {window}"
-        # Where storage decides, a dilation may exceed what it was meant for, but not if it is none.
+        # A dilation may exceed max_dilation if the storage suffices, which is seen later. But a
+        # core whose max_dilation is 1 has no dilation logic.
         if dilation == 1 < dimension.dilation and dimension.window > 1:
             return f"{name} of the dilation {dimension.dilation} exceeds max_dilation 1"
-        # Where the core has no schedule, planes pass one by one.
+        # A dimension without a stage has no schedule: its planes pass one by one, unpadded.
         passes = dimension.stride == 1 and dimension.padded == dimension.size
         if DIMENSIONS.index(name) not in config.axes and not passes:
             return f"a stride or padding in {name} needs max_window of at least 2 there"
@@ -165,6 +172,7 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
 
 
 def _tiling_notes(cuts: tuple[Cuts, ...], config: CoreConfig) -> tuple[str, ...]:
+    """Return why a pooling is cut into tiles, or nothing if it is not."""
     if not any(cut.is_cut for cut in cuts):
         return ()
     dimensions = tuple(cut.dimension for cut in cuts)
@@ -184,7 +192,7 @@ def _tiling_notes(cuts: tuple[Cuts, ...], config: CoreConfig) -> tuple[str, ...]
 
 
 def _reduction_jobs(problem: Reduction, config: CoreConfig) -> Jobs:
-    """Give every result a lane of its own, in as many jobs as the slot counter makes necessary."""
+    """Return jobs of as many results as the slot counter allows in one job."""
     results = math.prod(problem.output_sizes)
     at_once = MAX_SLOTS // problem.count * (1 if config.can_fold else config.lanes)
     return Jobs((Steps(results, at_once),), partial(_reduction_job, problem, config))
@@ -195,7 +203,7 @@ def _reduction_job(problem: Reduction, config: CoreConfig, results: range) -> Jo
 
 
 def _sliding_jobs(problem: Pooling, config: CoreConfig, cuts: tuple[Cuts, ...]) -> Jobs:
-    """Give every slice of a tile a lane, in as many jobs as the slot counter makes necessary.
+    """Return jobs of one tile each, and of as many of its slices as the slot counter allows.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Results:
 
     @classmethod
     def blank(cls, problem: Reduction | Pooling, config: CoreConfig) -> Results:
-        """Return results in which every window is empty."""
+        """Return results in which every window is empty, as if no job had run."""
         sizes = problem.output_sizes
         fit = positions_fit(problem, config)
         return cls(

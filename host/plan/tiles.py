@@ -1,4 +1,4 @@
-"""Cutting a pooling into tiles that fit the core's storage and counters."""
+"""How a pooling is cut into tiles that fit the core's storage and counters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Tile:
     offset
         Coordinate of the first element.
     dimension
-        The same windows over these elements alone.
+        The same windows over these elements alone, with padding for what they see beside them.
     """
 
     first: int
@@ -36,7 +36,8 @@ class Tile:
 def cut(dimension: SpatialDimension, first: int, count: int) -> Tile | None:
     """Return the tile of ``count`` windows from ``first`` on, or None if they see no element.
 
-    All windows together keep all elements, so an uncut tensor streams as it lies in memory.
+    A tile of all windows has all elements, even those that no window sees: an uncut tensor streams
+    as it lies in memory.
     """
     if count == dimension.outputs:
         return Tile(0, 0, dimension)
@@ -149,7 +150,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Grid:
-    """How many windows a tile has along each dimension (depth, height, width)."""
+    """How many windows a tile has at most along each dimension (depth, height, width)."""
 
     counts: tuple[int, int, int]
 
@@ -159,7 +160,7 @@ class Grid:
 
 
 def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
-    """Return how many windows along a dimension the coordinate counters allow; 0 if not one."""
+    """Return how many windows of a tile the coordinate counters allow; 0 if not a single one."""
     limit = 1 << config.coordinate_width
     if dimension.extent >= limit or dimension.stride >= limit:
         return 0
@@ -189,16 +190,16 @@ def storage_limits(dimensions: tuple[SpatialDimension, ...], config: CoreConfig)
 
 
 def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> Grid | None:
-    """Return whole planes if they fit, else the grid that streams the fewest elements.
+    """Return the grid of tiles that streams the fewest elements, or None if no tile fits the core.
 
-    None if no tile fits the core. What fits whole is not cut: a job more costs more than the
-    padding that it saves. Neighbouring tiles both stream the elements that windows of both see,
-    so a grid of few and nearly square tiles is best.
+    Whole planes are not cut if they fit: one more job costs more than the padding that it saves.
+    Neighbouring tiles both stream the elements that windows of both see, so a grid of few and
+    nearly square tiles is best.
     """
     depth, height, width = dimensions
     counters = [largest_count(dimension, config) for dimension in dimensions]
     if 0 not in config.axes:
-        counters[0] = 1
+        counters[0] = 1  # Without a depth stage, a job is a single plane.
     line, plane = storage_limits(dimensions, config)
     if not min(*counters, line, plane):
         return None
@@ -218,7 +219,7 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
 
 
 def _counts(outputs: int, most: int) -> Iterator[int]:
-    """Return the sizes of tiles worth trying: those of the 64 coarsest cuts."""
+    """Yield the sizes of tiles that are worth trying: those of the 64 coarsest cuts."""
     fewest = -(-outputs // most)
     seen = set()
     for tiles in range(fewest, min(outputs, fewest + 64) + 1):
@@ -229,6 +230,7 @@ def _counts(outputs: int, most: int) -> Iterator[int]:
 
 
 def _streamed(dimension: SpatialDimension, count: int) -> int:
+    """Return the slots along one dimension that all its tiles take together."""
     return sum(
         registers.period * number
         for tile, number in Cuts(dimension, count).kinds()

@@ -530,3 +530,16 @@ def test_a_single_window_over_everything():
     problem = Pooling.of((2, 3, 300, 200), "int8", (300, 200))
     todo = plan(problem, CoreConfig((DataType.INT8,)))
     assert todo.beats_in == 2 * 3 * 300 * 200
+
+
+def test_a_job_tells_what_it_is():
+    config = CoreConfig((DataType.INT8,), lanes=4)
+    for problem, summary in (
+        (Reduction.of("max", (5, 9), "int8", 1), "results 0 to 4, each of 9 elements, folded"),
+        (Reduction.of("max", (4, 9), "int8", 1), "results 0 to 3, each of 9 elements"),
+        (Reduction.of("max", (9,), "int8"), "result 0, each of 9 elements, folded"),
+        (Pooling.of((1, 3, 9, 8), "int8", 2), "1 x 8 x 7 windows from (0, 0, 0) of slices 0 to 2"),
+        (Pooling.of((1, 1, 9, 8), "int8", 8), "2 x 1 windows from (0, 0) of slice 0, as rows"),
+    ):
+        (job,) = plan(problem, config).jobs
+        assert job.summary == summary

@@ -1,4 +1,4 @@
-"""Windows that the core cannot slide: the host gathers their elements, and the core reduces them.
+"""Windows that the core cannot slide: the host gathers their elements, the core reduces them.
 
 Windows that meet no element are left out beforehand, by arithmetic: a plan looks at no window one
 by one, however many there are.
@@ -18,7 +18,7 @@ import numpy as np
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.host.errors import SimulationError
-from extremum.host.plan.jobs import Job
+from extremum.host.plan.jobs import Job, span
 from extremum.host.plan.results import Results
 from extremum.host.plan.rows import Rows
 from extremum.host.plan.sequence import Steps
@@ -226,8 +226,7 @@ class GatheredJob(Job):
             str(met_windows(dimension)[run.start])
             for dimension, run in zip(self.problem.spatial, self.runs, strict=True)
         )
-        first, last = self.slice_range[0], self.slice_range[-1]
-        return f"{sizes} windows from ({start}) of slices {first} to {last}, as rows"
+        return f"{sizes} windows from ({start}) of {span('slice', self.slice_range)}, as rows"
 
     @property
     def beats_out(self) -> int:

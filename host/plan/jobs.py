@@ -35,6 +35,13 @@ from extremum.model import (
 )
 
 
+def span(what: str, numbers: range) -> str:
+    """Name a range of numbered things: "slice 3", "slices 3 to 5"."""
+    if len(numbers) == 1:
+        return f"{what} {numbers[0]}"
+    return f"{what}s {numbers[0]} to {numbers[-1]}"
+
+
 class Job(ABC):
     """One run of the core: what it is told, what it is fed, and what its results mean."""
 
@@ -139,7 +146,8 @@ class ReductionJob(Job):
     def summary(self) -> str:
         way = ", folded" if self.rows.fold else ""
         return (
-            f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements{way}"
+            f"{span('result', range(self.first, self.stop))}, each of {self.problem.count} "
+            f"elements{way}"
         )
 
     @property
@@ -229,7 +237,7 @@ class SlidingJob(Job):
     def summary(self) -> str:
         sizes = " x ".join(str(tile.dimension.outputs) for tile in self.tiles)
         start = ", ".join(str(tile.first) for tile in self.tiles)
-        return f"{sizes} windows from ({start}) of slices {self.first} to {self.stop - 1}"
+        return f"{sizes} windows from ({start}) of {span('slice', range(self.first, self.stop))}"
 
     @property
     def _outputs(self) -> int:

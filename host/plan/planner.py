@@ -33,8 +33,8 @@ class Plan:
     config
         The core that the jobs are for.
     jobs
-        The jobs in the order in which they run; there is none if every window is empty. The sequence makes
-        each job when it is asked for, so that a plan of any length fits the memory.
+        The jobs in the order in which they run; there are none if every window is empty. The
+        sequence makes each job when it is asked for, so that a plan of any length fits the memory.
     notes
         Sentences for the user: what exceeds the core, and what is done about it.
     """

@@ -42,7 +42,7 @@ class Rows:
 
     @classmethod
     def best(cls, count: int, length: int, config: CoreConfig) -> Rows:
-        """Return the rows of a reduction in the way that takes fewer beats; of equals, as slices."""
+        """Return rows that are reduced, in the way that takes fewer beats; of equals, as slices."""
         slices = cls(count, length, config.lanes)
         fold = cls(count, length, config.lanes, fold=True)
         folds = dict(config.fixed).get("fold", fold.beats < slices.beats)

@@ -19,7 +19,7 @@ from extremum.tb.sequences import jobs, tensor
 
 @cocotb.test()
 async def every_job_takes_what_is_predicted(dut: Any) -> None:
-    """The plan's prediction is exact: of reductions, folded or not, of windows and of rows."""
+    """The plan predicts the clocks of every job exactly, whatever its kind."""
     bench = await started(dut)
     config = core()
     folded = 0

@@ -15,7 +15,7 @@ from extremum.model import DataType, Pooling, Reduction
 
 
 def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:
-    """Return a tensor of random bits or, more often, of few different elements, so that many tie."""
+    """Return a tensor of random bits or, more often, of few different elements, which tie."""
     dtype = data_type.dtype
     width = 8 * dtype.itemsize
     count = math.prod(sizes)

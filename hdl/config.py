@@ -1,4 +1,4 @@
-"""The parameters that a core is generated with."""
+"""What is chosen when a core is generated: its types, lanes, operators and limits."""
 
 from __future__ import annotations
 
@@ -7,56 +7,64 @@ from typing import Any
 
 from extremum.model import DataType
 
-POSITION_WIDTH = 32
-"""Bits of a position, and of every counter that runs over a whole tensor."""
+from .fixed import check_fixed
+from .register_table import DIMENSIONS, POSITION_WIDTH
+
+__all__ = ["DIMENSIONS", "MAX_LANES", "OPERATORS", "POSITION_WIDTH", "CoreConfig"]
 
 OPERATORS = ("argmin", "argmax", "max-pool")
-"""What a core can be built for. The values of minima and maxima come with ``max-pool``."""
+"""The operators that a core can be built for.
+
+The reductions MIN and MAX, which give values, need ``max-pool`` beside ``argmin`` or ``argmax``.
+"""
 
 MAX_LANES = 64
-
-DIMENSIONS = ("depth", "height", "width")
-"""The pooled dimensions, outermost first: the order of every triple in this package."""
+"""The most elements that a beat can carry."""
 
 
 @dataclass(frozen=True)
 class CoreConfig:
-    """What is decided when the core is generated; all else is a job register.
+    """The parameters of a core. Whatever is not decided here is a job register.
+
+    Everything is checked when the configuration is made, so a configuration that exists can be
+    generated.
 
     Parameters
     ----------
     data_types
-        Types that a job may select. A lane is as wide as the widest. Cost: every width adds a
-        multiplexer before and after the pipeline, floats add two bits to each stored word.
+        The types that a job may select. A lane is as wide as the widest of them. Cost: every width
+        adds a multiplexer before and after the pipeline; floats add two bits to each stored word.
     lanes
-        Elements per beat, 1 to 64. Cost: the datapath and its storage, once per lane.
+        Elements per beat, 1 to 64. Cost: every lane has a datapath and storage of its own.
     max_window
-        Largest window (depth, height, width). 1 leaves the dimension's stage out. Cost: one
-        comparator per tap and lane; ``window - 1`` stored lines (height) or planes (depth).
+        Largest window (depth, height, width). A 1 leaves the stage of that dimension out. Cost:
+        one comparator per tap and lane; ``window - 1`` stored lines (height) or planes (depth).
     max_dilation
         Largest dilation (depth, height, width). Cost: it multiplies the stored elements, lines
-        and planes of its dimension; above 1, a subtraction for every tap.
+        and planes of its dimension; a dilation above 1 also needs a subtraction for every tap.
     max_line
-        Largest line of pooled outputs kept on chip, for windows higher than 1. Cost: words of
-        line storage for each stored line.
+        Longest line of pooled outputs that is kept on chip, for windows higher than 1. Cost: as
+        many words of storage for each stored line.
     max_plane
-        Largest plane of pooled outputs kept on chip, for windows deeper than 1. Cost: words of
-        plane storage for each stored plane.
+        Largest plane of pooled outputs that is kept on chip, for windows deeper than 1. Cost: as
+        many words of storage for each stored plane.
     coordinate_width
         Bits of a spatial coordinate: a padded dimension has fewer than ``2**coordinate_width``
-        elements. Cost: the counters of the schedule.
+        elements. Cost: the width of the counters that walk over lines and planes.
     operators
-        Out of :data:`OPERATORS`. Without ``"max-pool"`` no values leave the core, and only keys
-        are kept of the elements; without ``"argmin"`` and ``"argmax"`` nothing is reduced.
+        Some of :data:`OPERATORS`. Without ``"max-pool"``, no values leave the core, and it keeps
+        only what decides the order of the elements. Without ``"argmin"`` and ``"argmax"``, it has
+        no reducer.
     index_width
-        Bits of a position on the output port, 0 to 32; 0 if no positions leave the core. Cost:
-        adders, result queue.
+        Bits of a position on the output port, 0 to 32. With 0, no positions leave the core. Cost:
+        the width of the adders that compute positions, and of the result queue.
     padding
-        Whether windows may reach into padding. Without it no slot is without an element, no tap
-        without one, and the counters and comparators that tell are left out.
+        Whether windows may reach into padding. Without padding, every clock takes an element and
+        every tap meets one, so the counters and comparators that find missing ones are left out.
     fixed
-        Job registers that never change, as pairs of name and value: ``("width.stride", 2)``.
-        They leave the job port, and what they exclude is not generated.
+        Job registers that never change, as pairs of name and value: ``("width.stride", 2)``. They
+        leave the job port, and no hardware is generated for other values. A value that no job of
+        this core asks for is refused (:mod:`extremum.hdl.fixed`).
 
     Raises
     ------
@@ -79,6 +87,10 @@ class CoreConfig:
     fixed: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.data_types, tuple):
+            raise TypeError(
+                f"data_types must be a tuple of DataType members, not {self.data_types!r}"
+            )
         if not self.data_types or len(set(self.data_types)) != len(self.data_types):
             raise ValueError(
                 f"data_types must name one or more types, each once, not {self.data_types!r}"
@@ -105,12 +117,12 @@ class CoreConfig:
             )
         if not isinstance(self.padding, bool):
             raise TypeError(f"padding must be True or False, not {self.padding!r}")
-        if not isinstance(self.fixed, tuple) or not all(
-            isinstance(pair, tuple) and len(pair) == 2 for pair in self.fixed
-        ):
-            raise TypeError(f"fixed must be a tuple of (register, value), not {self.fixed!r}")
         if not self.has_values and not self.index_width:
-            raise ValueError("index_width must be at least 1 where no values leave the core")
+            raise ValueError(
+                "index_width must be at least 1 where no values leave the core, not 0: without "
+                "max-pool in operators, positions are all that it gives"
+            )
+        check_fixed(self)
 
     @property
     def element_width(self) -> int:
@@ -119,12 +131,12 @@ class CoreConfig:
 
     @property
     def has_floats(self) -> bool:
-        """Whether a type with NaN and two zeros is among the types."""
+        """Whether one of the types has NaN and two zeros."""
         return any(data_type.dtype.kind == "f" for data_type in self.data_types)
 
     @property
     def has_values(self) -> bool:
-        """Whether elements leave the core, and not just their positions."""
+        """Whether the core gives winning elements, and not just their positions."""
         return "max-pool" in self.operators
 
     @property
@@ -144,14 +156,22 @@ class CoreConfig:
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """Dimensions that are scheduled, innermost first: those of the largest window's box."""
+        """The dimensions that windows can slide over, innermost first, by their place in a triple.
+
+        They are none if no window can slide, else width and height, and depth if the largest
+        window is deep.
+        """
         if not self.has_windows:
             return ()
         return (2, 1, 0) if self.max_window[0] > 1 else (2, 1)
 
     @property
     def max_spacing(self) -> tuple[int, int, int]:
-        """Largest distance of two neighbouring taps (depth, height, width), in stored words."""
+        """Largest distance of two neighbouring taps (depth, height, width), in stored words.
+
+        The stage of the height stores lines and that of the depth planes, so a tap's neighbour is
+        a whole line or plane away.
+        """
         depth, height, width = self.max_dilation
         return (depth * self.max_plane, height * self.max_line, width)
 

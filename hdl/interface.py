@@ -1,4 +1,4 @@
-"""What the user of a core's Verilog must know: its ports, the bits of their fields, its latency."""
+"""What one must know to use a core's Verilog: its ports, the bits of their fields, its latency."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from extremum.hdl.verilog import TOP
 
 
 def parameters(config: CoreConfig) -> dict[str, Any]:
-    """Return the parameters of a core as JSON has them."""
+    """Return the parameters of a core as plain data for JSON."""
     types = [data_type.value for data_type in config.data_types]
     return asdict(config) | {"data_types": types, "fixed": dict(config.fixed)}
 
 
 def interface(config: CoreConfig) -> dict[str, Any]:
-    """Return the module's name, parameters, latency and ports as JSON has them.
+    """Return the module's name, parameters, latency and ports as plain data for JSON.
 
-    Each port has a name, a direction, a width in bits and, if it is a structure, its fields: a
-    name, the lowest bit, a width, and whether the field is signed. A job register tells besides
-    whether it stands on the port as one less than it is.
+    Each port has a name, a direction and a width in bits. If it is a structure, it also has a list
+    of fields: for each a name, its lowest bit, its width, and whether it is signed. The field of a
+    job register tells besides (``less_one``) whether the port carries the value less one.
     """
     core = Core(config)
-    Fragment.get(core, None)  # Amaranth warns of a component that nobody elaborates
+    Fragment.get(core, None)  # Amaranth warns about a component that nobody elaborates.
     ports = [
         {"name": "clk", "direction": "input", "width": 1},
         {"name": "rst", "direction": "input", "width": 1},
@@ -58,7 +58,7 @@ def interface(config: CoreConfig) -> dict[str, Any]:
 
 
 def _fields(shape: Any, name: str = "", lowest: int = 0) -> Iterator[dict[str, Any]]:
-    """Give the bits of a layout, down to plain integers: ``value[0]``, ``width.size``."""
+    """Yield the fields of a layout, down to plain integers: ``value[0]``, ``width.size``."""
     if not isinstance(shape, data.Layout):
         cast = Shape.cast(shape)
         yield {"name": name, "lowest": lowest, "width": cast.width, "signed": cast.signed}

@@ -1,4 +1,4 @@
-"""One job, as software describes it: plain numbers, and the bits of the job port that they make."""
+"""One job as software describes it: plain numbers, and their bits on the job port."""
 
 from __future__ import annotations
 
@@ -6,50 +6,46 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.registers import (
-    INDIFFERENT,
-    encode,
-    fixed_registers,
-    is_position,
-    job_shapes,
-    value_range,
-)
+from extremum.hdl.register_table import fixed_registers, is_indifferent, is_position
+from extremum.hdl.registers import encode, job_shapes, value_range
 
 
 @dataclass(frozen=True)
 class DimensionRegisters:
-    """How the window slides over one dimension. The default is a dimension of one element.
+    """How windows slide over one dimension. The defaults describe a dimension of one element.
 
-    A line is a row of ``period`` slots. The slot of coordinate ``c`` takes element ``c``, and
-    gives the window whose last tap is there. See :mod:`extremum.hdl.schedule`.
+    The core walks over a line in ``period`` slots of one clock each. The slot of coordinate ``c``
+    takes element ``c`` and gives the window whose last tap is there. See
+    :mod:`extremum.hdl.schedule`.
 
     Parameters
     ----------
     window, stride, dilation
-        Of the window, in taps and elements.
+        Taps of the window, elements from one window to the next, and from one tap to the next.
     size
-        Elements of the input. The input's coordinates are 0 to ``size - 1``; what lies outside
-        is padding, and absent.
+        Elements of the input. Their coordinates are 0 to ``size - 1``; all other coordinates are
+        padding, where there is no element.
     head
-        Coordinate of the first window's last tap. Negative: the first windows lie wholly in the
-        start padding.
+        Coordinate of the first window's last tap. It is negative if the first windows lie wholly
+        in the start padding.
     period
         Slots from the first element of one line to the first of the next.
     regular
         Coordinate of the slot of the last window on the grid of strides.
     final
-        Coordinate of the slot of the last window of all: ``regular``, or a later one that is not
-        on the grid and gives a window early whose last taps lie in the end padding.
+        Coordinate of the slot of the last window of all. It is ``regular``, or lies behind it,
+        beside the grid of strides: there a window whose last taps lie in the end padding is given
+        before its turn.
     shift
-        Taps that the final window is given early.
+        By how many taps the window in ``final`` is given early.
     spacing
-        Words from one tap to the next in the stage's storage: ``dilation`` times the words of
-        one slot; 1 for a window of one tap, which needs no storage.
+        Words from one tap to the next in the stage's storage: ``dilation`` times the words that
+        one slot of this dimension fills. It is 1 for a window of one tap, which needs no storage.
     position_step
-        What going on to the next window adds to the position, the dimensions within beginning
-        again.
+        What is added to the position on the way to the next window, while the dimensions within
+        begin again.
     tap_step
-        What going back by one tap adds to the position.
+        What is added to the position on the way back by one tap.
     """
 
     window: int = 1
@@ -67,20 +63,23 @@ class DimensionRegisters:
 
     @property
     def lead(self) -> int:
-        """Slots without input at the start of a line."""
+        """Slots at the start of a line that take no element, because windows come first."""
         return max(-self.head, 0)
 
 
 @dataclass(frozen=True)
 class JobRegisters:
-    """One run of the core: the registers that go with one stream of beats.
+    """The registers of one job: they tell the core what to do with one stream of beats.
 
-    The core refuses what it can see in one register (:class:`JobError`). That the registers agree
-    with each other is the duty of who writes them (:mod:`extremum.host.plan.registers`): ``period``
-    is no shorter than the line of elements and that of windows, ``spacing`` is ``dilation`` times
-    the words of a slot, ``slots`` reach the last window, windows of more than one tap have
-    ``length`` 1, and a job without windows has an ``origin`` and steps of 0. A job that breaks this
-    gives wrong results.
+    The core refuses a job if a single register is wrong (:class:`extremum.hdl.ports.JobError`). It
+    does not check that the registers agree with each other. Whoever writes them must see to that,
+    as :mod:`extremum.host.plan.registers` does, or the results are wrong:
+
+    - ``period`` is no shorter than the line of elements and than that of windows.
+    - ``spacing`` is ``dilation`` times the words of a slot.
+    - ``slots`` reach to the last window.
+    - Windows of more than one tap have ``length`` 1.
+    - A job whose windows are single elements has an ``origin`` and steps of 0.
 
     Parameters
     ----------
@@ -89,32 +88,35 @@ class JobRegisters:
     minimum
         Look for the least element instead of the greatest.
     decreasing
-        Of equal elements, a reduction takes the last instead of the first.
+        A reduction takes the last of equal elements instead of the first.
     ignore_nan
         A NaN loses to every number instead of beating it.
     fold
-        The lanes carry consecutive elements of one reduction, and results leave packed; else
-        they carry slices.
+        The lanes carry consecutive elements of one reduction, and results leave packed: as many in
+        a beat as there are lanes. Otherwise each lane carries a slice of its own.
     slots
         Length of the schedule, in clocks.
     volumes
-        Input volumes (or planes): as many as groups in a pooling, and in a reduction every beat is
-        one. The slots after the last one flush the windows that reach into padding.
+        Volumes (or planes) of the input: as many as ``groups`` in a pooling, as many as beats in a
+        reduction. The slots after the last volume give the windows that reach into the end padding.
     length
-        Windows that are reduced to one result: 1 in pooling.
+        Consecutive windows that are reduced to one result. It is 1 in a pooling.
     groups
-        Groups of slices: input planes of a pooling, results of a reduction.
+        Groups of slices that stream one after the other: planes of a pooling, rows of a
+        reduction. A group has a slice in each lane, or one that is folded over all of them.
     tail
-        Live lanes in the last group of slices; in a fold, in the last beat of each row.
+        Lanes that carry something in the last group of slices; in a fold, in the last beat of
+        each row.
     origin
-        Position of the last tap of the first window in lane 0; like all positions modulo
+        Position of the last tap of the first window in lane 0. Like all positions it is modulo
         ``2**index_width``.
     group_step
-        What going on to the next group adds to the position, the dimensions beginning again.
+        What is added to the position on the way to the next group, while all dimensions begin
+        again.
     lane_step
-        What a lane adds to the position.
+        What is added to the position from one lane to the next.
     depth, height, width
-        The dimensions, outermost first.
+        The dimensions that windows slide over, outermost first.
     """
 
     data_type: int = 0
@@ -140,20 +142,19 @@ class JobRegisters:
         return (self.depth, self.height, self.width)
 
     def to_bits(self, config: CoreConfig) -> int:
-        """Return the payload of the core's ``job`` port.
+        """Return the bits of the core's ``job`` port, each register in its place.
 
         Raises
         ------
         OverflowError
             A value does not fit its register.
         ValueError
-            A register is fixed, or left out, and the job needs another value.
+            A register is not on the port of this core, and the job needs another value.
         """
         values = _flatten(self)
         self._check_padding(config)
         for name, value in fixed_registers(config).items():
-            free = name.rpartition(".")[2] in INDIFFERENT or is_position(name)
-            if values[name] != value and (not free or name in dict(config.fixed)):
+            if values[name] != value and (not is_indifferent(name) or name in dict(config.fixed)):
                 raise ValueError(
                     f"the core was built with the job register {name} fixed to {int(value)}, and "
                     f"the job needs {values[name]}"

@@ -1,4 +1,4 @@
-"""The ports of a core: the layout of what stands on each of them, and the codes of its status."""
+"""The ports of a core: the layout of each payload, and why a job is refused."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ class JobError(IntEnum):
 
     NONE = 0
     COUNT = 1
-    """A window, a dilation or a tail of zero."""
+    """A window, a dilation or the tail is zero."""
     WINDOW = 2
-    """A window larger than the core was built for."""
+    """A window is larger than the core was built for."""
     SPACING = 3
-    """Taps further apart than the storage of the core."""
+    """Neighbouring taps are further apart than the storage of the core reaches."""
     DATA_TYPE = 4
-    """A type code that the core was not built for."""
+    """The code of the type is none that the core was built for."""
     TAIL = 5
-    """More live lanes in the last beat than there are lanes."""
+    """The tail names more lanes than there are."""
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the bits of the job port: :func:`job_shapes`, the dots of names underlined.
+    """Return the layout of the job port: the registers of :func:`job_shapes`, in their order.
 
-    Where all registers are fixed there is no such port, and within the core a bit without use.
+    A dot in a register's name is an underscore here: ``width_size``. If all registers are fixed,
+    the core has no job port, and a single bit without use takes its place inside.
     """
     members = {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
     return data.StructLayout(members or {"unused": unsigned(1)})
@@ -44,9 +45,10 @@ def input_layout(config: CoreConfig) -> data.ArrayLayout:
 def output_layout(config: CoreConfig) -> data.StructLayout:
     """Return the layout of an output beat.
 
-    ``value`` is the winning element, bit for bit, in the low bits of its lane; ``index`` is its
-    position, or all ones if the window was empty; ``last`` marks the last beat of a job. Lanes
-    without a result are 0. Either of the first two is left out if the core does not give it.
+    ``value`` is the winning element, bit for bit, in the low bits of its lane. ``index`` is its
+    position, or all ones if the window was empty. ``last`` marks the last beat of a job. Lanes
+    without a result are 0. A core that gives no values has no ``value``, and one that gives no
+    positions has no ``index``.
     """
     members: dict[str, data.ArrayLayout | int] = {}
     if config.has_values:

@@ -1,4 +1,4 @@
-"""The core as Verilog."""
+"""A core as Verilog text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TOP = "extremum_core"
 def generate(config: CoreConfig, platform: object = None) -> str:
     """Return the Verilog of a core; equal configurations give equal text.
 
-    A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); without one they are
-    left to a tool to infer.
+    A platform may have memories of its own (:class:`extremum.hdl.ecp5.Ecp5`). Without a platform,
+    memories are written so that synthesis tools can infer them.
 
     The module is named :data:`TOP`. Its ports are ``clk``, ``rst`` (synchronous, active high) and
     the members of :class:`extremum.hdl.core.Core`, joined by double underscores.

@@ -306,11 +306,12 @@ class Accelerator:
             return result
         try:
             results, cycles = self._simulate(todo, tensor)
+            empty = results.count_empty_windows()
         except BaseException:
             # What is left of the simulation cannot be trusted: the next operator starts afresh.
             self.close()
             raise
-        self._finish(todo, cycles, results.empty_windows)
+        self._finish(todo, cycles, empty)
         return results.finish()
 
     def _start(self) -> Simulator:
@@ -324,7 +325,7 @@ class Accelerator:
         """Run the jobs one after another; return the results, and the clocks that they took."""
         if self._simulator is None:
             self._simulator = self._start()
-        results = Results.blank(todo.problem)
+        results = Results.blank(todo.problem, self.config)
         done = Progress(
             "simulating",
             predicted_clocks=todo.cycles,

@@ -14,9 +14,9 @@ from extremum.host.errors import ToolError
 
 __all__ = ["BACKEND_TOOLS", "TOOLS", "Tool", "require"]
 
-SIM = "pip install 'extremum[sim]'"
-DEMO = "pip install 'extremum[demo]'"
-FPGA = "pip install 'extremum[fpga]'"
+SIM = "pip install '.[sim]' in a checkout of extremum"
+DEMO = "pip install '.[demo]' in a checkout of extremum"
+FPGA = "pip install '.[fpga]' in a checkout of extremum"
 PROBE_SECONDS = 20
 
 

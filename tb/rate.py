@@ -19,7 +19,7 @@ from extremum.tb.sequences import jobs, tensor
 
 @cocotb.test()
 async def every_job_takes_what_is_predicted(dut: Any) -> None:
-    """The plan's prediction is exact: of reductions, folded or not, of windows and of rows."""
+    """The plan predicts the clocks of every job exactly, whatever its kind."""
     bench = await started(dut)
     config = core()
     folded = 0
@@ -61,15 +61,16 @@ async def jobs_back_to_back(dut: Any) -> None:
 
 
 @cocotb.test()
-async def folds_back_to_back(dut: Any) -> None:
-    """A row in a fold takes as many clocks as it has beats, from one job to the next too."""
+async def rows_back_to_back(dut: Any) -> None:
+    """A row takes as many clocks as it has beats, in a fold too, from one job to the next as well.
+
+    A core that cannot fold gives each row a lane instead.
+    """
     config = core()
-    if not config.can_fold:
-        return
     bench = await started(dut)
     least = job_interval(config)
     kind = config.data_types[-1]
-    few = config.lanes - 1
+    few = max(1, config.lanes - 1)
     for length, count in ((1, 3 * least), (config.lanes * least - 1, 1), (2 * least + 3, few)):
         board = Scoreboard(config)
         problem = Reduction.of("argmin", (count, length), kind, 1)
@@ -78,17 +79,18 @@ async def folds_back_to_back(dut: Any) -> None:
         for _ in range(3):
             board.add(job, x)
         outcome = await carry_out(bench, board)
-        assert job.registers.fold == (length > 1)
+        assert job.registers.fold == (length > 1 and config.can_fold)
         apart = (outcome.cycles - job.cycles) / 2
         assert apart == job.beats_in >= least or job.beats_in < apart <= least
 
 
 @cocotb.test()
 async def generous_padding_costs_no_slots(dut: Any) -> None:
-    """Windows whose last taps lie in the end padding are given early: an element per clock."""
+    """Windows whose last taps lie in the end padding are given early: an element per clock.
+
+    A core without windows in a plane is given their elements as rows, without padding.
+    """
     config = core()
-    if config.max_window[1] == 1:
-        return
     bench = await started(dut)
     kind = config.data_types[-1]
     shapes: list[tuple[tuple[int, ...], dict[str, Any]]] = []
@@ -105,15 +107,15 @@ async def generous_padding_costs_no_slots(dut: Any) -> None:
         shapes.append(((1, 2 * config.lanes, 4, 6, 6), {"window": taps, **deep}))
     for sizes, arguments in shapes:
         problem = Pooling.of(sizes, kind, **arguments)
-        board = Scoreboard(config)
-        elements = clocks = 0
         todo = plan(problem, config).jobs
+        assert {job.kind for job in todo} == {"sliding" if config.max_window[1] > 1 else "gathered"}
         for job in todo:
             assert job.schedule.slots == job.beats_in, (sizes, arguments)
+        board = Scoreboard(config)
         board.add(todo[0], tensor(random.Random(1), kind, sizes))
-        elements += todo[0].beats_in
         clocks = (await carry_out(bench, board)).cycles
-        assert clocks <= elements + latency(config), (sizes, arguments)
+        assert clocks == todo[0].cycles, (sizes, arguments)
+        assert clocks <= todo[0].beats_in + latency(config), (sizes, arguments)
 
 
 @cocotb.test()
@@ -131,14 +133,12 @@ async def long_jobs_use_every_clock(dut: Any) -> None:
         problems.append(Pooling.of(sizes, kind, 1))
     if config.max_window[1] > 1:
         problems.append(Pooling.of((2, config.lanes, 20, 3), kind, (2, 2)))
-    beats = 0
-    last = None
+    least = job_interval(config)
+    before = last = 0
     for problem in problems * 2:
         for job in plan(problem, config).jobs:
             board.add(job, tensor(source, kind, problem.sizes))
-            beats += job.beats_in
-            # What the last windows owe once the elements are over.
-            last = job.registers.slots - job.beats_in
-            beats += last
+            assert job.schedule.slots >= least
+            before, last = before + job.schedule.slots, job.cycles - job.schedule.slots
     outcome = await carry_out(bench, board)
-    assert outcome.cycles <= beats + latency(config)
+    assert outcome.cycles == before + last

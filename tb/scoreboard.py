@@ -1,4 +1,4 @@
-"""What must come out of the core, from the golden model, and the comparison at the end."""
+"""Collects what must come out of the core, from the golden model, and compares it in the end."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
-from extremum.host.plan.jobs import GatheredJob, Job, ReductionJob, SlidingJob
+from extremum.host.plan.gathered import GatheredJob
+from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
 from extremum.host.plan.results import Results
 from extremum.host.simulation.agents import Run
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
 
 
 class ScoreboardError(AssertionError):
-    """The results are not those expected."""
+    """The results of the core are not those that were expected."""
 
 
 class Scoreboard:
     """Collects jobs, what they are fed, and the results that they must give, in order.
 
-    Where a beat means nothing it carries garbage: in lanes without a slice, and in the upper bits
-    of a lane that is wider than the element.
+    Bits of a beat that mean nothing carry random garbage: lanes without a slice, and the upper bits
+    of a lane that is wider than the element. The core must not depend on them.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     seed
-        Of the garbage.
+        Seed of the garbage.
     """
 
     def __init__(self, config: CoreConfig, seed: int = 0) -> None:
@@ -46,7 +47,7 @@ class Scoreboard:
         self._random = random.Random(seed)
 
     def add(self, job: Job, x: np.ndarray) -> None:
-        """Expect a job on a tensor."""
+        """Expect the results of a job on a tensor."""
         self.jobs.append(job.registers.to_bits(self.config))
         self.beats += _beats(job, x, self._random)
         self.expected += _results(job, x)
@@ -54,23 +55,23 @@ class Scoreboard:
         self._names.append((len(self.expected), f"job {len(self.jobs)}, {job!r}"))
 
     def refuse(self, job: int) -> None:
-        """Expect a job, given as a payload, to be refused: it gives nothing and takes nothing."""
+        """Expect a job, given as a payload, to be refused: it takes no beat and gives no result."""
         self.jobs.append(job)
 
     def run(self, **options: Any) -> Run:
-        """Return the run of all jobs; ``options`` are its stalls and its seed."""
+        """Return the run of all jobs. ``options`` are its stalls and its seed."""
         watchdog = self.slots + 2000
         return Run(self.jobs, self.beats, len(self.expected), watchdog, **options)
 
     def check(self, results: Sequence[int], taken: int | None = None) -> None:
-        """Compare: every result in its place, nothing missing, nothing extra.
+        """Compare: every result must be in its place, none may be missing, and none come twice.
 
         Parameters
         ----------
         results
-            Payloads, in the order in which they came.
+            The payloads of the output, in the order in which they came.
         taken
-            Beats that the core took.
+            How many beats the core took; None if nobody counted.
 
         Raises
         ------
@@ -90,7 +91,7 @@ class Scoreboard:
 
 
 def golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values that win and their positions, uint32, whatever the operator returns."""
+    """Return the winning values and their positions (uint32), whichever the operator returns."""
     if isinstance(problem, Pooling):
         both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
         with warnings.catch_warnings():
@@ -108,6 +109,7 @@ def golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _beats(job: Job, x: np.ndarray, garbage: random.Random) -> list[int]:
+    """Return the payloads of a job's input beats."""
     beats = job.gather(x)
     config, size = job.config, beats.dtype.itemsize
     lane_bytes = config.element_width // 8
@@ -132,14 +134,15 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
     values = np.zeros(job.beats_out * lanes, dtype)
     positions = np.zeros(job.beats_out * lanes, np.uint32)
     if isinstance(job, GatheredJob):
-        # Its rows are a reduction of their own; what they mean is for the accelerator's tests.
+        # The core sees rows, which are a reduction of their own. That the host gathers the right
+        # elements is for the tests of the accelerator.
         live = job.rows.count
         rows = _rows(job, x)
         problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
         won, where = golden(problem, rows)
         values[:live], positions[:live] = won[:, 0], where[:, 0]
     elif isinstance(job, (ReductionJob, SlidingJob)):
-        # Scatter the numbers of the result words, to learn which output each of them holds.
+        # Scatter the numbers of the result words, to learn which output each of them belongs to.
         won, where = golden(job.problem, x)
         numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
         owner = np.full(won.shape, -1, np.int64)

@@ -1,4 +1,4 @@
-"""Random jobs: every operator and type, data that ties, and windows that reach anywhere."""
+"""Random jobs: every operator and type, data with many ties, windows that reach far out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from extremum.model import DataType, Pooling, Reduction
 
 
 def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:
-    """Return a tensor of few different elements, so that they tie, or of random bits."""
+    """Return a tensor of random bits or, more often, of few different elements, which tie."""
     dtype = data_type.dtype
     width = 8 * dtype.itemsize
     count = math.prod(sizes)
@@ -31,7 +31,7 @@ def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -
 
 
 def _element(source: random.Random, data_type: DataType) -> int:
-    """Return the bits of an element at which orders go wrong."""
+    """Return the bits of an element where a wrong order shows: extremes, zeros, infinities, NaN."""
     width = 8 * data_type.dtype.itemsize
     top = 1 << width - 1
     choices = [0, 1, top - 1, top, top + 1, 2 * top - 1, source.getrandbits(width)]
@@ -99,7 +99,7 @@ def jobs(source: random.Random, config: CoreConfig, count: int) -> Iterator[tupl
         else:
             problem = pooling(source, data_type)
         x = tensor(source, data_type, problem.sizes)
-        # Of a pooling in many tiles a few will do.
+        # A pooling may be cut into many tiles: a few of them will do.
         for job in plan(problem, config).jobs[:4]:
             yield job, x
             count -= 1

@@ -66,5 +66,5 @@ def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **
     counts = [int(message.split()[0]) for _, message in told]
     assert report.empty_windows == sum(counts)
     if report.cycles is not None and not any(accelerator._stalls.values()):
-        assert abs(report.cycles - report.predicted_cycles) <= 4
+        assert report.cycles == report.predicted_cycles
     return actual

@@ -270,6 +270,7 @@ def test_plan_of_sizes():
         "utilization": expected.beats_in / expected.cycles,
         "empty_windows": 0,
         "notes": [],
+        "job_count": 1,
         "jobs": [
             {
                 "kind": "sliding",
@@ -311,6 +312,16 @@ def test_plan_shows_some_of_many_jobs():
     assert jobs > shown
     out = run(line)[1]
     assert any(f"{jobs - shown} more, which --json lists" in row for row in out)
+
+
+def test_plan_lists_some_of_very_many_jobs():
+    line = "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300"
+    told = json.loads(run(line, "--json")[1][0])
+    assert told["job_count"] == 65236 * -(-65236 // 11)
+    assert len(told["jobs"]) == printing.LISTED_JOBS
+    more = told["job_count"] - printing.SHOWN_JOBS
+    text = f"{more} more, which --json lists as far as job {printing.LISTED_JOBS}"
+    assert any(text in row for row in run(line)[1])
 
 
 def test_plan_of_nothing_but_padding():

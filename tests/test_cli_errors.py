@@ -1,6 +1,7 @@
 """What `extremum` refuses before anything runs, and the other ways to fail."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from command_line import GOLDEN, run, spoil
 
 from extremum.host import accelerator
+from extremum.host.cli import commands as cli
 from extremum.host.cli import main
 from extremum.host.errors import SimulationError
 from extremum.host.tools import TOOLS
@@ -244,7 +246,9 @@ def test_plan_without_the_gateware_package(monkeypatch, no_run):
     assert err[0].startswith("extremum: amaranth 0.4.5 is too old: needs 0.5 or newer")
 
 
-@pytest.mark.parametrize("arguments", [[], ["run", "argmax"], ["doctor"], ["demo"]])
+@pytest.mark.parametrize(
+    "arguments", [["run", "argmax"], ["demo"], ["doctor", "--verbose"], ["--version"]]
+)
 def test_golden_model_alone(monkeypatch, capsys, arguments):
     for name in ("click", "rich"):
         monkeypatch.setitem(TOOLS, name, replace(TOOLS[name], search=lambda: None))
@@ -256,7 +260,58 @@ def test_golden_model_alone(monkeypatch, capsys, arguments):
     assert not out
     (line,) = err.splitlines()
     assert line.startswith("extremum: the command line needs the extra sim")
-    assert "pip install 'extremum[sim]'" in line
+    assert "pip install '.[sim]' in a checkout of extremum" in line
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_help_of_the_golden_model_alone(monkeypatch, capsys, arguments):
+    """It tells of the same commands as the whole command line, and what they need."""
+    monkeypatch.setitem(TOOLS, "click", replace(TOOLS["click"], search=lambda: None))
+    monkeypatch.setattr(sys, "argv", ["extremum", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    out, err = capsys.readouterr()
+    assert (caught.value.code, err) == (0, "")
+    shown = dict(re.findall(r"^  (\w+) +(.*)$", out, re.MULTILINE))
+    assert shown.keys() == cli.commands.commands.keys()
+    for name, words in shown.items():
+        whole = " ".join((cli.commands.commands[name].help or "").split())
+        assert words.rstrip(".").split(",")[0] in whole, name
+    assert out.endswith(f"install: {TOOLS['click'].install}\n")
+
+
+@pytest.mark.parametrize(("option", "found"), [((), "8.0"), (("--json",), None)])
+def test_doctor_of_the_golden_model_alone(monkeypatch, capsys, option, found):
+    monkeypatch.setitem(TOOLS, "click", replace(TOOLS["click"], search=lambda: found))
+    monkeypatch.setattr(sys, "argv", ["extremum", "doctor", *option])
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    out, err = capsys.readouterr()
+    assert (caught.value.code, err) == (4, "")
+    assert TOOLS["click"].install in out
+    assert ("too old" in out) == (found is not None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300 --json",
+        "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300",
+        "--help",
+        "doctor",
+    ],
+)
+def test_a_reader_that_goes_away_is_no_mismatch(line):
+    """Nothing is said, and the status is that of a program that the closed pipe ends."""
+    code = "from extremum.host.cli.main import main; main()"
+    read, write = os.pipe()
+    os.close(read)
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *line.split()],
+        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(write)
+    assert (ran.returncode, ran.stderr) == (main.CLOSED_PIPE, "")
 
 
 def test_entry_point_imports_the_standard_library_alone():

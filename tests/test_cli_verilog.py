@@ -193,11 +193,18 @@ def test_refusals(line, message):
         ("[breadth]\nstride = 2", "breadth.stride"),
         ("length = 4294967297", "length"),
         ("length = -1", "length"),
+        ("minimum = true", "minimum must be 0, not 1, since operators leaves no choice"),
+        ("length = 5", "length must be 1, not 5, since operators has neither argmin nor argmax"),
+        ("fold = true", "fold must be 0, not 1, since folding needs argmin or argmax, and lanes a"),
+        ("[depth]\nstride = 2", "depth.stride must be 1, not 2, since max_window is 1 in depth"),
+        ("'width.stride' = 1\n[width]\nstride = 2", "width.stride must be given once, not as 1"),
     ],
 )
 def test_registers_that_cannot_be_fixed(registers, message):
     Path("job.toml").write_text(registers)
-    status, out, err = run("verilog --fixed job.toml --output out")
+    status, out, err = run(
+        "verilog --operators max-pool --lanes 3 --max-window 2,2 --fixed job.toml --output out"
+    )
     assert (status, out) == (2, [])
     assert len(err) == 1
     assert message in err[0]

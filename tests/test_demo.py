@@ -114,4 +114,4 @@ def test_missing_extra_is_named(monkeypatch, tmp_path, capsys):
     assert cli.main(["demo", "--backend", "model"]) == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert "scikit-image is missing" in line
-    assert "pip install 'extremum[demo]'" in line
+    assert "pip install '.[demo]' in a checkout of extremum" in line

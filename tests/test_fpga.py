@@ -213,7 +213,7 @@ def test_a_missing_tool(calls, monkeypatch, name):
     status, out, err = run("fpga --preset argmax-int8")
     assert (status, out, len(err)) == (4, [], 1)
     assert f"{name} is missing" in err[0]
-    assert "pip install 'extremum[fpga]'" in err[0]
+    assert "pip install '.[fpga]' in a checkout of extremum" in err[0]
     assert calls == []
 
 

@@ -14,6 +14,10 @@ INT8 = (DataType.INT8,)
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
+        ({"data_types": ()}, ValueError, "data_types must name one or more types, each once, not"),
+        ({"data_types": INT8 * 2}, ValueError, "data_types must name one or more types, each once"),
+        ({"data_types": list(INT8)}, TypeError, "data_types must be a tuple of DataType members"),
+        ({"data_types": ("int8",)}, TypeError, "data_types must hold DataType members, not 'int8'"),
         ({"operators": ()}, ValueError, "operators must be one or more of argmin"),
         ({"operators": ("max",)}, ValueError, "operators must be one or more of"),
         ({"operators": "argmax"}, ValueError, "operators must be one or more of"),
@@ -24,7 +28,8 @@ INT8 = (DataType.INT8,)
         (
             {"index_width": 0, "operators": ("argmin", "argmax")},
             ValueError,
-            "index_width must be at least 1 where no values leave the core",
+            "index_width must be at least 1 where no values leave the core, not 0: without "
+            "max-pool in operators, positions are all that it gives",
         ),
         ({"padding": 0}, TypeError, "padding must be True or False, not 0"),
         ({"fixed": {"slots": 1}}, TypeError, "fixed must be a tuple of (register, value), not"),
@@ -35,6 +40,40 @@ def test_what_is_refused(changes, error, message):
     arguments: dict[str, Any] = {"data_types": INT8, **changes}
     with pytest.raises(error, match=f"{re.escape(message)}"):
         CoreConfig(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "low", "high"),
+    [
+        ("lanes", 1, 64),
+        ("max_line", 1, 1 << 16),
+        ("max_plane", 1, 1 << 24),
+        ("coordinate_width", 4, 24),
+        ("index_width", 0, 32),
+    ],
+)
+def test_ranges(parameter, low, high):
+    for value in (low, high):
+        arguments: dict[str, Any] = {"data_types": INT8, parameter: value}
+        assert getattr(CoreConfig(**arguments), parameter) == value
+    for value in (low - 1, high + 1):
+        arguments = {"data_types": INT8, parameter: value}
+        message = f"^{parameter} must be from {low} to {high}, not {value}$"
+        with pytest.raises(ValueError, match=message):
+            CoreConfig(**arguments)
+
+
+def test_the_default_limits():
+    """What a user gets who names no limit; the documents tell these numbers."""
+    config = CoreConfig()
+    assert (config.data_types, config.lanes) == ((DataType.FLOAT32,), 1)
+    assert config.max_window == (3, 7, 7)
+    assert config.max_dilation == (1, 2, 2)
+    assert (config.max_line, config.max_plane) == (256, 3136)
+    assert (config.coordinate_width, config.index_width) == (16, 32)
+    assert config.operators == ("argmin", "argmax", "max-pool")
+    assert config.padding
+    assert config.fixed == ()
 
 
 @pytest.mark.parametrize(

@@ -206,13 +206,9 @@ def test_a_job_that_needs_another_value_is_refused(config, name, value):
     "name", ["ignore_nan", "volumes", "groups", "group_step", "width.tap_step"]
 )
 def test_what_a_core_has_no_use_for_may_be_anything(name):
-    """But not if it was fixed on purpose."""
     values = flat(JobRegisters()) | fixed_registers(ARGMAX)
     word = assembled(values).to_bits(ARGMAX)
     assert assembled(values | {name: 1000}).to_bits(ARGMAX) == word
-    config = dataclasses.replace(ARGMAX, fixed=((name, 1),))
-    with pytest.raises(ValueError, match="fixed to 1, and the job needs 1000"):
-        assembled(values | {name: 1000}).to_bits(config)
 
 
 @pytest.mark.parametrize(
@@ -228,31 +224,3 @@ def test_padding_is_refused_by_a_core_without(changes):
     message = "^the core was built without padding, and the job's width has it$"
     with pytest.raises(ValueError, match=message):
         padded.to_bits(MAX_POOL)
-
-
-def test_what_is_fixed_must_exist_and_fit():
-    for fixed, message in (
-        (("width.lag", 1), r"^fixed: there is no job register 'width\.lag': it must be one of"),
-        (("slots", 1 << 33), r"^fixed: slots must be from 1 to 4294967296, not 8589934592$"),
-        (("fold", 2), r"^fixed: fold must be from 0 to 1, not 2$"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            job_shapes(dataclasses.replace(CONFIG, fixed=(fixed,)))
-
-
-@pytest.mark.parametrize(
-    "fixed",
-    [
-        ("length", 0),
-        ("width.size", 0),
-        ("slots", -1),
-        ("tail", 0),
-        ("tail", CONFIG.lanes + 1),
-        ("width.window", 0),
-        ("width.window", CONFIG.max_window[2] + 1),
-        ("height.dilation", 0),
-    ],
-)
-def test_what_is_fixed_is_what_a_job_may_ask_for(fixed):
-    with pytest.raises(ValueError, match=r"^fixed: "):
-        job_shapes(dataclasses.replace(CONFIG, fixed=(fixed,)))

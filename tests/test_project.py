@@ -121,16 +121,30 @@ def test_the_golden_model_runs_with_numpy_alone() -> None:
     assert (ran.returncode, ran.stdout) == (0, "1\n"), ran.stderr
 
 
+COMMAND_LINE = (
+    "import sys\nsys.argv = ['extremum', *{arguments!r}]\n"
+    "from extremum.host.cli.main import main\nmain()"
+)
+
+
 def test_the_command_line_names_the_missing_extra() -> None:
-    ran = run_without(
-        EXTRAS,
-        "import sys\nsys.argv = ['extremum', 'doctor']\n"
-        "from extremum.host.cli.main import main\nmain()",
-    )
+    ran = run_without(EXTRAS, COMMAND_LINE.format(arguments=["run", "argmax"]))
     assert ran.returncode == 4
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1
-    assert "extremum[sim]" in ran.stderr
+    assert "the extra sim (pip install '.[sim]'" in ran.stderr
+
+
+@pytest.mark.parametrize("also", [set(), {"numpy"}], ids=["numpy alone", "nothing"])
+def test_help_and_doctor_work_in_every_installation(also: set[str]) -> None:
+    ran = run_without(EXTRAS | also, COMMAND_LINE.format(arguments=["--help"]))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("Usage: extremum ")
+    ran = run_without(EXTRAS | also, COMMAND_LINE.format(arguments=["doctor"]))
+    assert (ran.returncode, ran.stderr) == (4, "")
+    (row,) = (line for line in ran.stdout.splitlines() if line.startswith("numpy "))
+    assert ("missing" in row) == bool(also)
+    assert "native, lacks: " in ran.stdout.splitlines()[-1]
 
 
 def test_the_readme_shows_what_its_example_prints() -> None:

@@ -8,7 +8,7 @@ import pytest
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import SlidingJob
-from extremum.host.plan.tiles import cut_all, kinds
+from extremum.host.plan.tiles import Cuts
 from extremum.model import DataType, Pooling, SpatialDimension
 
 SMALL = CoreConfig(
@@ -31,11 +31,26 @@ def test_kinds_of_tiles_stand_for_all_of_them(count):
         if 1 + (window - 1) * dilation > start + size + end:
             continue
         dimension = SpatialDimension(size, window, rng.randint(1, 5), dilation, start, end)
-        every = Counter(tile.dimension for tile in cut_all(dimension, count))
+        cuts = Cuts(dimension, count)
+        every = [cuts[number] for number in range(len(cuts))]
         few: Counter = Counter()
-        for tile, number in kinds(dimension, count):
+        for tile, number in cuts.kinds():
             few[tile.dimension] += number
-        assert few == every, dimension
+        assert few == Counter(tile.dimension for tile in every), dimension
+        check_tiles(dimension, count, every)
+
+
+def check_tiles(dimension, count, tiles):
+    """The tiles hold, one after the other, all windows that meet an element."""
+    windows = [tile.first + number for tile in tiles for number in range(tile.dimension.outputs)]
+    assert len(tiles) == 1 or all(tile.dimension.outputs <= count for tile in tiles)
+    assert windows == sorted(set(windows))
+    met = set(range(dimension.outputs)) - set(dimension.empty_windows.tolist())
+    assert met <= set(windows), dimension
+    for tile in tiles:
+        start = tile.first * dimension.stride - dimension.start_padding
+        assert tile.offset - tile.dimension.start_padding == start
+        assert tile.offset + tile.dimension.size <= dimension.size
 
 
 def test_tiles_never_exceed_the_storage():

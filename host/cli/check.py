@@ -27,11 +27,11 @@ class Difference:
     output
         ``"positions"``, ``"values"`` or ``"indices"``.
     coordinate
-        Of the first element that differs, in row-major order.
+        Coordinate of the first element that differs, in row-major order.
     expected, got
-        That element by the golden model and by the accelerator.
+        That element as the golden model and as the accelerator gives it.
     count, elements
-        How many elements differ, and of how many.
+        How many elements differ, and how many there are.
     """
 
     output: str
@@ -44,18 +44,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Check:
-    """What an accelerator gave.
+    """What an accelerator gave, and whether it is right.
 
     Parameters
     ----------
     outputs
-        Arrays by name: ``"positions"`` of ARGMIN and ARGMAX, ``"values"`` and ``"indices"``.
+        The resulting arrays by name: ``"positions"`` of ARGMIN and ARGMAX, else ``"values"``, and
+        ``"indices"`` of a pooling that was asked for them.
     report
-        The accelerator's.
+        The accelerator's report.
     compared
-        Whether the golden model was asked.
+        Whether the outputs were compared with those of the golden model.
     difference
-        The first one; None if there is none, or if nothing was compared.
+        The first difference; None if there is none, or if nothing was compared.
     """
 
     outputs: dict[str, np.ndarray]
@@ -67,7 +68,7 @@ class Check:
 def compute(
     problem: Reduction | Pooling, x: np.ndarray, accelerator: Accelerator, *, compare: bool = True
 ) -> Check:
-    """Run a problem on an accelerator.
+    """Run a problem on an accelerator, and compare the result with that of the golden model.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def compute(
         The simulator failed, or its results have other sizes or types than they should.
     """
     with warnings.catch_warnings():
-        # The report counts the empty windows.
+        # The report counts the empty windows, so no warning is needed.
         warnings.simplefilter("ignore", EmptyWindowWarning)
         outputs = _named(problem, accelerator.run(problem, x))
         golden = _named(problem, problem.evaluate(x)) if compare else {}
@@ -88,7 +89,7 @@ def compute(
 
 
 def first_difference(output: str, expected: np.ndarray, got: np.ndarray) -> Difference | None:
-    """Compare two arrays by their bits, so that NaN payloads and signed zeros count.
+    """Return how two arrays differ, or None. They are compared by bits: NaN payloads count.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def first_difference(output: str, expected: np.ndarray, got: np.ndarray) -> Diff
 
 
 def bits(x: Any) -> Any:
-    """View an array or an element as unsigned integers of the same width."""
+    """Return an array or an element viewed as unsigned integers of the same width."""
     return x.view(f"u{x.dtype.itemsize}")
 
 

@@ -1,4 +1,4 @@
-"""The command line: its commands, and their exit statuses."""
+"""The commands of the command line, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 class Exit(IntEnum):
-    """What the exit status tells."""
+    """What an exit status means."""
 
     AGREEMENT = 0
     MISMATCH = 1
@@ -59,7 +59,12 @@ def main(arguments: Sequence[str]) -> int:
     Returns
     -------
     int
-        The exit status, one of `Exit`. Whatever prevents a result is told in one line on stderr.
+        The exit status, one of `Exit`. If something prevents a result, one line on stderr says so.
+
+    Raises
+    ------
+    BrokenPipeError
+        Nobody reads the output any more.
     """
     line = shlex.join(("extremum", *arguments))
     try:
@@ -74,9 +79,16 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(str(error), Exit.TOOL)
     except (SimulationError, SynthesisError) as error:
         return _fail(str(error), Exit.SIMULATION)
+    except BrokenPipeError:  # the reader of the output has gone: `main.main` ends quietly
+        raise
+    except SystemExit as ended:
+        # Click ends itself for one reason, and with status 1, which means a mismatch here.
+        if ended.code == 1:
+            raise BrokenPipeError from None
+        raise
     except (OSError, MemoryError) as error:
         return _fail(str(error) or "out of memory", Exit.USAGE)
-    except Exception as error:  # a fault of ours, which must not pass for a mismatch
+    except Exception as error:  # a fault of this program, which must not pass for a mismatch
         if DEBUG in os.environ:
             raise
         told = f"internal error: {type(error).__name__}: {error} ({DEBUG}=1 shows where)"
@@ -95,7 +107,7 @@ def commands() -> None:
     """Argmin, argmax and max pooling with DirectML's exact semantics, in simulated gateware.
 
     Exit status: 0 agreement, 1 a mismatch, 2 bad usage or input, 4 a tool missing or too old,
-    5 a simulator or an FPGA tool that failed, 130 interrupted.
+    5 a simulator or an FPGA tool that failed, 130 interrupted, 141 nobody reads the output.
     """
 
 
@@ -166,14 +178,18 @@ def plan(operator: str, as_json: bool, **options: Any) -> int:
 
 @commands.command()
 @click.option(
-    "--output", type=shared_options.FILE, default="demo.png", show_default=True, help="The picture."
+    "--output",
+    type=shared_options.FILE,
+    default="demo.png",
+    show_default=True,
+    help="The picture to write.",
 )
 @click.option(
     "--backend",
     type=click.Choice(list(BACKEND_TOOLS)),
     default=doctor.DEFAULT_BACKEND,
     show_default=True,
-    help="A simulator, or the golden model without hardware.",
+    help="What computes the results: a simulator, or the golden model without hardware.",
 )
 @click.option(
     "--lanes",
@@ -212,12 +228,8 @@ def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int
 @shared_options.json_option
 def doctor_command(as_json: bool) -> int:
     """List every tool that can be used: found, needed, and the command that installs it."""
-    findings = doctor.examine()
-    ready = doctor.is_ready(findings)
-    if as_json:
-        click.echo(printing.dumps(doctor.as_dict(findings)))
-    else:
-        doctor.print_findings(findings)
+    text, ready = doctor.report(as_json=as_json)
+    click.echo(text)
     return Exit.AGREEMENT if ready else Exit.TOOL
 
 

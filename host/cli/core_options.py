@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES, OPERATORS, CoreConfig
-from extremum.hdl.ports import job_layout
 from extremum.host.cli.shared_options import FILE, Integers, options_of
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import PRESETS
@@ -21,7 +20,7 @@ __all__ = ["config_of", "core_options", "name_of"]
 
 
 class Names(click.ParamType):
-    """Names separated by commas."""
+    """Names separated by commas, passed on as a tuple."""
 
     name = "names"
 
@@ -35,19 +34,23 @@ class Names(click.ParamType):
 INTEGERS = Integers()
 NAMES = Names()
 AXES = 3
-"""Numbers of a limit that each dimension has."""
+"""Dimensions that a window can have: depth, height and width."""
 
 core_options = options_of(
     click.option(
         "--preset",
         type=click.Choice(list(PRESETS)),
         metavar="NAME",
-        help=f"Start from a named core: {', '.join(PRESETS)}.",
+        help=f"Start from the parameters of a named core: {', '.join(PRESETS)}.",
     ),
-    click.option("--operators", type=NAMES, help=f"Out of {','.join(OPERATORS)}."),
-    click.option("--types", type=NAMES, help="Element types that a job may select."),
+    click.option(
+        "--operators", type=NAMES, help=f"Operators to build: some of {','.join(OPERATORS)}."
+    ),
+    click.option("--types", type=NAMES, help="Element types to build: a job selects one of them."),
     click.option("--lanes", type=click.IntRange(1, MAX_LANES), help="Elements per beat."),
-    click.option("--index-width", type=int, help="Bits of a position; 0: none leave the core."),
+    click.option(
+        "--index-width", type=int, help="Bits of a position; with 0, the core gives no positions."
+    ),
     click.option(
         "--padding/--no-padding", default=None, help="Whether windows may reach into padding."
     ),
@@ -55,25 +58,25 @@ core_options = options_of(
     click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W or H,W or W."),
     click.option("--max-line", type=int, help="Longest line kept on chip, in outputs."),
     click.option("--max-plane", type=int, help="Largest plane kept on chip, in outputs."),
-    click.option("--coordinate-width", type=int, help="Bits of a coordinate."),
-    click.option("--fixed", type=FILE, help="Job registers that never change (.toml)."),
+    click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate."),
+    click.option("--fixed", type=FILE, help="A .toml file of job registers that never change."),
 )
 
-LIMITS = (
+PARAMETERS = (
     "operators", "lanes", "index_width", "padding", "max_line", "max_plane", "coordinate_width",
 )  # fmt: skip
-"""Options that are parameters of the core as they stand."""
+"""Options that are parameters of the core, by the same name and with the same value."""
 
 
 def config_of(options: Mapping[str, Any]) -> CoreConfig:
-    """Describe the core that the options ask for: the preset's, but for what else is given.
+    """Return the core that the options ask for: the preset, changed by the other options.
 
     Raises
     ------
     click.ClickException
-        A parameter is out of range, or a file of fixed registers is not readable.
+        A parameter is wrong, or the file of fixed registers cannot be read.
     """
-    given = {name: options[name] for name in LIMITS if options[name] is not None}
+    given = {name: options[name] for name in PARAMETERS if options[name] is not None}
     with bad_input():
         if options["types"] is not None:
             given["data_types"] = tuple(map(DataType.from_dtype, options["types"]))
@@ -83,20 +86,18 @@ def config_of(options: Mapping[str, Any]) -> CoreConfig:
         if options["fixed"] is not None:
             given["fixed"] = _fixed(options["fixed"])
         preset = options["preset"]
-        config = replace(PRESETS[preset] if preset else CoreConfig(), **given)
-        job_layout(config)  # knows the registers that can be fixed
-        return config
+        return replace(PRESETS[preset] if preset else CoreConfig(), **given)
 
 
 def name_of(options: Mapping[str, Any]) -> str:
-    """Name the core that the options ask for: the preset, if it is one as it stands."""
+    """Return the name of the preset, if the options change nothing of it, else "core"."""
     preset = options["preset"]
     own = config_of(options)
     return preset if preset and PRESETS[preset] == own else "core"
 
 
 def _per_axis(name: str, sizes: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Fill up depth and height with 1."""
+    """Return a limit of all three dimensions. Those that are left out, outermost first, are 1."""
     given = (sizes,) if isinstance(sizes, int) else sizes
     if len(given) > AXES:
         raise ValueError(f"{name} has one, two or three numbers, not {len(given)}")
@@ -104,7 +105,7 @@ def _per_axis(name: str, sizes: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _fixed(path: str) -> tuple[tuple[str, int], ...]:
-    """Read job registers from a TOML file; those of a dimension are a table."""
+    """Read job registers from a TOML file, in which each dimension is a table."""
     try:
         registers = tomllib.loads(Path(path).read_text())
     except OSError as error:

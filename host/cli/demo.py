@@ -1,6 +1,6 @@
 """`extremum demo`: a photograph through the simulated gateware, checked, and drawn.
 
-Imports scikit-image and matplotlib, which the extra `demo` brings.
+It needs scikit-image and matplotlib, which the extra `demo` brings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Demo", "Step"]
 
 WINDOW = 4
-"""Windows of 4 x 4 side by side: large enough to see."""
+"""Rows and columns of a window: large enough to be seen in the picture."""
 LIMITS: dict[str, Any] = {
     "max_window": (1, WINDOW, WINDOW),
     "max_dilation": (1, 1, 1),
@@ -48,7 +48,7 @@ class Step:
     Parameters
     ----------
     name
-        What it finds, in words.
+        What the step finds, in words.
     problem
         The operator.
     check
@@ -61,11 +61,11 @@ class Step:
 
     @property
     def agreement(self) -> bool:
-        """Whether every bit is the golden model's."""
+        """Whether every bit of the result is that of the golden model."""
         return self.check.compared and self.check.difference is None
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the step as plain data."""
+        """Return the step as plain data."""
         report, difference = self.check.report, self.check.difference
         return {
             "operator": self.name,
@@ -86,12 +86,11 @@ class Demo:
     Parameters
     ----------
     photograph
-        uint8, (height, width).
+        An array uint8 of (height, width).
     backend, lanes
-        Of the accelerator.
+        The backend and the lanes of the accelerator.
     steps
-        The pooling; the brightest, the darkest pixel of each row; the brightest, the darkest of
-        all.
+        The pooling; then the brightest and the darkest pixel of each row, and of all.
     """
 
     photograph: np.ndarray
@@ -113,9 +112,9 @@ class Demo:
         Parameters
         ----------
         photograph
-            uint8, (height, width); scikit-image's `camera` if None.
+            An array uint8 of (height, width); scikit-image's `camera` if None.
         backend, lanes
-            Of the accelerator.
+            The backend and the lanes of the accelerator.
         progress
             Called now and then with how far all steps together have come.
         """
@@ -148,11 +147,11 @@ class Demo:
 
     @property
     def agreement(self) -> bool:
-        """Whether every bit of every step is the golden model's."""
+        """Whether every bit of every step is that of the golden model."""
         return all(step.agreement for step in self.steps)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the demo as plain data."""
+        """Return the demo as plain data."""
         return {
             "command": "demo",
             "backend": self.backend,
@@ -237,7 +236,7 @@ class Demo:
 
 
 def _problems(shape: tuple[int, ...]) -> dict[str, Reduction | Pooling]:
-    """Give the operators of the demo, by what they find."""
+    """Return the operators of the demo, by what they find."""
     height, width = shape
     return {
         f"max-pool {WINDOW} x {WINDOW}, stride {WINDOW}, indices": Pooling.of(

@@ -1,20 +1,21 @@
-"""`extremum doctor`: every tool, what was found, what is needed, and how to get it."""
+"""`extremum doctor`: every tool, what was found, what is needed, and how to get it.
+
+It imports the standard library alone, since it is asked for when packages are missing.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.table import Table
-
-from extremum.host.cli.printing import print_rich
 from extremum.host.tools import BACKEND_TOOLS, TOOLS
 
-__all__ = ["Finding", "as_dict", "examine", "is_ready", "print_findings"]
+__all__ = ["DEFAULT_BACKEND", "Finding", "examine", "is_ready", "report"]
 
 DEFAULT_BACKEND = "native"
-COLOURS = {"ok": "green", "missing": "red", "too old": "red", "too new": "red"}
+COLUMNS = ("tool", "purpose", "found", "needed", "status", "install")
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,18 @@ def examine() -> list[Finding]:
 
 
 def is_ready(findings: Sequence[Finding]) -> bool:
-    """Tell whether all that the default backend needs is there."""
+    """Return whether all that the default backend needs is there."""
     return all(finding.status == "ok" for finding in findings if finding.required)
 
 
-def as_dict(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Give the findings as plain data."""
+def report(*, as_json: bool = False) -> tuple[str, bool]:
+    """Return what was found, as a table or as JSON, and whether the default backend can run."""
+    findings = examine()
+    ready = is_ready(findings)
+    return json.dumps(_as_dict(findings)) if as_json else _table(findings), ready
+
+
+def _as_dict(findings: Sequence[Finding]) -> dict[str, Any]:
     return {
         "command": "doctor",
         "backend": DEFAULT_BACKEND,
@@ -77,25 +84,16 @@ def as_dict(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def print_findings(findings: Sequence[Finding]) -> None:
-    """Print a table, and whether the default backend can run."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("tool", "purpose", "found", "needed", "status", "install"):
-        table.add_column(column, no_wrap=column == "install")
-    for finding in findings:
-        colour = COLOURS[finding.status] if finding.required or finding.found else "yellow"
-        table.add_row(
-            finding.tool,
-            finding.purpose,
-            finding.found or "-",
-            finding.needed,
-            f"[{colour}]{finding.status}[/]",
-            finding.install.replace("[", r"\["),
-        )
-    print_rich(table)
+def _table(findings: Sequence[Finding]) -> str:
+    """Write a row for each tool, and what the default backend lacks."""
+    rows = [COLUMNS] + [
+        tuple(str(getattr(finding, name) or "-") for name in COLUMNS) for finding in findings
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
     lacking = [f.tool for f in findings if f.required and f.status != "ok"]
-    print_rich(
-        f"\nThe default backend, {DEFAULT_BACKEND}, lacks: {', '.join(lacking)}."
-        if lacking
-        else f"\nThe default backend, {DEFAULT_BACKEND}, has all that it needs."
-    )
+    verdict = f"lacks: {', '.join(lacking)}" if lacking else "has all that it needs"
+    return "\n".join([*lines, "", f"The default backend, {DEFAULT_BACKEND}, {verdict}."])

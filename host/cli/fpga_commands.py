@@ -28,11 +28,11 @@ __all__ = ["fpga", "verilog"]
 
 @click.command()
 @core_options.core_options
-@click.option("--output", type=shared_options.FILE, required=True, help="Folder to write to.")
+@click.option("--output", type=shared_options.FILE, required=True, help="The folder to write to.")
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),
-    help="The part whose own block memories to use, if it is an ECP5; else tools infer theirs.",
+    help="Use the block memories of this part, if it is an ECP5; else tools infer memories.",
 )
 @shared_options.json_option
 def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> None:
@@ -77,14 +77,14 @@ def _refuse_unwritable(folder: Path) -> None:
     type=click.Choice(list(DEVICES)),
     default="ecp5-85k",
     show_default=True,
-    help="The part.",
+    help="The part to place the core on.",
 )
 @click.option(
     "--seeds",
     type=shared_options.Integers(),
     default=",".join(map(str, DEFAULT_SEEDS)),
     show_default=True,
-    help="Of the placements; the median counts.",
+    help="Seeds of the placements; the median of their clocks counts.",
 )
 @click.option(
     "--frequency",

@@ -1,26 +1,72 @@
-"""The entry point: the standard library alone, so that it can say what is missing."""
+"""The entry point of the command line.
+
+It imports the standard library alone. So in an installation of the golden model, which brings NumPy
+and nothing else, it can say what is missing, and `doctor` and `--help` work.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
+from extremum.host.cli import doctor
 from extremum.host.errors import ToolError
-from extremum.host.tools import require
+from extremum.host.tools import SIM, require
 
 __all__ = ["main"]
+
+CLOSED_PIPE = 141
+"""Exit status when the reader of the output has gone, as `head` does: 128 + SIGPIPE."""
+
+COMMANDS = {
+    "run": "Compute OPERATOR on the array of a .npy file, and check it bit for bit.",
+    "plan": "Show the jobs of OPERATOR and their predicted cycles.",
+    "demo": "Pool a photograph and find its extremes in simulated gateware.",
+    "verilog": "Write a core as Verilog, and a description of its ports as JSON.",
+    "fpga": "Synthesise a core, place and route it, and print what it costs.",
+    "cache": "Show the compiled simulations that are kept, or remove them.",
+    "doctor": "List every tool that can be used, and how to install it.",
+}
+"""What each command does, for the help that needs no other package."""
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit with its status."""
     try:
-        require("numpy", "click", "rich")
-        from extremum.host.cli import commands  # noqa: PLC0415 (it imports what was looked for)
-
-        sys.exit(commands.main(sys.argv[1:]))
-    except ToolError as error:
-        extra = "the command line needs the extra sim (pip install 'extremum[sim]')"
-        print(f"extremum: {extra}: {error}", file=sys.stderr)
-        sys.exit(4)
+        status = _run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more when it exits; that must not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = CLOSED_PIPE
     except KeyboardInterrupt:  # while modules are loaded; later, `commands.main` takes it
-        sys.exit(130)
+        status = 130
+    sys.exit(status)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        require("numpy", "click", "rich")
+    except ToolError as error:
+        return _run_without_packages(arguments, error)
+    from extremum.host.cli import commands  # noqa: PLC0415 (it imports what was looked for)
+
+    return commands.main(arguments)
+
+
+def _run_without_packages(arguments: Sequence[str], error: ToolError) -> int:
+    """Do what can be done without the packages of the command line; say how to install them."""
+    if arguments in (["doctor"], ["doctor", "--json"]):
+        text, ready = doctor.report(as_json="--json" in arguments)
+        print(text)
+        return 0 if ready else 4
+    if list(arguments) in ([], ["-h"], ["--help"]):
+        rows = [f"  {name:<9}{purpose}" for name, purpose in COMMANDS.items()]
+        usage = "Usage: extremum [OPTIONS] COMMAND [ARGS]..."
+        print("\n".join([usage, "", "Commands:", *rows, "", f"All but doctor need {error}"]))
+        return 0
+    needed = f"the command line needs the extra sim ({SIM}): {error}"
+    print(f"extremum: {needed}", file=sys.stderr)
+    return 4

@@ -35,6 +35,9 @@ __all__ = [
 
 SHOWN_ELEMENTS = 8
 SHOWN_JOBS = 12
+LISTED_JOBS = 10_000
+"""Jobs that JSON lists: a plan may have more of them than a disk can hold."""
+
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe."""
 
@@ -46,11 +49,11 @@ class Shown:
     Parameters
     ----------
     operator
-        As the command line names it.
+        The operator's name on the command line.
     problem
-        What it came to.
+        The operator with all its arguments.
     settings
-        Arguments of the accelerator.
+        The arguments of the accelerator.
     """
 
     operator: str
@@ -59,7 +62,7 @@ class Shown:
 
     @property
     def text(self) -> str:
-        """The problem in one line; what is as usual is left out."""
+        """The problem in one line, without the arguments that have their default."""
         problem = self.problem
         parts = [f"{self.operator} of {problem.data_type.value} {problem.sizes}"]
         if isinstance(problem, Reduction):
@@ -81,7 +84,7 @@ class Shown:
         return ", ".join(parts)
 
     def as_dict(self, command: str) -> dict[str, Any]:
-        """Give it as plain data."""
+        """Return what the JSON of every command begins with."""
         backend = self.settings["backend"]
         return {
             "command": command,
@@ -95,7 +98,7 @@ class Shown:
 
 
 def run_json(shown: Shown, result: Check, seconds: float, written: Sequence[str], line: str) -> str:
-    """Give the outcome of `run` as JSON; `agreement` is null if nothing was compared."""
+    """Return the outcome of `run` as JSON. `agreement` is null if nothing was compared."""
     report, difference = result.report, result.difference
     return dumps(
         shown.as_dict("run")
@@ -118,7 +121,7 @@ def run_json(shown: Shown, result: Check, seconds: float, written: Sequence[str]
 
 
 def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str], line: str) -> str:
-    """Give the outcome of `run` in a few lines."""
+    """Return the outcome of `run` in a few lines."""
     report, difference, backend = result.report, result.difference, shown.settings["backend"]
     rows = [(name, _array(array)) for name, array in result.outputs.items()]
     if report.cycles is None:
@@ -150,13 +153,14 @@ def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str]
 
 
 def plan_json(shown: Shown, planned: Plan) -> str:
-    """Give a plan as JSON."""
+    """Return a plan as JSON, with its first jobs."""
     return dumps(
         shown.as_dict("plan")
         | _plan_totals(planned)
         | {
             "empty_windows": getattr(shown.problem, "empty_windows", 0),
             "notes": plan_notes(shown, planned),
+            "job_count": len(planned.jobs),
             "jobs": [
                 {
                     "kind": job.kind,
@@ -165,14 +169,14 @@ def plan_json(shown: Shown, planned: Plan) -> str:
                     "beats_out": job.beats_out,
                     "cycles": job.cycles,
                 }
-                for job in planned.jobs
+                for job in planned.jobs[:LISTED_JOBS]
             ],
         }
     )
 
 
 def print_plan(shown: Shown, planned: Plan) -> None:
-    """Print a plan: the jobs, and what they come to."""
+    """Print a plan: its first jobs, and the sums over all jobs."""
     print_rich(shown.text, markup=False)
     table = Table(box=None, pad_edge=False)
     table.add_column("job", justify="right")
@@ -185,7 +189,8 @@ def print_plan(shown: Shown, planned: Plan) -> None:
         table.add_row(str(number), job.kind, job.summary, *figures)
     more = len(planned.jobs) - SHOWN_JOBS
     if more > 0:
-        table.add_row("...", "", f"{more} more, which --json lists")
+        listed = "" if len(planned.jobs) <= LISTED_JOBS else f" as far as job {LISTED_JOBS}"
+        table.add_row("...", "", f"{more} more, which --json lists{listed}")
     totals = _plan_totals(planned)
     figures = (str(totals[name]) for name in ("beats_in", "beats_out", "cycles"))
     table.add_row("all", "", "", *figures, style="bold")
@@ -199,7 +204,7 @@ def print_plan(shown: Shown, planned: Plan) -> None:
 
 
 def plan_notes(shown: Shown, planned: Plan) -> list[str]:
-    """Give the plan's notes, and what the prediction leaves out."""
+    """Return the plan's notes, and what the prediction leaves out."""
     stalls = any(shown.settings.get(name) for name in ("input_stalls", "output_stalls"))
     return [*planned.notes, *(["the prediction is for streams without stalls"] if stalls else [])]
 
@@ -215,7 +220,7 @@ def _plan_totals(planned: Plan) -> dict[str, Any]:
 
 
 def cache_json(folder: str, removed: Sequence[Entry], kept: Sequence[Entry]) -> str:
-    """Give the cache's entries as JSON."""
+    """Return the cache's entries as JSON."""
     return dumps(
         {
             "command": "cache",
@@ -243,13 +248,21 @@ def print_cache(folder: str, removed: Sequence[Entry], kept: Sequence[Entry]) ->
 
 
 def dumps(data: Mapping[str, Any]) -> str:
-    """Write JSON in one line, as every parser takes it: without NaN and infinities."""
+    """Return JSON in one line, without NaN and infinities, which not every parser takes."""
     return json.dumps(data, allow_nan=False)
 
 
+class _Console(Console):
+    """A console that leaves it to the command line to end when nobody reads its output."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error anew; by default, rich exits with status 1, which means a mismatch."""
+        raise BrokenPipeError
+
+
 def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
-    """Print to stdout; in colour, and as wide as the window, only on a terminal."""
-    console = Console(file=sys.stdout, highlight=False, markup=markup, soft_wrap=False)
+    """Print to stdout. Only on a terminal there are colours, and lines as wide as its window."""
+    console = _Console(file=sys.stdout, highlight=False, markup=markup, soft_wrap=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     console.print(renderable, soft_wrap=isinstance(renderable, str))
@@ -263,7 +276,7 @@ def _array(array: np.ndarray) -> str:
 
 
 def _element(element: np.generic) -> str:
-    """Show an element, and its bits where the number does not tell them."""
+    """Return an element as text, and its bits where the number does not tell them."""
     text = str(element)
     return f"{text} ({_hex(element)})" if element.dtype.kind == "f" else text
 
@@ -273,7 +286,7 @@ def _hex(element: np.generic) -> str:
 
 
 def difference_text(difference: Difference) -> str:
-    """Tell a difference in one line."""
+    """Return a difference in one line."""
     return (
         f"{difference.count} of {difference.elements} {difference.output} differ; first at "
         f"{difference.coordinate}: expected {_element(difference.expected)}, "
@@ -282,7 +295,7 @@ def difference_text(difference: Difference) -> str:
 
 
 def difference_dict(difference: Difference) -> dict[str, Any]:
-    """Give a difference as plain data: NaN and infinities as text, the bits always."""
+    """Return a difference as plain data: NaN and infinities as text, and always the bits."""
 
     def plain(element: np.generic) -> Any:
         return element.item() if np.isfinite(element.astype(np.float64)) else str(element)

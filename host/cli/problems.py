@@ -1,4 +1,7 @@
-"""From options to the problem and the accelerator that they describe, and what goes with what."""
+"""From options to the problem and the accelerator that they describe.
+
+Options that do not go together are refused here.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ PARAMETERS = {
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
 REDUCING = (1, 1, 1)
-"""The largest window of a core that only reduces: it is small, and compiles fast."""
+"""The largest window of a core for reductions: without windows it compiles faster."""
 
 HARDWARE = (
     "lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves", "wave_window",
@@ -87,7 +90,7 @@ def refuse_misfits(operator: str, options: Mapping[str, Any]) -> None:
 
 
 def planned_tensor(options: Mapping[str, Any]) -> tuple[tuple[int, ...], Any]:
-    """Give the sizes and the type that a plan is for.
+    """Return the sizes and the type of the tensor that a plan is for.
 
     Raises
     ------
@@ -108,7 +111,7 @@ def planned_tensor(options: Mapping[str, Any]) -> tuple[tuple[int, ...], Any]:
 def problem_of(
     operator: str, options: Mapping[str, Any], sizes: tuple[int, ...], data_type: Any
 ) -> Reduction | Pooling:
-    """Build the problem that the options describe.
+    """Return the problem that the options describe.
 
     Raises
     ------
@@ -124,7 +127,7 @@ def problem_of(
 
 
 def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreConfig:
-    """Describe the core that the options ask for.
+    """Return the configuration of the core that the options ask for.
 
     Raises
     ------
@@ -136,7 +139,7 @@ def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreC
 
 
 def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the lanes and limits of the core: of the smallest, if it need only reduce."""
+    """Return the lanes and limits of the core: those of the smallest if it need only reduce."""
     given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
     if isinstance(problem, Reduction) and not any(name in given for name in LIMITS):
         given["max_window"] = REDUCING
@@ -146,7 +149,7 @@ def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> d
 def accelerator_settings(
     problem: Reduction | Pooling, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Give the arguments of `Accelerator`.
+    """Return the arguments of `Accelerator`.
 
     Raises
     ------

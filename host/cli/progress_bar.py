@@ -19,12 +19,12 @@ PHASES = {
     "compiling": "compiling the core, once: it is kept",
     "simulating": "simulating",
 }
-"""What the bar says of a phase."""
+"""What the bar says in each phase."""
 
 
 @contextmanager
 def progress() -> Iterator[Tell | None]:
-    """Show a bar on stderr; nothing unless that is a terminal.
+    """Show a bar on stderr if that is a terminal, else nothing.
 
     While a core is simulated it shows the beats done, cycles per second, and the times gone and
     left; before that, what is being prepared, and for how long.
@@ -41,7 +41,7 @@ def progress() -> Iterator[Tell | None]:
 
 
 class _Bar:
-    """One bar, which starts anew with each phase."""
+    """A bar that starts anew with each phase."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
@@ -49,7 +49,7 @@ class _Bar:
         self._phase = ""
 
     def __call__(self, now: Progress) -> None:
-        """Show it."""
+        """Show how far the operator has come."""
         if self._task is None or now.phase != self._phase:
             if self._task is not None:
                 self._bars.remove_task(self._task)
@@ -65,7 +65,7 @@ class _Bar:
 
 
 def _figures(now: Progress, speed: float | None) -> str:
-    """Return beats, jobs if there are many, and the speed in cycles per second."""
+    """Return the beats, the jobs if there are several, and the cycles per second."""
     figures = [f"{_short(now.beats)} of {_short(now.predicted_beats)} beats"]
     if now.jobs > 1:
         figures.append(f"{now.job:,} of {now.jobs:,} jobs")
@@ -75,5 +75,5 @@ def _figures(now: Progress, speed: float | None) -> str:
 
 
 def _short(number: int) -> str:
-    """Write a number, a large one in millions."""
+    """Return a number as text, a large one in millions."""
     return f"{number / 1e6:.1f} M" if number >= 1_000_000 else f"{number:,}"

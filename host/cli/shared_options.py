@@ -1,4 +1,4 @@
-"""The options of `run` and `plan`, as the command line reads them."""
+"""The options of `run` and `plan`, and how the command line reads them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPERATORS = ("argmin", "argmax", "reduce-min", "reduce-max", "max-pool")
 
 
 class Integers(click.ParamType):
-    """Whole numbers separated by commas; a single one is given as an int."""
+    """Whole numbers separated by commas. A single number is passed on as an int."""
 
     name = "integers"
 
@@ -48,7 +48,7 @@ PERCENT = click.IntRange(0, 99)
 
 
 def options_of(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make one decorator of many, which `--help` lists in this order."""
+    """Return one decorator that adds many options. `--help` lists them in this order."""
 
     def decorate(function: Any) -> Any:
         for decorator in reversed(decorators):
@@ -61,18 +61,20 @@ def options_of(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 plan_options = options_of(
-    click.option("--sizes", type=INTEGERS, help="Sizes of the tensor, if there is no input."),
+    click.option(
+        "--sizes", type=INTEGERS, help="Sizes of the tensor, instead of an input: 1,3,224,224."
+    ),
     click.option(
         "--type",
         "data_type",
         type=click.Choice([t.value for t in DataType]),
-        help="Its element type.",
+        help="Element type of the tensor, beside --sizes.",
     ),
 )
 
 operator_options = options_of(
     click.argument("operator", type=click.Choice(OPERATORS), metavar="OPERATOR"),
-    click.option("--input", type=FILE, help="The array: a .npy file."),
+    click.option("--input", type=FILE, help="The .npy file that holds the array."),
     click.option(
         "--axes", type=INTEGERS, show_default="all", help="Axes to reduce; negative from the end."
     ),
@@ -80,24 +82,39 @@ operator_options = options_of(
         "--axis-direction",
         type=click.Choice(["increasing", "decreasing"]),
         show_default="increasing",
-        help="Take the first or the last of equal elements.",
+        help="Which of equal elements wins: the first (increasing) or the last.",
     ),
-    click.option("--window", type=INTEGERS, help="One for each spatial dimension, or for all."),
-    click.option("--strides", type=INTEGERS, show_default="1", help="Distance of windows."),
-    click.option("--start-padding", type=INTEGERS, show_default="0", help="Absent before."),
-    click.option("--end-padding", type=INTEGERS, show_default="0", help="Absent after."),
-    click.option("--dilations", type=INTEGERS, show_default="1", help="Distance of taps."),
+    click.option(
+        "--window",
+        type=INTEGERS,
+        help="Size of the windows: one for each spatial dimension, or one for all.",
+    ),
+    click.option(
+        "--strides", type=INTEGERS, show_default="1", help="Elements from one window to the next."
+    ),
+    click.option(
+        "--start-padding", type=INTEGERS, show_default="0", help="Padding before the first element."
+    ),
+    click.option(
+        "--end-padding", type=INTEGERS, show_default="0", help="Padding after the last element."
+    ),
+    click.option(
+        "--dilations",
+        type=INTEGERS,
+        show_default="1",
+        help="Elements from one tap of a window to the next.",
+    ),
     click.option(
         "--index-type",
         type=click.Choice(["uint32", "uint64", "int32", "int64"]),
         show_default="uint32",
-        help="Type of positions.",
+        help="Element type of the positions.",
     ),
     click.option(
         "--index-layout",
         type=click.Choice(["tensor", "plane", "column_major"]),
         show_default="tensor",
-        help="What pooling's positions count.",
+        help="What the positions of a pooling count.",
     ),
     click.option(
         "--nan",
@@ -105,42 +122,60 @@ operator_options = options_of(
         show_default="propagate",
         help="Whether NaN beats every number or none.",
     ),
-    click.option("--output", type=FILE, help="Write the operator's result (.npy)."),
-    click.option("--indices", type=FILE, help="Compute and write pooling's positions (.npy)."),
+    click.option("--output", type=FILE, help="Write the operator's result to this .npy file."),
+    click.option(
+        "--indices",
+        type=FILE,
+        help="Compute a pooling's positions too, and write them to this .npy file.",
+    ),
     click.option(
         "--check/--no-check",
         "compare",
         default=True,
         show_default=True,
-        help="Compare with the golden model.",
+        help="Compare the result with that of the golden model.",
     ),
     click.option(
         "--backend",
         type=click.Choice(list(BACKEND_TOOLS)),
         default="native",
         show_default=True,
-        help="A simulator, or the golden model without hardware.",
+        help="What computes the result: a simulator, or the golden model without hardware.",
     ),
     click.option(
         "--lanes", type=click.IntRange(1, MAX_LANES), show_default="1", help="Elements per beat."
     ),
-    click.option("--max-window", type=INTEGERS, help="The core's largest window: D,H,W."),
-    click.option("--max-dilation", type=INTEGERS, help="The core's largest dilation: D,H,W."),
-    click.option("--max-line", type=int, help="The core's longest line, in outputs."),
-    click.option("--max-plane", type=int, help="The core's largest plane, in outputs."),
-    click.option("--coordinate-width", type=int, help="Bits of the core's coordinates."),
     click.option(
-        "--input-stalls", type=PERCENT, show_default="0", help="Clocks without input, in percent."
+        "--max-window", type=INTEGERS, help="Largest window that the core can slide: D,H,W."
     ),
     click.option(
-        "--output-stalls", type=PERCENT, show_default="0", help="Clocks that take no output."
+        "--max-dilation", type=INTEGERS, help="Largest dilation that the core can slide: D,H,W."
     ),
-    click.option("--seed", type=click.IntRange(0), show_default="0", help="Of the stalls."),
+    click.option("--max-line", type=int, help="Longest line that the core can store, in outputs."),
+    click.option(
+        "--max-plane", type=int, help="Largest plane that the core can store, in outputs."
+    ),
+    click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate in the core."),
+    click.option(
+        "--input-stalls",
+        type=PERCENT,
+        show_default="0",
+        help="Percentage of the clocks in which the source offers no beat.",
+    ),
+    click.option(
+        "--output-stalls",
+        type=PERCENT,
+        show_default="0",
+        help="Percentage of the clocks in which the sink takes no beat.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0), show_default="0", help="Seed of the random stalls."
+    ),
     click.option(
         "--watchdog",
         type=click.IntRange(1),
-        help="Clocks without a transfer after which a job is given up.",
+        help="Give a job up after so many clocks without any transfer.",
     ),
-    click.option("--waves", type=FILE, help="Write waveforms (.vcd)."),
-    click.option("--wave-window", type=INTEGERS, help="First and last clock of the waveforms."),
+    click.option("--waves", type=FILE, help="Write waveforms to this .vcd file."),
+    click.option("--wave-window", type=INTEGERS, help="First and last clock to write: 1000,2000."),
 )

@@ -21,7 +21,7 @@ WRITTEN = ("output", "indices", "waves")
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """Turn what the model's and the core's checks raise into one line for the user."""
+    """Turn errors that the checks of model and core raise into one line for the user."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -34,7 +34,7 @@ def load(path: str) -> np.ndarray:
     Raises
     ------
     click.ClickException
-        There is no such file, it is no array, or no operator takes such an array.
+        The file cannot be read, holds no array, or holds one that no operator takes.
     """
     try:
         with Path(path).open("rb") as file:
@@ -56,7 +56,7 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
     Raises
     ------
     click.ClickException
-        One of them, by name.
+        The message names the first such option.
     """
     taken = {}
     if options.get("input") is not None:
@@ -75,7 +75,7 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
 
 
 def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[str]:
-    """Write the outputs to the files of `--output` and `--indices`; name all files written.
+    """Write the outputs to the files of `--output` and `--indices`; return all files written.
 
     Raises
     ------
@@ -97,5 +97,5 @@ def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[
 
 
 def flag(name: str) -> str:
-    """Give an option as a user writes it."""
+    """Return the option of a parameter as a user writes it."""
     return "--" + name.replace("_", "-")

@@ -1,6 +1,7 @@
-"""The three kinds of job: a reduction, a sliding window, and windows gathered by the host.
+"""What a job is, and two kinds of it: a reduction, and windows that slide over a tile.
 
-A job knows its registers, which elements make its beats, and where its results go.
+A job knows its registers, which elements make its beats, and where its results go. The third
+kind, windows gathered by the host, is in :mod:`extremum.host.plan.gathered`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -31,12 +32,18 @@ from extremum.model import (
     AxisDirection,
     Pooling,
     Reduction,
-    SpatialDimension,
 )
 
 
+def span(what: str, numbers: range) -> str:
+    """Name a range of numbered things: "slice 3", "slices 3 to 5"."""
+    if len(numbers) == 1:
+        return f"{what} {numbers[0]}"
+    return f"{what}s {numbers[0]} to {numbers[-1]}"
+
+
 class Job(ABC):
-    """One run of the core."""
+    """One run of the core: what it is told, what it is fed, and what its results mean."""
 
     kind: ClassVar[str]
     config: CoreConfig
@@ -44,23 +51,23 @@ class Job(ABC):
     @property
     @abstractmethod
     def registers(self) -> JobRegisters:
-        """What the core is told."""
+        """The registers that stand on the core's job port."""
 
     @property
     def schedule(self) -> Schedule:
-        """The slots: in a reduction one for each beat."""
+        """The slots that decide how long the job takes. A reduction has one for each beat."""
         last = self.beats_in - 1
         return Schedule(0, last, last)
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """The job in a few words."""
+        """The job in a few words, for a list of jobs."""
 
     @cached_property
     @abstractmethod
     def rows(self) -> Rows:
-        """The elements of each slice, and how they lie in beats."""
+        """How the elements of the slices lie in beats."""
 
     @property
     def beats_in(self) -> int:
@@ -80,18 +87,18 @@ class Job(ABC):
     @property
     @abstractmethod
     def together(self) -> int:
-        """Output beats that are put into the results together: of a group of lanes."""
+        """Output beats that belong together: :meth:`scatter` takes multiples of so many."""
 
     @abstractmethod
     def slices(self, x: np.ndarray) -> np.ndarray:
-        """Return the elements of each slice, (slices, elements), a view if possible."""
+        """Return the elements of each slice, of shape (slices, elements); a view if possible."""
 
     def gather(self, x: np.ndarray) -> np.ndarray:
         """Return the input beats, of shape (beats_in, lanes), taken from the tensor."""
         return self.rows.into_beats(self.slices(x))
 
     def pieces(self, x: np.ndarray) -> Iterator[np.ndarray]:
-        """Return the input beats piece by piece, so that few of them are in memory at a time."""
+        """Yield the input beats piece by piece, so that few of them are in memory at a time."""
         return self.rows.pieces(self.slices(x))
 
     @abstractmethod
@@ -100,8 +107,8 @@ class Job(ABC):
     ) -> None:
         """Put output beats, two arrays of shape (beats, lanes), into the results.
 
-        ``start`` is the number of the first; it and the number of beats are multiples of
-        :attr:`together`.
+        ``start`` is the number of the first of these beats in the job. Both ``start`` and the
+        number of beats are multiples of :attr:`together`.
         """
 
 
@@ -109,8 +116,8 @@ class Job(ABC):
 class ReductionJob(Job):
     """Results ``first`` to ``stop`` of a reduction.
 
-    The elements of a result stream in row-major order over the reduced axes, so their ordinal is
-    their position.
+    The elements of a result stream in row-major order over the reduced axes, so the ordinal of the
+    winner, which the core counts, is its position.
     """
 
     problem: Reduction
@@ -139,7 +146,8 @@ class ReductionJob(Job):
     def summary(self) -> str:
         way = ", folded" if self.rows.fold else ""
         return (
-            f"results {self.first} to {self.stop - 1}, each of {self.problem.count} elements{way}"
+            f"{span('result', range(self.first, self.stop))}, each of {self.problem.count} "
+            f"elements{way}"
         )
 
     @property
@@ -162,13 +170,13 @@ class ReductionJob(Job):
         first = self.first + start * self.config.lanes
         count = min(values.size, self.stop - first)
         where = slice(first, first + count)
-        results.values.reshape(-1)[where] = values.reshape(-1)[:count]
-        results.positions.reshape(-1)[where] = positions.reshape(-1)[:count]
+        for given, array in results.pairs(values, positions):
+            array.reshape(-1)[where] = given.reshape(-1)[:count]
 
 
 @dataclass(frozen=True)
 class SlidingJob(Job):
-    """Slices ``first`` to ``stop`` of one tile of a pooling, a lane each."""
+    """Slices ``first`` to ``stop`` of one tile of a pooling: in each lane a slice."""
 
     problem: Pooling
     config: CoreConfig
@@ -229,7 +237,7 @@ class SlidingJob(Job):
     def summary(self) -> str:
         sizes = " x ".join(str(tile.dimension.outputs) for tile in self.tiles)
         start = ", ".join(str(tile.first) for tile in self.tiles)
-        return f"{sizes} windows from ({start}) of slices {self.first} to {self.stop - 1}"
+        return f"{sizes} windows from ({start}) of {span('slice', range(self.first, self.stop))}"
 
     @property
     def _outputs(self) -> int:
@@ -258,133 +266,7 @@ class SlidingJob(Job):
             slice(tile.first, tile.first + tile.dimension.outputs) for tile in self.tiles
         )
         shape = (count, *(tile.dimension.outputs for tile in self.tiles))
-        for beats, array in ((values, results.values), (positions, results.positions)):
+        for beats, array in results.pairs(values, positions):
             volume = array.reshape(-1, *(1,) * (5 - array.ndim), *array.shape[2:])
             part = from_lanes(beats, count, self._outputs).reshape(shape)
             volume[(slice(first, first + count), *outputs)] = part
-
-
-@lru_cache(maxsize=8)
-def _taps_inside(dimension: SpatialDimension) -> np.ndarray:
-    """Return how many elements each window meets along a dimension; the jobs of a plan share it."""
-    counts = np.zeros(dimension.outputs, np.int64)
-    for given in dimension.taps():
-        counts[given] += 1
-    return counts
-
-
-@dataclass(frozen=True)
-class GatheredJob(Job):
-    """Windows ``first`` to ``stop`` of every slice, each streamed as a row and reduced.
-
-    A row is filled up with copies of its first element: behind the original, where a tie cannot
-    choose them. The ordinal of the winner tells its position.
-    """
-
-    problem: Pooling
-    config: CoreConfig
-    first: int
-    stop: int
-
-    kind: ClassVar[str] = "gathered"
-
-    @cached_property
-    def _windows(self) -> list[np.ndarray]:
-        """Coordinates of the windows."""
-        outputs = [dimension.outputs for dimension in self.problem.spatial]
-        return list(np.unravel_index(np.arange(self.first, self.stop), outputs))
-
-    @cached_property
-    def _present(self) -> np.ndarray:
-        """How many elements each window has."""
-        present = np.ones(self.stop - self.first, np.int64)
-        for dimension, window in zip(self.problem.spatial, self._windows, strict=True):
-            present *= _taps_inside(dimension)[window]
-        return present
-
-    @property
-    def _length(self) -> int:
-        return int(self._present.max())
-
-    @cached_property
-    def rows(self) -> Rows:
-        count = int(np.count_nonzero(self._present)) * self._slices
-        return Rows.best(count, self._length, self.config)
-
-    def _table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the elements of each window that has any: in the plane, and their positions."""
-        taps = np.indices(self.problem.window).reshape(len(self.problem.spatial), -1)
-        inside = np.ones((len(self._present), taps.shape[1]), bool)
-        element = np.zeros(inside.shape, np.int64)
-        position = np.zeros(inside.shape, np.int64)
-        for dimension, window, tap, weight in zip(
-            self.problem.spatial,
-            self._windows,
-            taps,
-            self.problem.index_weights[2:],
-            strict=True,
-        ):
-            coordinate = (
-                window[:, None] * dimension.stride
-                - dimension.start_padding
-                + tap * dimension.dilation
-            )
-            inside &= (coordinate >= 0) & (coordinate < dimension.size)
-            element = element * dimension.size + coordinate
-            position += coordinate * weight
-        # What is present to the front, in its order; behind it copies of the first.
-        order = np.argsort(~inside, axis=1, kind="stable")[:, : self._length]
-        own = np.arange(self._length) < self._present[:, None]
-        order = np.where(own, order, order[:, :1])[self._present > 0]
-        met = self._present > 0
-        return (
-            np.take_along_axis(element[met], order, axis=1),
-            np.take_along_axis(position[met], order, axis=1),
-        )
-
-    @property
-    def _slices(self) -> int:
-        return math.prod(self.problem.sizes[:2])
-
-    @property
-    def registers(self) -> JobRegisters:
-        return self.rows.reduction(
-            self.config, self.problem.data_type, ignore_nan=self.problem.nan == "ignore"
-        )
-
-    @property
-    def summary(self) -> str:
-        return f"windows {self.first} to {self.stop - 1} of every slice, as rows"
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to stream, since every window is empty."""
-        return self._length == 0
-
-    @property
-    def beats_out(self) -> int:
-        return self.rows.results
-
-    @property
-    def together(self) -> int:
-        return self.beats_out
-
-    def slices(self, x: np.ndarray) -> np.ndarray:
-        elements, _ = self._table()
-        planes = x.reshape(self._slices, -1)
-        return planes[:, elements].reshape(-1, self._length)
-
-    def scatter(
-        self, values: np.ndarray, positions: np.ndarray, results: Results, start: int = 0
-    ) -> None:
-        _, table = self._table()
-        shape = (self._slices, len(table))
-        where = (slice(None), self.first + np.flatnonzero(self._present))
-        ordinals = positions.reshape(-1)[: self.rows.count].reshape(shape)
-        base = np.arange(self._slices)[:, None] * self.problem.index_weights[1]
-        results.values.reshape(self._slices, -1)[where] = values.reshape(-1)[
-            : self.rows.count
-        ].reshape(shape)
-        results.positions.reshape(self._slices, -1)[where] = (
-            base + table[np.arange(len(table)), ordinals]
-        )

@@ -1,19 +1,25 @@
-"""From an operator on a tensor of any size to jobs of a core of a given size."""
+"""From an operator on a tensor of any size to the jobs of a core of a given size.
+
+Read :func:`plan` first: it decides whether a pooling slides, is cut into tiles, or is gathered.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.host.plan.jobs import GatheredJob, Job, ReductionJob, SlidingJob
+from extremum.host.plan.gathered import GATHERED_ELEMENTS, GatheredJob, gathered_axes
+from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
 from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
-from extremum.host.plan.tiles import Tile, choose_grid, storage_limits
+from extremum.host.plan.results import last_position, positions_fit
+from extremum.host.plan.sequence import Jobs, Steps
+from extremum.host.plan.tiles import Cuts, choose_grid, storage_limits
 from extremum.model import Pooling, Reduction, SpatialDimension
-
-GATHERED_ELEMENTS = 1 << 20
-"""About as many elements as the host gathers for one job."""
 
 
 @dataclass(frozen=True)
@@ -23,53 +29,60 @@ class Plan:
     Parameters
     ----------
     problem
-        The operator and its tensor.
+        The operator, and the sizes and the type of its tensor.
     config
-        The core.
+        The core that the jobs are for.
     jobs
-        In the order in which they run. None if every window is empty.
+        The jobs in the order in which they run; there are none if every window is empty. The
+        sequence makes each job when it is asked for, so that a plan of any length fits the memory.
     notes
-        What exceeds the core, and what was done about it.
+        Sentences for the user: what exceeds the core, and what is done about it.
     """
 
     problem: Reduction | Pooling
     config: CoreConfig
-    jobs: tuple[Job, ...]
+    jobs: Jobs
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def cycles(self) -> int:
-        """Predicted clocks, from the first beat taken to the last one moved, over all jobs."""
-        return sum(job.cycles for job in self.jobs)
+        """Predicted clocks of all jobs, each from its first beat taken to its last one moved."""
+        return self._total(lambda job: job.cycles)
 
-    @property
+    @cached_property
     def beats_in(self) -> int:
         """Input beats of all jobs."""
-        return sum(job.beats_in for job in self.jobs)
+        return self._total(lambda job: job.beats_in)
 
-    @property
+    @cached_property
     def beats_out(self) -> int:
         """Output beats of all jobs."""
-        return sum(job.beats_out for job in self.jobs)
+        return self._total(lambda job: job.beats_out)
+
+    def _total(self, figure: Callable[[Job], int]) -> int:
+        """Return the sum of a figure over all jobs, computed from one job of every kind."""
+        return sum(figure(job) * number for job, number in self.jobs.kinds())
 
 
 def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
     """Turn an operator into jobs.
 
-    A pooling slides in one job if it fits the core; in tiles if its lines or planes are too long
-    for the storage; and where the window itself is too large, the host gathers each window and
-    the core reduces it.
+    A pooling that fits the core is one job: its windows slide. If its lines or planes are too long
+    for the core's storage or counters, it is cut into tiles that slide one after the other. If the
+    window itself is too large, the host gathers the elements of every window and the core reduces
+    them.
 
     Raises
     ------
     ValueError
-        The core was not built for the operator, its type, or positions as large as the tensor's.
+        The core was not built for the operator, for its type, or for positions as large as those
+        of the tensor.
     """
     config.data_type_code(problem.data_type)
     if _require_operator(problem, config):
         _require_positions(problem, config)
     if isinstance(problem, Reduction):
-        return Plan(problem, config, tuple(_reduction_jobs(problem, config)))
+        return Plan(problem, config, _reduction_jobs(problem, config))
     dimensions = _volume(problem)
     reason = _why_gather(dimensions, config)
     if reason is None:
@@ -77,19 +90,20 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
         if grid is None:
             reason = "no line or plane of windows fits the storage at this dilation"
         else:
-            tiles = grid.tiles(dimensions)
+            cuts = grid.cuts(dimensions)
             try:
-                jobs = tuple(_sliding_jobs(problem, config, tiles))
+                jobs = _sliding_jobs(problem, config, cuts)
             except OverflowError as error:
                 reason = str(error)
             else:
-                return Plan(problem, config, jobs, _tiling_notes(dimensions, tiles, config))
+                return Plan(problem, config, jobs, _tiling_notes(cuts, config))
     _require("argmax", config, f"gathers the windows for an argmax: {reason}")
-    jobs = tuple(job for job in _gathered_jobs(problem, config) if not job.empty)
+    jobs = Jobs(gathered_axes(problem, GATHERED_ELEMENTS), partial(_gathered_job, problem, config))
     return Plan(problem, config, jobs, (f"gathered by the host: {reason}",))
 
 
 def _require(operator: str, config: CoreConfig, purpose: str) -> None:
+    """Refuse a core that was not built for an operator that the host needs for some purpose."""
     if operator not in config.operators:
         raise ValueError(
             f"the core was built for {', '.join(config.operators)}, and the host {purpose}: add "
@@ -114,26 +128,22 @@ def _require_operator(problem: Reduction | Pooling, config: CoreConfig) -> bool:
 
 
 def _require_positions(problem: Reduction | Pooling, config: CoreConfig) -> None:
-    """Refuse a tensor whose last position is as large as what marks an empty window."""
-    if isinstance(problem, Reduction):
-        last = problem.count - 1
-    else:
-        columns = zip(problem.sizes, problem.index_weights, strict=True)
-        last = sum((size - 1) * weight for size, weight in columns)
-    if last >= (1 << config.index_width) - 1:
+    """Refuse a tensor whose last position is so large that it would mark an empty window."""
+    if not positions_fit(problem, config):
         raise ValueError(
-            f"positions to {last} need more than the core's index_width of {config.index_width}"
+            f"positions to {last_position(problem)} need more than the core's index_width of "
+            f"{config.index_width}"
         )
 
 
 def _volume(problem: Pooling) -> tuple[SpatialDimension, ...]:
-    """Return depth, height and width; a plane has a depth of 1."""
+    """Return the dimensions depth, height and width. A plane has a depth of one element."""
     missing = 3 - len(problem.spatial)
     return (SpatialDimension(1, 1),) * missing + problem.spatial
 
 
 def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> str | None:
-    """Return what the core's stages cannot do, or None if they can slide the window."""
+    """Return what keeps the core from sliding the window, or None if nothing does."""
     if not config.has_windows:
         return "max_window (1, 1, 1) leaves sliding windows out"
     for name, dimension, window, dilation in zip(
@@ -141,10 +151,11 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     ):
         if dimension.window > window:
             return f"{name} of the window {dimension.window} exceeds max_window {window}"
-        # Where storage decides, a dilation may exceed what it was meant for, but not if it is none.
+        # A dilation may exceed max_dilation if the storage suffices, which is seen later. But a
+        # core whose max_dilation is 1 has no dilation logic.
         if dilation == 1 < dimension.dilation and dimension.window > 1:
             return f"{name} of the dilation {dimension.dilation} exceeds max_dilation 1"
-        # Where the core has no schedule, planes pass one by one.
+        # A dimension without a stage has no schedule: its planes pass one by one, unpadded.
         passes = dimension.stride == 1 and dimension.padded == dimension.size
         if DIMENSIONS.index(name) not in config.axes and not passes:
             return f"a stride or padding in {name} needs max_window of at least 2 there"
@@ -160,14 +171,11 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     return None
 
 
-def _tiling_notes(
-    dimensions: tuple[SpatialDimension, ...],
-    tiles: list[tuple[Tile, Tile, Tile]],
-    config: CoreConfig,
-) -> tuple[str, ...]:
-    whole = tuple(dimension.outputs for dimension in dimensions)
-    if all(tuple(part.dimension.outputs for part in tile) == whole for tile in tiles):
+def _tiling_notes(cuts: tuple[Cuts, ...], config: CoreConfig) -> tuple[str, ...]:
+    """Return why a pooling is cut into tiles, or nothing if it is not."""
+    if not any(cut.is_cut for cut in cuts):
         return ()
+    dimensions = tuple(cut.dimension for cut in cuts)
     line, plane = storage_limits(dimensions, config)
     depth, height, width = (dimension.outputs for dimension in dimensions)
     counts = f"{depth} x {height} x {width} windows"
@@ -175,41 +183,49 @@ def _tiling_notes(
         reason = f"the storage holds lines of at most {line} (max_line {config.max_line})"
     elif width * height > plane:
         reason = f"the storage holds planes of at most {plane} (max_plane {config.max_plane})"
+    elif 0 not in config.axes and not any(cut.is_cut for cut in cuts[1:]):
+        reason = "planes pass one by one through a core without a depth stage (max_window 1 there)"
     else:
         reason = f"their coordinates exceed coordinate_width {config.coordinate_width}"
-    return (f"cut into {len(tiles)} tile{'s'[: len(tiles) > 1]}: of {counts}, {reason}",)
+    tiles = math.prod(map(len, cuts))
+    return (f"cut into {tiles} tile{'s'[: tiles != 1]}: of {counts}, {reason}",)
 
 
-def _reduction_jobs(problem: Reduction, config: CoreConfig) -> Iterator[Job]:
-    """Give every result a lane of its own, in as many jobs as the slot counter makes necessary."""
+def _reduction_jobs(problem: Reduction, config: CoreConfig) -> Jobs:
+    """Return jobs of as many results as the slot counter allows in one job."""
     results = math.prod(problem.output_sizes)
     at_once = MAX_SLOTS // problem.count * (1 if config.can_fold else config.lanes)
-    for first in range(0, results, at_once):
-        yield ReductionJob(problem, config, first, min(first + at_once, results))
+    return Jobs((Steps(results, at_once),), partial(_reduction_job, problem, config))
 
 
-def _sliding_jobs(
-    problem: Pooling, config: CoreConfig, tiles: list[tuple[Tile, Tile, Tile]]
-) -> Iterator[Job]:
-    """Give every slice of a tile a lane, in as many jobs as the slot counter makes necessary."""
-    slices = math.prod(problem.sizes[:2])
-    for tile in tiles:
-        registers = dimension_registers([part.dimension for part in tile], (0, 0, 0))
+def _reduction_job(problem: Reduction, config: CoreConfig, results: range) -> Job:
+    return ReductionJob(problem, config, results.start, results.stop)
+
+
+def _sliding_jobs(problem: Pooling, config: CoreConfig, cuts: tuple[Cuts, ...]) -> Jobs:
+    """Return jobs of one tile each, and of as many of its slices as the slot counter allows.
+
+    Raises
+    ------
+    OverflowError
+        A single slice of a tile needs more slots than the core counts.
+    """
+    most = dict(config.fixed).get("groups", MAX_SLOTS)
+    for kinds in itertools.product(*(cut.kinds() for cut in cuts)):
+        dimensions = [tile.dimension for tile, _ in kinds]
+        registers = dimension_registers(dimensions, (0, 0, 0))
         one, two = (schedule(registers, groups).slots for groups in (1, 2))
         if one > MAX_SLOTS:
             raise OverflowError(f"a schedule of {one} slots exceeds {MAX_SLOTS}")
-        groups = min(
-            1 + (MAX_SLOTS - one) // (two - one), dict(config.fixed).get("groups", MAX_SLOTS)
-        )
-        at_once = groups * config.lanes
-        for first in range(0, slices, at_once):
-            yield SlidingJob(problem, config, tile, first, min(first + at_once, slices))
+        most = min(most, 1 + (MAX_SLOTS - one) // (two - one))
+    slices = Steps(math.prod(problem.sizes[:2]), most * config.lanes)
+    return Jobs((*cuts, slices), partial(_sliding_job, problem, config))
 
 
-def _gathered_jobs(problem: Pooling, config: CoreConfig) -> Iterator[GatheredJob]:
-    """Cut the windows into runs whose elements the host can hold."""
-    windows = math.prod(dimension.outputs for dimension in problem.spatial)
-    elements = math.prod(problem.window) * math.prod(problem.sizes[:2])
-    at_once = max(1, GATHERED_ELEMENTS // elements)
-    for first in range(0, windows, at_once):
-        yield GatheredJob(problem, config, first, min(first + at_once, windows))
+def _sliding_job(problem: Pooling, config: CoreConfig, *parts: Any) -> Job:
+    depth, height, width, slices = parts
+    return SlidingJob(problem, config, (depth, height, width), slices.start, slices.stop)
+
+
+def _gathered_job(problem: Pooling, config: CoreConfig, slices: range, *windows: range) -> Job:
+    return GatheredJob(problem, config, slices, windows)

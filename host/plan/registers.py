@@ -28,9 +28,10 @@ def dimension_registers(
     dimensions
         Depth, height and width.
     weights
-        What a step along each of them adds to the position.
+        What one element along each of them adds to the position.
     fixed_window
-        Leave the window as it is, where a smaller one would see the same elements earlier.
+        Keep the number of taps, as a core with a fixed window demands. Otherwise taps that lie
+        behind the elements in every window are left out, and results come earlier.
     """
     registers = []
     words, within = 1, 0
@@ -59,7 +60,7 @@ def dimension_registers(
 
 
 def way_within(dimensions: Sequence[SpatialDimension], weights: Sequence[int]) -> int:
-    """Return what the positions of the first and the last window of a slice differ by."""
+    """Return the difference of the positions of the first and the last window of a slice."""
     return sum(
         (dimension.outputs - 1) * dimension.stride * weight
         for dimension, weight in zip(dimensions, weights, strict=True)
@@ -68,7 +69,7 @@ def way_within(dimensions: Sequence[SpatialDimension], weights: Sequence[int]) -
 
 @dataclass(frozen=True)
 class _Line:
-    """The slots of one line of windows."""
+    """The registers of one line of windows that do not depend on other dimensions."""
 
     size: int
     window: int
@@ -80,17 +81,21 @@ class _Line:
 
     @classmethod
     def of(cls, dimension: SpatialDimension, *, fixed_window: bool = False) -> _Line:
-        """Give every window the slot of its last tap, but the last one an earlier if it can."""
+        """Return the line in which every window has the slot of its last tap.
+
+        The last window may have an earlier one: its last taps may lie in the end padding, and then
+        nothing is missing before them. That can make the line shorter.
+        """
         size, stride, outputs = dimension.size, dimension.stride, dimension.outputs
-        # A single tap has no neighbour: its dilation means nothing.
+        # A single tap has no neighbour, so its dilation means nothing.
         dilation = dimension.dilation if dimension.window > 1 else 1
-        # Taps that lie behind the elements in every window are none.
+        # Leave out the taps that lie behind the elements in every window, the first one included.
         head = (dimension.window - 1) * dilation - dimension.start_padding
         beyond = min(max(0, -(-(head - size + 1) // dilation)), dimension.window - 1)
         beyond = 0 if fixed_window else beyond
         window, head = dimension.window - beyond, head - beyond * dilation
         last = head + (outputs - 1) * stride
-        # Never before the last element, nor before the window ahead of it.
+        # The last window comes neither before the last element nor before its predecessor.
         earliest = max(size - 1, last - stride + 1) if outputs > 1 else last
         shift = min(max(0, last - earliest) // dilation, window - 1)
         regular = last - stride if shift else last
@@ -98,13 +103,13 @@ class _Line:
 
     @property
     def period(self) -> int:
-        """Slots from one line to the next: no less than its elements, and its windows, take."""
+        """Slots from one line to the next: as many as its elements need, and its windows."""
         return max(max(-self.head, 0) + self.size, self.final - self.head + 1)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The slots of a job that decide how long it takes, counted from 0.
+    """The slots that decide how long a job takes. A job's first slot has number 0.
 
     Parameters
     ----------
@@ -120,7 +125,7 @@ class Schedule:
 
     @property
     def slots(self) -> int:
-        """Length of the schedule."""
+        """Number of slots of the job."""
         return max(self.last_element, self.last_window) + 1
 
     def cycles(self, latency: int) -> int:

@@ -2,65 +2,116 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from extremum.hdl.config import CoreConfig
+from extremum.host.errors import SimulationError
 from extremum.model import Pooling, Reduction
 
 EMPTY = np.uint32(0xFFFFFFFF)
-"""Position of an empty window, as the core gives it."""
+"""The position of an empty window. A core of any ``index_width`` is read as giving this one."""
 
 PIECE = 1 << 20
-"""Positions that are looked at together."""
+"""Positions that are searched for :data:`EMPTY` at a time, so that few temporaries are needed."""
+
+
+def last_position(problem: Reduction | Pooling) -> int:
+    """Return the greatest position that an element of the operator's input can have."""
+    if isinstance(problem, Reduction):
+        return problem.count - 1
+    columns = zip(problem.sizes, problem.index_weights, strict=True)
+    return sum((size - 1) * weight for size, weight in columns)
+
+
+def positions_fit(problem: Reduction | Pooling, config: CoreConfig) -> bool:
+    """Return whether the core tells every position of the operator from an empty window.
+
+    An index of all ones marks an empty window, so the last position must be smaller than that.
+    Where positions do not fit, the values are right all the same.
+    """
+    return last_position(problem) < (1 << config.index_width) - 1
 
 
 @dataclass(frozen=True)
 class Results:
-    """Values and positions of all outputs, as if every window were empty.
+    """Values and positions of all outputs. Before the first job, every window is empty.
 
     Parameters
     ----------
     problem
         The operator.
     values
-        Of the operator's type and output sizes.
+        Array of the operator's type and output sizes.
     positions
-        Of the same sizes, as the core counts them: uint32, all ones where a window is empty.
+        Array of the same sizes, uint32, and :data:`EMPTY` where a window is empty. None if the
+        core's index is too narrow for this operator's positions: what it gives means nothing then.
     """
 
     problem: Reduction | Pooling
     values: np.ndarray
-    positions: np.ndarray
+    positions: np.ndarray | None
 
     @classmethod
-    def blank(cls, problem: Reduction | Pooling) -> Results:
-        """Return results in which every window is empty."""
+    def blank(cls, problem: Reduction | Pooling, config: CoreConfig) -> Results:
+        """Return results in which every window is empty, as if no job had run."""
         sizes = problem.output_sizes
-        lowest = problem.data_type.lowest
+        fit = positions_fit(problem, config)
         return cls(
             problem,
-            np.full(sizes, lowest, problem.data_type.dtype),
-            np.full(sizes, EMPTY, np.uint32),
+            np.full(sizes, problem.data_type.lowest, problem.data_type.dtype),
+            np.full(sizes, EMPTY, np.uint32) if fit else None,
         )
 
-    @property
-    def empty_windows(self) -> int:
-        """How many windows held no element."""
-        flat = self.positions.reshape(-1)
-        pieces = (flat[start : start + PIECE] for start in range(0, flat.size, PIECE))
-        return sum(int(np.count_nonzero(piece == EMPTY)) for piece in pieces)
+    def pairs(
+        self, values: np.ndarray, positions: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Return the results of some beats, each beside the array that they belong into."""
+        yield values, self.values
+        if self.positions is not None:
+            yield positions, self.positions
+
+    def count_empty_windows(self) -> int:
+        """Return how many windows hold no element, which follows from the operator alone.
+
+        Where the core gives positions, the windows that it marked as empty must be as many.
+
+        Raises
+        ------
+        SimulationError
+            The core marked more or fewer windows.
+        """
+        empty = self.problem.empty_windows if isinstance(self.problem, Pooling) else 0
+        if self.positions is not None:
+            flat = self.positions.reshape(-1)
+            pieces = (flat[start : start + PIECE] for start in range(0, flat.size, PIECE))
+            marked = sum(int(np.count_nonzero(piece == EMPTY)) for piece in pieces)
+            if marked != empty:
+                raise SimulationError(
+                    f"the core must mark {empty} windows as empty, and marked {marked}: its "
+                    "results are wrong"
+                )
+        return empty
 
     def finish(self) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Return what the golden model returns."""
+        """Return what the golden model returns.
+
+        Where it returns positions, the plan has made sure that they fit the core's index.
+        """
         problem = self.problem
-        if isinstance(problem, Reduction):
-            if problem.function.gives_index:
-                return self.positions.astype(problem.index_type, copy=False)
-            return self.values
-        if not problem.return_indices:
+        gives_index = (
+            problem.function.gives_index
+            if isinstance(problem, Reduction)
+            else problem.return_indices
+        )
+        if not gives_index or self.positions is None:
             return self.values
         indices = self.positions.astype(problem.index_type, copy=False)
-        if indices is not self.positions:  # whose mark is not all ones then
+        if isinstance(problem, Reduction):
+            return indices
+        if indices is not self.positions:
+            # In a wider type, the mark of an empty window is no longer all ones.
             indices[self.positions == EMPTY] = np.array(-1).astype(problem.index_type)
         return self.values, indices

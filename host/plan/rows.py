@@ -1,4 +1,4 @@
-"""How rows of elements lie in beats: a lane each, or folded over all lanes."""
+"""How rows of elements lie in beats: each in a lane of its own, or folded over all lanes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ PIECE_ELEMENTS = 1 << 18
 class Rows:
     """Rows of equal length, and how they lie in beats.
 
-    As slices every lane carries a row of its own, and as many rows as there are lanes make a
-    group. In a fold a beat carries consecutive elements of one row. What is left of the last
-    group, and of the last beat of each row, is zeros that the core ignores.
+    As slices, every lane carries a row of its own, and as many rows as there are lanes make a
+    group. In a fold, a beat carries consecutive elements of one row, so a single long row uses all
+    lanes. What is left over in the last group, or in the last beat of each row, is filled with
+    zeros, which the core ignores.
 
     Parameters
     ----------
     count, length
-        Of the rows, and of each.
+        How many rows there are, and how many elements each has.
     lanes
-        Of the core.
+        Lanes of the core.
     fold
-        Whether they are folded.
+        Whether the rows are folded.
     """
 
     count: int
@@ -41,7 +42,7 @@ class Rows:
 
     @classmethod
     def best(cls, count: int, length: int, config: CoreConfig) -> Rows:
-        """Return the way that takes fewer beats, of a reduction to one result for each row."""
+        """Return rows that are reduced, in the way that takes fewer beats; of equals, as slices."""
         slices = cls(count, length, config.lanes)
         fold = cls(count, length, config.lanes, fold=True)
         folds = dict(config.fixed).get("fold", fold.beats < slices.beats)
@@ -49,7 +50,7 @@ class Rows:
 
     @property
     def at_once(self) -> int:
-        """Rows that stream together: those of a group, or one that is folded."""
+        """Rows that stream together: as many as lanes, or a single one that is folded."""
         return 1 if self.fold else self.lanes
 
     @property
@@ -69,12 +70,12 @@ class Rows:
 
     @property
     def results(self) -> int:
-        """Beats of one result for each row: they leave packed, whether folded or not."""
+        """Output beats if each row gives one result. They leave packed, whether folded or not."""
         return -(-self.count // self.lanes)
 
     @property
     def tail(self) -> int:
-        """Live lanes of the last group, or of the last beat of each folded row."""
+        """Lanes that carry something in the last group, or in the last beat of each folded row."""
         return ((self.length if self.fold else self.count) - 1) % self.lanes + 1
 
     def reduction(self, config: CoreConfig, data_type: DataType, **others: Any) -> JobRegisters:
@@ -102,7 +103,7 @@ class Rows:
         return rows.reshape(-1, lanes, rows.shape[1]).swapaxes(1, 2).reshape(-1, lanes)
 
     def pieces(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Return the beats piece by piece, so that few of them are in memory at a time."""
+        """Yield the beats piece by piece, so that few of them are in memory at a time."""
         wide = self.lanes if self.fold else 1
         groups = max(1, PIECE_ELEMENTS // (self.at_once * self.length))
         columns = max(1, PIECE_ELEMENTS // self.lanes) * wide if groups == 1 else self.length
@@ -113,7 +114,7 @@ class Rows:
 
 
 def from_lanes(beats: np.ndarray, slices: int, elements: int) -> np.ndarray:
-    """Turn beats of a slice to each lane back into (slices, elements)."""
+    """Return what beats with a slice in each lane carry, as an array (slices, elements)."""
     lanes = beats.shape[1]
     grouped = beats.reshape(-1, elements, lanes).swapaxes(1, 2)
     return grouped.reshape(-1, elements)[:slices]

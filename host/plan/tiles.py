@@ -1,4 +1,4 @@
-"""Cutting a pooling into tiles that fit the core's storage and counters."""
+"""How a pooling is cut into tiles that fit the core's storage and counters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan.registers import dimension_registers
@@ -24,7 +25,7 @@ class Tile:
     offset
         Coordinate of the first element.
     dimension
-        The same windows over these elements alone.
+        The same windows over these elements alone, with padding for what they see beside them.
     """
 
     first: int
@@ -35,7 +36,8 @@ class Tile:
 def cut(dimension: SpatialDimension, first: int, count: int) -> Tile | None:
     """Return the tile of ``count`` windows from ``first`` on, or None if they see no element.
 
-    All windows together keep all elements, so an uncut tensor streams as it lies in memory.
+    A tile of all windows has all elements, even those that no window sees: an uncut tensor streams
+    as it lies in memory.
     """
     if count == dimension.outputs:
         return Tile(0, 0, dimension)
@@ -43,72 +45,107 @@ def cut(dimension: SpatialDimension, first: int, count: int) -> Tile | None:
     return None if part is None else Tile(first, part.elements.start, part.dimension)
 
 
-def cut_all(dimension: SpatialDimension, count: int) -> Iterator[Tile]:
-    """Return tiles of at most ``count`` windows, of nearly equal size, that see an element."""
-    tiles = -(-dimension.outputs // count)
-    edges = (dimension.outputs * tile // tiles for tile in range(tiles + 1))
-    for first, stop in itertools.pairwise(edges):
-        tile = cut(dimension, first, stop - first)
-        if tile is not None:
-            yield tile
+@dataclass(frozen=True)
+class Cuts:
+    """One dimension cut into tiles of nearly equal size; those that see no element are left out.
 
+    A dimension of any size is looked at in a few steps: the tiles are found by arithmetic.
 
-def kinds(dimension: SpatialDimension, count: int) -> Iterator[tuple[Tile, int]]:
-    """Return an example of every kind of tile that :func:`cut_all` gives, and how many there are.
-
-    Between the tiles that reach into padding all are alike but for one window more or less, so
-    a dimension of any size is looked at in a few steps.
+    Parameters
+    ----------
+    dimension
+        The dimension that is cut.
+    count
+        Most windows of a tile, at least 1.
     """
-    tiles = -(-dimension.outputs // count)
-    if tiles == 1:
-        yield from ((tile, 1) for tile in cut_all(dimension, count))
-        return
 
-    def edge(tile: int) -> int:
-        return dimension.outputs * tile // tiles
+    dimension: SpatialDimension
+    count: int
 
-    def start(tile: int) -> int:
-        return edge(tile) * dimension.stride - dimension.start_padding
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more than one tile, those that see no element included."""
+        return self._all > 1
 
-    def stop(tile: int) -> int:
-        return start(tile + 1) - dimension.stride + dimension.extent
+    @cached_property
+    def _all(self) -> int:
+        return -(-self.dimension.outputs // self.count)
 
-    # Of the tiles that see an element: those from `low` to `high` lie within the tensor.
-    numbers = range(tiles)
-    seen = bisect.bisect_left(numbers, True, key=lambda tile: stop(tile) > 0)
-    unseen = bisect.bisect_left(numbers, True, key=lambda tile: start(tile) >= dimension.size)
-    low = bisect.bisect_left(numbers, True, key=lambda tile: start(tile) >= 0)
-    high = bisect.bisect_left(numbers, True, key=lambda tile: stop(tile) > dimension.size)
-    low, high = min(low, unseen), max(min(high, unseen), min(low, unseen))
-    for tile in itertools.chain(range(seen, low), range(high, unseen)):
-        example = cut(dimension, edge(tile), edge(tile + 1) - edge(tile))
-        if example is not None:
-            yield example, 1
-    few = dimension.outputs // tiles
-    longer = edge(high) - edge(low) - few * (high - low)
-    for windows, number in ((few, high - low - longer), (few + 1, longer)):
-        example = cut(dimension, edge(low), windows) if number else None
-        if example is not None:
-            yield example, number
+    @cached_property
+    def _seen(self) -> range:
+        """The numbers of the tiles that see an element."""
+        if not self.is_cut:
+            return range(1)
+        numbers, size = range(self._all), self.dimension.size
+        first = bisect.bisect_left(numbers, True, key=lambda tile: self._stop(tile) > 0)
+        stop = bisect.bisect_left(numbers, True, key=lambda tile: self._start(tile) >= size)
+        return range(first, max(first, stop))
+
+    def _edge(self, tile: int) -> int:
+        """Return the number of a tile's first window."""
+        return self.dimension.outputs * tile // self._all
+
+    def _start(self, tile: int) -> int:
+        """Return the coordinate of a tile's first tap, which may lie in the padding."""
+        return self._edge(tile) * self.dimension.stride - self.dimension.start_padding
+
+    def _stop(self, tile: int) -> int:
+        """Return the coordinate behind a tile's last tap."""
+        return self._start(tile + 1) - self.dimension.stride + self.dimension.extent
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def __getitem__(self, number: int) -> Tile:
+        tile = self._seen[number]
+        first = self._edge(tile)
+        return self._tile(first, self._edge(tile + 1) - first)
+
+    def _tile(self, first: int, windows: int) -> Tile:
+        tile = cut(self.dimension, first, windows)
+        if tile is None:
+            raise AssertionError(f"a tile at window {first} of {self} sees no element")
+        return tile
+
+    def kinds(self) -> Iterator[tuple[Tile, int]]:
+        """Return a tile of every kind, and how many are like it but for where they begin.
+
+        Between the tiles that reach into padding, all are alike but for one window more or less.
+        """
+        if not self.is_cut:
+            yield self[0], 1
+            return
+        seen = self._seen
+        within = bisect.bisect_left(seen, True, key=lambda tile: self._start(tile) >= 0)
+        beyond = bisect.bisect_left(
+            seen, True, key=lambda tile: self._stop(tile) > self.dimension.size
+        )
+        beyond = max(beyond, within)
+        for number in itertools.chain(range(within), range(beyond, len(seen))):
+            yield self[number], 1
+        if within == beyond:
+            return
+        low, high = seen.start + within, seen.start + beyond
+        few = self.dimension.outputs // self._all
+        longer = self._edge(high) - self._edge(low) - few * (high - low)
+        for windows, number in ((few, high - low - longer), (few + 1, longer)):
+            if number:
+                yield self._tile(self._edge(low), windows), number
 
 
 @dataclass(frozen=True)
 class Grid:
-    """How many windows a tile has along each dimension (depth, height, width)."""
+    """How many windows a tile has at most along each dimension (depth, height, width)."""
 
     counts: tuple[int, int, int]
 
-    def tiles(self, dimensions: tuple[SpatialDimension, ...]) -> list[tuple[Tile, Tile, Tile]]:
-        """Return the tiles, outermost dimension slowest."""
-        depth, height, width = (
-            list(cut_all(dimension, count))
-            for dimension, count in zip(dimensions, self.counts, strict=True)
-        )
-        return [(d, h, w) for d in depth for h in height for w in width]
+    def cuts(self, dimensions: tuple[SpatialDimension, ...]) -> tuple[Cuts, ...]:
+        """Return the tiles of each dimension, outermost first."""
+        return tuple(map(Cuts, dimensions, self.counts))
 
 
 def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
-    """Return how many windows along a dimension the coordinate counters allow; 0 if not one."""
+    """Return how many windows of a tile the coordinate counters allow; 0 if not a single one."""
     limit = 1 << config.coordinate_width
     if dimension.extent >= limit or dimension.stride >= limit:
         return 0
@@ -116,7 +153,7 @@ def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
     def fits(count: int) -> bool:
         return all(
             max(registers.lead, registers.size, max(registers.head, 0) + registers.period) < limit
-            for tile, _ in kinds(dimension, count)
+            for tile, _ in Cuts(dimension, count).kinds()
             for registers in dimension_registers([tile.dimension], [0])
         )
 
@@ -138,16 +175,16 @@ def storage_limits(dimensions: tuple[SpatialDimension, ...], config: CoreConfig)
 
 
 def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> Grid | None:
-    """Return whole planes if they fit, else the grid that streams the fewest elements.
+    """Return the grid of tiles that streams the fewest elements, or None if no tile fits the core.
 
-    None if no tile fits the core. What fits whole is not cut: a job more costs more than the
-    padding that it saves. Neighbouring tiles both stream the elements that windows of both see,
-    so a grid of few and nearly square tiles is best.
+    Whole planes are not cut if they fit: one more job costs more than the padding that it saves.
+    Neighbouring tiles both stream the elements that windows of both see, so a grid of few and
+    nearly square tiles is best.
     """
     depth, height, width = dimensions
     counters = [largest_count(dimension, config) for dimension in dimensions]
     if 0 not in config.axes:
-        counters[0] = 1
+        counters[0] = 1  # Without a depth stage, a job is a single plane.
     line, plane = storage_limits(dimensions, config)
     if not min(*counters, line, plane):
         return None
@@ -167,7 +204,7 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
 
 
 def _counts(outputs: int, most: int) -> Iterator[int]:
-    """Return the sizes of tiles worth trying: those of the 64 coarsest cuts."""
+    """Yield the sizes of tiles that are worth trying: those of the 64 coarsest cuts."""
     fewest = -(-outputs // most)
     seen = set()
     for tiles in range(fewest, min(outputs, fewest + 64) + 1):
@@ -178,8 +215,9 @@ def _counts(outputs: int, most: int) -> Iterator[int]:
 
 
 def _streamed(dimension: SpatialDimension, count: int) -> int:
+    """Return the slots along one dimension that all its tiles take together."""
     return sum(
         registers.period * number
-        for tile, number in kinds(dimension, count)
+        for tile, number in Cuts(dimension, count).kinds()
         for registers in dimension_registers([tile.dimension], [0])
     )

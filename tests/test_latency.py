@@ -1,0 +1,59 @@
+"""Latencies of whole cores, to the clock: that they hold is measured by the benches of rates."""
+
+import pytest
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency
+from extremum.host.fpga.presets import PRESETS
+from extremum.model import DataType
+
+PRESET_LATENCIES = {
+    "argmax-float32": 46,
+    "argmax-int8": 21,
+    "argmax-int64": 45,
+    "pool2x2-int8": 16,
+    "pool3x3-int8-indices": 26,
+    "programmable-int8x4": 38,
+    "programmable-float32": 50,
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets(name):
+    assert latency(PRESETS[name]) == PRESET_LATENCIES[name]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "lanes", "every_operator", "argmax", "narrow", "values"),
+    [
+        # Positions of 32 bits with every operator, and of argmax alone; of 8 bits; none.
+        ("int8", 1, 18, 23, 17, 12),
+        ("int8", 3, 18, 18, 12, 12),
+        ("int8", 16, 27, 27, 21, 21),
+        ("float16", 1, 22, 32, 26, 16),
+        ("float16", 4, 27, 26, 20, 21),
+        ("int32", 3, 24, 24, 18, 18),
+        ("float32", 1, 26, 48, 42, 20),
+        ("float32", 4, 31, 30, 24, 25),
+        ("float32", 16, 35, 34, 28, 29),
+        ("int64", 1, 32, 47, 41, 26),
+        ("int64", 16, 41, 41, 35, 35),
+    ],
+)
+def test_cores_without_windows(data_type, lanes, every_operator, argmax, narrow, values):
+    def of(**others):
+        types = (DataType.from_dtype(data_type),)
+        return latency(CoreConfig(types, lanes, max_window=(1, 1, 1), **others))
+
+    assert of() == every_operator
+    assert of(operators=("argmax",)) == argmax
+    assert of(operators=("argmax",), index_width=8) == narrow
+    assert of(index_width=0) == values
+
+
+@pytest.mark.parametrize(
+    ("types", "clocks"),
+    [((DataType.FLOAT32,), 63), ((DataType.INT64,), 62), (tuple(DataType), 63)],
+)
+def test_the_longest(types, clocks):
+    assert latency(CoreConfig(types, 64)) == clocks

@@ -84,8 +84,8 @@ class Results:
         SimulationError
             The core marked more or fewer windows.
         """
-        pools = isinstance(self.problem, Pooling)
-        empty = count_empty_windows(self.problem) if pools else 0
+        problem = self.problem
+        empty = count_empty_windows(problem) if isinstance(problem, Pooling) else 0
         if self.positions is not None:
             flat = self.positions.reshape(-1)
             pieces = (flat[start : start + PIECE] for start in range(0, flat.size, PIECE))

@@ -29,7 +29,7 @@ def test_every_window_is_computed_once(case, config):
     todo = plan(problem, config)
     times = covered(todo)
     assert times.max(initial=0) <= 1
-    # What no job writes is a window of padding alone, which is that before anything runs.
+    # A window of padding alone need not be computed: the results begin with what it gives.
     assert (empties(problem) | (times == 1)).all()
     for job in todo.jobs:
         job.registers.to_bits(config)
@@ -220,7 +220,7 @@ def test_a_tensor_larger_by_one_does_not_fit(width):
     ):
         with pytest.raises(ValueError, match=message):
             plan(problem, config)
-    # Where no positions are asked for, none need fit.
+    # An operator that gives no positions does not need a wide index.
     plan(Reduction.of("max", (most + 1,), "int8"), config)
     plan(Pooling.of((1, 1, 1, most + 1), "int8", 1), config)
 
@@ -242,7 +242,7 @@ def test_single_taps_stride_and_pad_where_there_is_a_schedule(max_window, argume
 
 @pytest.mark.parametrize("axis", range(3))
 def test_a_dilation_beyond_the_core_still_gives_jobs_that_fit_it(axis):
-    """Also where the taps that are left are single: their dilation means nothing then."""
+    """That holds too if a single tap is left of a window, whose dilation means nothing."""
     dilations = tuple(2 if n == axis else 1 for n in range(3))
     limits = tuple(1 if n == axis else 2 for n in range(3))
     config = replace(SMALL, max_dilation=limits, max_line=64, max_plane=64)
@@ -270,7 +270,7 @@ def test_a_type_that_is_not_built_in_is_refused():
 
 
 def test_a_single_window_over_everything():
-    """Wherever windows do not overlap at all, gathering streams every element once."""
+    """Gathering windows that do not overlap streams every element once."""
     problem = Pooling.of((2, 3, 300, 200), "int8", (300, 200))
     todo = plan(problem, CoreConfig((DataType.INT8,)))
     assert todo.beats_in == 2 * 3 * 300 * 200

@@ -42,7 +42,7 @@ def test_huge_reductions(sizes, axes, lanes):
     check_huge(todo)
     jobs: list[Any] = list(todo.jobs)
     assert all(isinstance(job, ReductionJob) for job in jobs)
-    # One after the other, and all of them.
+    # The jobs follow each other without a gap, and cover all results.
     edges = [job.first for job in jobs] + [jobs[-1].stop]
     assert edges[0] == 0
     assert edges[-1] == math.prod(todo.problem.output_sizes)
@@ -50,9 +50,9 @@ def test_huge_reductions(sizes, axes, lanes):
 
 
 def test_more_slots_than_the_counter_has_are_split():
-    """A group that does not divide the lanes costs slots beyond 2**32; a gap, a job more."""
+    """A job has as many slices as fit the slot counter, and not one more."""
     config = CoreConfig((DataType.INT8,), lanes=1)
-    # Strides that skip nothing: one slot per element; padding: more slots than elements.
+    # A generous end padding: a job has more slots than elements.
     problem = Pooling.of((2**16, 4, 1, 4), "int8", (1, 3), end_padding=(0, 8191 * 2 - 4))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100_000)
@@ -68,7 +68,7 @@ def test_more_slots_than_the_counter_has_are_split():
         reduced = plan(Reduction.of("max", (400, 30, 10), "int8", 1), config)
         assert [job.beats_in for job in reduced.jobs] == [99_990, 20_010]
         assert (covered(reduced) == 1).all()
-        # A tile that is too long by itself is gathered.
+        # If a single slice has too many slots, the windows are gathered.
         long = Pooling.of((1, 1, 300, 300), "int8", 3, start_padding=50)
         assert "a schedule of" in plan(long, replace(config, max_window=(1, 3, 3))).notes[0]
     todo = plan(problem, config)
@@ -99,13 +99,13 @@ def test_huge_poolings(sizes, arguments):
         )
         todo = plan(problem, config)
         assert todo.cycles >= todo.beats_in
-    # However many tiles there are.
+    # So few looks, however many tiles there are.
     assert len(looked_at) < 10_000
     if todo.jobs:
         check_huge(todo)
     jobs: list[Any] = list(todo.jobs)
     assert all(isinstance(job, SlidingJob) for job in jobs)
-    # As many windows as the operator has, but for those of padding alone.
+    # All windows of the operator are computed, but for tiles of padding alone.
     slices = math.prod(sizes[:2])
     windows = sum(
         math.prod(tile.dimension.outputs for tile in job.tiles) * (job.stop - job.first)
@@ -129,13 +129,13 @@ def test_strides_beyond_the_counters_are_gathered():
 
 
 def test_gathered_windows_of_a_huge_tensor():
-    """Only the plan: windows beyond the core, of more elements than one job may gather."""
+    """Windows that the core cannot slide, of more elements than one job may gather."""
     config = CoreConfig((DataType.INT8,), lanes=4)
     problem = Pooling.of((1, 1, 4096, 4096), "int8", (9, 9), strides=9)
     todo = plan(problem, config)
     jobs: list[Any] = list(todo.jobs)
     assert all(isinstance(job, GatheredJob) for job in jobs)
-    # Whole lines of windows, one job after the other, and all of them.
+    # The jobs are whole lines of windows, without a gap, and cover all of them.
     lines = GATHERED_ELEMENTS // 81 // 455
     assert [job.runs[1] for job in jobs] == [range(455)] * len(jobs)
     starts = range(0, 455, lines)

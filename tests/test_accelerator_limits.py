@@ -1,4 +1,4 @@
-"""Operators that exceed a core, or of which nothing is left to stream."""
+"""Operators that exceed a core, and operators that have nothing to stream."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_beyond_the_core(hardware, simulator, core, shape, arguments, note):
 
 
 def test_jobs_beyond_the_slot_counter(hardware, simulator, monkeypatch):
-    """A counter of 32 bits is not filled here: the plan is made to believe in a smaller one."""
+    """Filling a counter of 32 bits would take too long, so the plan is given a smaller limit."""
     monkeypatch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100)
     accelerator = hardware("every_type", simulator)
     rng = np.random.default_rng(5)
@@ -66,7 +66,7 @@ def test_gathered_in_several_jobs(hardware, simulator, monkeypatch):
 
 
 def test_windows_of_padding_alone(hardware, simulator):
-    """Values, indices, the warning, and jobs that have nothing to do."""
+    """The values, the indices and the warning are right, also if a job has nothing to do."""
     for core in ("every_type", "image", "volume", "reduction"):
         accelerator = hardware(core, simulator)
         dtype = CORES[core].data_types[0].dtype
@@ -78,7 +78,7 @@ def test_windows_of_padding_alone(hardware, simulator):
         ):
             check(accelerator, "max_pooling", x, **options, return_indices=True)
             check(accelerator, "max_pooling", x, **options)
-    # Not one window meets an element: there is no job to run in a core that gathers.
+    # No window meets an element, so nothing is gathered, and there is no job.
     x = np.ones((1, 1, 1, 1), np.int64)
     accelerator = hardware("reduction", simulator)
     check(accelerator, "max_pooling", x, 2, strides=2, dilations=2, start_padding=1, end_padding=1)

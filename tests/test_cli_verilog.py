@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def parameters(line: str) -> dict:
-    """Write a core; give the parameters that the description names."""
+    """Write a core and return the parameters that its description names."""
     status, _, err = run(f"verilog {line} --output out")
     assert (status, err) == (0, [])
     return json.loads(Path(f"out/{TOP}.json").read_text())["parameters"]

@@ -1,4 +1,4 @@
-"""What a core can be generated with, and what it is told to be refused."""
+"""Which configurations of a core are accepted, and which are refused with which message."""
 
 import re
 from typing import Any
@@ -64,7 +64,7 @@ def test_ranges(parameter, low, high):
 
 
 def test_the_default_limits():
-    """What a user gets who names no limit; the documents tell these numbers."""
+    """A user who names no limit gets these, as the documents say."""
     config = CoreConfig()
     assert (config.data_types, config.lanes) == ((DataType.FLOAT32,), 1)
     assert config.max_window == (3, 7, 7)

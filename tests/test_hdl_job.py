@@ -1,4 +1,4 @@
-"""Job registers: where each of them stands, what does not fit, and what a core has fixed."""
+"""Job registers: their places on the port, values that do not fit, and registers not on it."""
 
 import dataclasses
 import random
@@ -58,7 +58,7 @@ def assembled(values):
 
 
 def changed(name, value):
-    """The registers of the least job, but for one."""
+    """The registers of the smallest job, with one of them changed."""
     return assembled(flat(JobRegisters()) | {name: value})
 
 
@@ -86,7 +86,7 @@ def test_every_register_stands_in_its_place():
 
 @pytest.mark.parametrize("name", ["slots", "volumes", "length", "groups", "tail"])
 def test_the_port_counts_from_where_it_is_said_to(name):
-    """Those that travel less one have no zero; a zero of another is the core's to refuse."""
+    """Registers that travel less one cannot be zero. A zero in others is refused by the core."""
     if name in LESS_ONE:
         with pytest.raises(OverflowError, match=rf"^job register {name} has \d+ bits, too few for"):
             changed(name, 0).to_bits(CONFIG)
@@ -158,7 +158,7 @@ def test_lead():
 
 
 def test_what_a_core_does_not_have_is_not_on_its_port():
-    """All that is left of an argmax are the slots, the length and the direction."""
+    """An argmax of one type needs only the slots, the length and the direction."""
     assert list(job_shapes(ARGMAX)) == ["decreasing", "slots", "length"]
     names = set(job_shapes(MAX_POOL))
     assert not names & {"minimum", "decreasing", "ignore_nan", "fold", "length", "tail", "volumes"}

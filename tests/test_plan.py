@@ -3,58 +3,22 @@
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lines import small_dimensions
+from plans import SMALL, covered, empties
 from strategies import poolings
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import latency
 from extremum.host.plan import plan
-from extremum.host.plan.gathered import GATHERED_ELEMENTS, GatheredJob, met_windows
-from extremum.host.plan.jobs import ReductionJob, SlidingJob
-from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
-from extremum.host.plan.results import Results
-from extremum.host.plan.tiles import cut
+from extremum.host.plan.gathered import GatheredJob
+from extremum.host.plan.jobs import SlidingJob
+from extremum.host.plan.registers import dimension_registers, schedule
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
-
-SMALL = CoreConfig(
-    (DataType.INT8,),
-    lanes=3,
-    max_window=(2, 3, 3),
-    max_dilation=(1, 2, 2),
-    max_line=4,
-    max_plane=9,
-    coordinate_width=5,
-)
-
-
-def covered(todo):
-    """How often each output is written, when every job writes once what it has."""
-    times = np.zeros(todo.problem.output_sizes, np.int64)
-    for job in todo.jobs:
-        values = np.zeros((job.beats_out, todo.config.lanes), todo.problem.data_type.dtype)
-        results = Results.blank(todo.problem, todo.config)
-        marked = np.full(times.shape, -1, np.int64)
-        # The position of an output that is not written stays at its mark.
-        where = Results(todo.problem, results.values, marked)
-        job.scatter(values, np.zeros(values.shape, np.int64), where)
-        times += marked != -1
-    return times
-
-
-def empties(problem):
-    """Which windows hold no element: the same for every slice."""
-    empty = np.zeros(problem.output_sizes, bool)
-    for axis, dimension in enumerate(problem.spatial, 2):
-        shape = [-1 if a == axis else 1 for a in range(len(problem.sizes))]
-        empty |= dimension.empty.reshape(shape)
-    return empty
 
 
 @settings(max_examples=150)
@@ -65,7 +29,7 @@ def test_every_window_is_computed_once(case, config):
     todo = plan(problem, config)
     times = covered(todo)
     assert times.max(initial=0) <= 1
-    # What no job writes is a window of padding alone, which is that before anything runs.
+    # A window of padding alone need not be computed: the results begin with what it gives.
     assert (empties(problem) | (times == 1)).all()
     for job in todo.jobs:
         job.registers.to_bits(config)
@@ -256,7 +220,7 @@ def test_a_tensor_larger_by_one_does_not_fit(width):
     ):
         with pytest.raises(ValueError, match=message):
             plan(problem, config)
-    # Where no positions are asked for, none need fit.
+    # An operator that gives no positions does not need a wide index.
     plan(Reduction.of("max", (most + 1,), "int8"), config)
     plan(Pooling.of((1, 1, 1, most + 1), "int8", 1), config)
 
@@ -278,7 +242,7 @@ def test_single_taps_stride_and_pad_where_there_is_a_schedule(max_window, argume
 
 @pytest.mark.parametrize("axis", range(3))
 def test_a_dilation_beyond_the_core_still_gives_jobs_that_fit_it(axis):
-    """Also where the taps that are left are single: their dilation means nothing then."""
+    """That holds too if a single tap is left of a window, whose dilation means nothing."""
     dilations = tuple(2 if n == axis else 1 for n in range(3))
     limits = tuple(1 if n == axis else 2 for n in range(3))
     config = replace(SMALL, max_dilation=limits, max_line=64, max_plane=64)
@@ -305,228 +269,8 @@ def test_a_type_that_is_not_built_in_is_refused():
         plan(Reduction.of("max", (4,), "float32"), SMALL)
 
 
-# Sizes that no memory holds: nothing of them is stored, and no plan looks at the data.
-
-
-def check_huge(todo):
-    for job in (todo.jobs[0], todo.jobs[len(todo.jobs) // 2], todo.jobs[-1]):
-        assert job.registers.slots <= MAX_SLOTS
-        assert job.beats_in <= MAX_SLOTS
-        job.registers.to_bits(todo.config)
-
-
-@pytest.mark.parametrize("lanes", [1, 4, 7])
-@pytest.mark.parametrize(
-    ("sizes", "axes"),
-    [
-        ((2**32 - 1,), 0),
-        ((2**16, 2**16 - 1), 0),
-        ((2**16, 2**16 - 1), 1),
-        ((2**32 - 1, 1), 1),
-        ((3, 2**30), 1),
-        ((2,) * 7 + (2**24,), (0, 3, 7)),
-    ],
-)
-def test_huge_reductions(sizes, axes, lanes):
-    config = CoreConfig((DataType.INT8,), lanes=lanes)
-    todo = plan(Reduction.of("argmin", sizes, "int8", axes), config)
-    check_huge(todo)
-    jobs: list[Any] = list(todo.jobs)
-    assert all(isinstance(job, ReductionJob) for job in jobs)
-    # One after the other, and all of them.
-    edges = [job.first for job in jobs] + [jobs[-1].stop]
-    assert edges[0] == 0
-    assert edges[-1] == math.prod(todo.problem.output_sizes)
-    assert [job.stop for job in jobs] == edges[1:]
-
-
-def test_more_slots_than_the_counter_has_are_split():
-    """A group that does not divide the lanes costs slots beyond 2**32; a gap, a job more."""
-    config = CoreConfig((DataType.INT8,), lanes=1)
-    # Strides that skip nothing: one slot per element; padding: more slots than elements.
-    problem = Pooling.of((2**16, 4, 1, 4), "int8", (1, 3), end_padding=(0, 8191 * 2 - 4))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100_000)
-        patch.setattr("extremum.host.plan.registers.MAX_SLOTS", 100_000)
-        small = Pooling.of((50, 40, 4, 5), "int8", 3, start_padding=9, end_padding=9)
-        todo = plan(small, replace(config, max_window=(1, 3, 3)))
-        assert len(todo.jobs) > 1
-        assert (covered(todo) == 1).all()
-        assert all(job.registers.slots <= 100_000 for job in todo.jobs)
-        first: Any = todo.jobs[0]
-        one_more = replace(first, stop=first.stop + 1)
-        assert one_more.schedule.slots > 100_000
-        reduced = plan(Reduction.of("max", (400, 30, 10), "int8", 1), config)
-        assert [job.beats_in for job in reduced.jobs] == [99_990, 20_010]
-        assert (covered(reduced) == 1).all()
-        # A tile that is too long by itself is gathered.
-        long = Pooling.of((1, 1, 300, 300), "int8", 3, start_padding=50)
-        assert "a schedule of" in plan(long, replace(config, max_window=(1, 3, 3))).notes[0]
-    todo = plan(problem, config)
-    assert all(job.registers.slots <= MAX_SLOTS for job in todo.jobs)
-    assert sum(job.beats_out for job in todo.jobs) == math.prod(problem.output_sizes)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "arguments"),
-    [
-        ((1, 1, 2**16, 2**16 - 1), {"window": 3}),
-        ((1, 1, 1, 2**32 - 1), {"window": (1, 3), "strides": 2}),
-        ((1, 1, 2**32 - 1, 1), {"window": (3, 1), "dilations": (2, 1)}),
-        ((2**32 - 1, 1, 1, 1), {"window": 1}),
-        ((1, 1, 2**11, 2**10, 2**10), {"window": (3, 3, 3), "strides": 4}),
-        ((1, 2, 1, 2**31 - 10), {"window": (1, 2), "end_padding": (0, 5)}),
-        ((1, 1, 1, 1), {"window": 1, "start_padding": (0, 2**31), "end_padding": (0, 2**30)}),
-        ((1, 1, 1, 2**31), {"window": 1, "strides": (1, 2**15)}),
-    ],
-)
-def test_huge_poolings(sizes, arguments):
-    problem = Pooling.of(sizes, "int8", **arguments)
-    config = CoreConfig((DataType.INT8,), lanes=4)
-    looked_at = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "extremum.host.plan.tiles.cut", lambda *tile: looked_at.append(tile) or cut(*tile)
-        )
-        todo = plan(problem, config)
-        assert todo.cycles >= todo.beats_in
-    # However many tiles there are.
-    assert len(looked_at) < 10_000
-    if todo.jobs:
-        check_huge(todo)
-    jobs: list[Any] = list(todo.jobs)
-    assert all(isinstance(job, SlidingJob) for job in jobs)
-    # As many windows as the operator has, but for those of padding alone.
-    slices = math.prod(sizes[:2])
-    windows = sum(
-        math.prod(tile.dimension.outputs for tile in job.tiles) * (job.stop - job.first)
-        for job in jobs
-    )
-    assert windows <= math.prod(problem.output_sizes)
-    if not any(problem.start_padding + problem.end_padding):
-        assert windows == math.prod(problem.output_sizes)
-    assert todo.beats_out >= windows // min(config.lanes, slices)
-
-
-def test_strides_beyond_the_counters_are_gathered():
-    config = CoreConfig((DataType.INT8,), lanes=4)
-    for stride in (2**16, 2**20):
-        problem = Pooling.of((1, 1, 1, 2**31), "int8", 1, strides=(1, stride))
-        todo = plan(problem, config)
-        assert "width of the stride" in todo.notes[0]
-        assert todo.beats_out == -(-problem.output_sizes[3] // config.lanes)
-    problem = Pooling.of((1, 1, 1, 2**20), "int8", (1, 2), dilations=(1, 2**16))
-    assert "extent 65537 exceeds coordinate_width 16" in plan(problem, config).notes[0]
-
-
-def test_gathered_windows_of_a_huge_tensor():
-    """Only the plan: windows beyond the core, of more elements than one job may gather."""
-    config = CoreConfig((DataType.INT8,), lanes=4)
-    problem = Pooling.of((1, 1, 4096, 4096), "int8", (9, 9), strides=9)
-    todo = plan(problem, config)
-    jobs: list[Any] = list(todo.jobs)
-    assert all(isinstance(job, GatheredJob) for job in jobs)
-    # Whole lines of windows, one job after the other, and all of them.
-    lines = GATHERED_ELEMENTS // 81 // 455
-    assert [job.runs[1] for job in jobs] == [range(455)] * len(jobs)
-    starts = range(0, 455, lines)
-    assert [job.runs[0] for job in jobs] == [range(n, min(455, n + lines)) for n in starts]
-    check_huge(todo)
-
-
-def test_a_plan_of_very_many_jobs_is_not_laid_out():
-    """Four thousand million windows of 90000 elements each: the plan looks at a few of them."""
-    config = CoreConfig((DataType.INT8,), lanes=1)
-    for size, padding in ((65535, 0), (65000, 200)):
-        problem = Pooling.of((1, 1, size, size), "int8", 300, start_padding=padding)
-        todo = plan(problem, config)
-        check_huge(todo)
-        outputs = size + padding - 299
-        at_once = GATHERED_ELEMENTS // 300**2
-        assert len(todo.jobs) == outputs * -(-outputs // at_once)
-        assert todo.beats_out == outputs**2
-        if not padding:
-            assert todo.beats_in == outputs**2 * 300**2
-            assert todo.cycles == todo.beats_in + len(todo.jobs) * latency(config)
-    assert 0 < todo.beats_in < outputs**2 * 300**2
-
-
-def met(dimension):
-    """The numbers of the windows that meet an element, found tap by tap."""
-    return [
-        number
-        for number in range(dimension.outputs)
-        if any(
-            0
-            <= number * dimension.stride - dimension.start_padding + tap * dimension.dilation
-            < dimension.size
-            for tap in range(dimension.window)
-        )
-    ]
-
-
-def test_windows_that_meet_an_element_are_found_by_arithmetic():
-    gaps = 0
-    for dimension in small_dimensions(4, 4, 4, 5, 6):
-        found = met_windows(dimension)
-        assert list(found) == met(dimension), dimension
-        gaps += not isinstance(found, range)
-    assert gaps
-
-
-def sums(jobs):
-    laid_out = list(jobs)
-    return len(laid_out), *(
-        sum(getattr(job, figure) for job in laid_out)
-        for figure in ("cycles", "beats_in", "beats_out")
-    )
-
-
-@settings(max_examples=300)
-@given(
-    poolings(max_size=9),
-    st.sampled_from([SMALL, *CORES.values()]),
-    st.sampled_from([30, 200, 5000]),
-    st.sampled_from([300, 2**32 - 1]),
-)
-def test_sums_over_kinds_of_jobs_are_the_sums_over_all_jobs(case, config, elements, slots):
-    sizes, arguments = case
-    problem = Pooling.of(sizes, config.data_types[0], **arguments)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extremum.host.plan.planner.GATHERED_ELEMENTS", elements)
-        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", slots)
-        todo = plan(problem, config)
-        assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
-        assert sum(number for _, number in todo.jobs.kinds()) == len(todo.jobs)
-        times = covered(todo)
-    # Exactly those windows are computed that hold an element, but for tiles that hold some.
-    assert times.max(initial=0) <= 1
-    assert (empties(problem) | (times == 1)).all()
-
-
-@pytest.mark.parametrize("count", [1, 29, 30, 31, 90])
-def test_sums_over_reductions_are_the_sums_over_all_jobs(count):
-    for config in (SMALL, *CORES.values()):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100)
-            todo = plan(Reduction.of("max", (count, 10), config.data_types[0], 1), config)
-            assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
-
-
-def test_jobs_are_a_sequence():
-    todo = plan(Pooling.of((1, 2, 9, 20), "int8", 3), replace(SMALL, max_line=1))
-    jobs = list(todo.jobs)
-    assert len(jobs) == len(todo.jobs) > 5
-    assert [todo.jobs[number] for number in range(-len(jobs), len(jobs))] == jobs * 2
-    assert list(todo.jobs[2:5]) == jobs[2:5]
-    assert list(reversed(todo.jobs)) == jobs[::-1]
-    for number in (len(jobs), -len(jobs) - 1):
-        with pytest.raises(IndexError, match=f"there are {len(jobs)} jobs, and none of number"):
-            todo.jobs[number]
-
-
 def test_a_single_window_over_everything():
-    """Wherever windows do not overlap at all, gathering streams every element once."""
+    """Gathering windows that do not overlap streams every element once."""
     problem = Pooling.of((2, 3, 300, 200), "int8", (300, 200))
     todo = plan(problem, CoreConfig((DataType.INT8,)))
     assert todo.beats_in == 2 * 3 * 300 * 200

@@ -1,4 +1,4 @@
-"""Clocks of jobs on the cores of `tb`: predicted to the clock, and an element in each of them."""
+"""Clocks of jobs on the cores of `tb`: predicted exactly, and with an element in each of them."""
 
 import math
 import random
@@ -41,7 +41,7 @@ def clocks(simulator, config, batch, **stalls):
         **stalls,
     )
     ran = simulator.run(todo, take)
-    # The simulator sees to the mark of a job's last beat.
+    # The simulator itself checks the mark of a job's last beat.
     mark = 1 << layout["last"].offset
     assert [word.as_bits() for word in given] == [word & ~mark for word in board.expected]
     return ran.cycles
@@ -66,7 +66,7 @@ def test_a_job_alone_takes_what_is_predicted(simulator):
 
 
 def test_jobs_that_last_as_long_as_the_pipeline_follow_at_once(simulator):
-    """Jobs of random kinds back to back: each waits for the slots, or the token, of the former."""
+    """Random jobs back to back: each waits until the slots of the former are over, or its token."""
     native, config = simulator
     least = job_interval(config)
     source, exact = random.Random(5), 0
@@ -78,14 +78,14 @@ def test_jobs_that_last_as_long_as_the_pipeline_follow_at_once(simulator):
         fewest = sum(max(count, pipeline_latency(config) + 2) for count in slots)
         end = max(last.schedule.last_window + latency(config), last.schedule.last_element)
         before = clocks(native, config, batch) - (end - first.first_element + 1)
-        # A job that ends in padding may give its last results behind those that follow it.
+        # A job's last slots may be over before its last result is given.
         assert fewest <= before <= most, [job for job, _ in batch]
         exact += all(count >= least for count in slots)
     assert exact
 
 
 def test_stalls_cost_what_they_are(simulator):
-    """A source that rests in three clocks of ten costs no more than that; so does a sink."""
+    """A source that rests in three clocks of ten costs that much time, and no more."""
     native, config = simulator
     kind = config.data_types[0]
     problem = Reduction.of("max", (4 * config.lanes, 300), kind, 1)
@@ -94,7 +94,7 @@ def test_stalls_cost_what_they_are(simulator):
     assert clocks(native, config, [(job, x)]) == job.beats_in + latency(config)
     rested = clocks(native, config, [(job, x)], input_stalls=30, seed=4)
     assert rested < 1.1 * job.beats_in / 0.7 + latency(config)
-    # Results are few: a sink that rests for half of the time holds up nothing.
+    # There are few results, so a sink that rests in half of the clocks delays nothing.
     assert clocks(native, config, [(job, x)], output_stalls=50, seed=4) < job.cycles + 20
 
 
@@ -144,5 +144,5 @@ def test_generous_padding_costs_no_slots(simulator, name):
     elements = 6 * math.prod(problem.sizes[2:])
     assert job.beats_in == job.registers.slots == elements >= job_interval(config)
     assert clocks(native, config, [(job, x)]) == job.cycles <= elements + latency(config)
-    # One after the other too.
+    # Jobs that follow each other do not lose a slot either.
     assert clocks(native, config, [(job, x)] * 3) == 2 * elements + job.cycles

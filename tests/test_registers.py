@@ -1,4 +1,4 @@
-"""The host's registers of a window that slides, against the windows laid down one by one."""
+"""The registers that the host computes, compared with windows that are laid down one by one."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from extremum.model import SpatialDimension
 
 
 def given_by(line):
-    """What each window's slot sees: elements by number of tap, of those taps that are present."""
+    """Yield what each window's slot sees: elements, by the number of the tap that meets them."""
     r = line.registers
     for place in line.places:
         shift = r.shift if place == r.final else 0
@@ -27,30 +27,29 @@ def check(dimension, fixed_window=False):
     line = Line.of(dimension, fixed_window=fixed_window)
     assert not fixed_window or line.registers.window == dimension.window
     r, places = line.registers, line.places
-    # Slots of windows increase, and every one of them is a slot of the line.
+    # The windows of a line come in order, each in a slot of its own within the line.
     assert all(a < b for a, b in itertools.pairwise(places)), dimension
     assert r.head <= places[0]
     assert places[-1] < r.head + r.period
     assert r.lead + r.size <= r.period
-    # What the core looks for: the grid up to `regular`, and `final`.
+    # The core gives windows on the grid of strides up to `regular`, and one in `final`.
     coordinates = range(r.head, r.head + r.period)
     on_grid = [c for c in coordinates if (c - r.head) % r.stride == 0 and c <= r.regular]
     assert sorted({*on_grid, r.final}) == places, dimension
-    # Every element that a window meets is a tap at an age that is a multiple of the dilation,
-    # and nothing else is.
+    # A tap of a window meets an element if and only if the element is in the window.
     last_tap = [r.head + number * r.stride for number in range(dimension.outputs)]
     for number, seen in enumerate(given_by(line)):
         assert set(seen.values()) == line.elements(number), dimension
-        # The number of a tap leads from the window's last one to the element.
+        # The coordinate of the element follows from the number of the tap.
         assert all(last_tap[number] - tap * r.dilation == element for tap, element in seen.items())
-    # A dilated window is not given in front of the last element: that may cost what lies between.
+    # A dilated window comes early by whole taps only, which may cost less than one dilation.
     least = least_period(line)
     assert least <= r.period < least + r.dilation, dimension
     return line
 
 
 def least_period(line):
-    """The shortest line, of all slots in which the last window may be given."""
+    """Return the length of the shortest possible line: try every slot for the last window."""
     r, outputs = line.registers, line.dimension.outputs
     last_tap = r.head + (outputs - 1) * r.stride
     periods = []
@@ -69,7 +68,7 @@ def test_small_dimensions_exhaustively(fixed_window):
     assert {line.registers.shift for line in lines} == {0, 1, 2, 3}
     smaller = [line for line in lines if line.registers.window < line.dimension.window]
     assert bool(smaller) != fixed_window
-    # A window that is left as it is may be given behind the whole line of elements.
+    # A window whose number of taps is kept may be given behind the whole line of elements.
     assert any(line.begin >= line.registers.period for line in lines) == fixed_window
     assert any(line.registers.head < 0 for line in lines)
 
@@ -84,7 +83,7 @@ def test_random_dimensions(padding):
 @pytest.mark.parametrize(
     ("dimension", "period"),
     [
-        # PyTorch's kernel 2, stride 2, padding 1: every window's last tap is an element's.
+        # PyTorch's kernel 2, stride 2, padding 1: the last tap of every window meets an element.
         (SpatialDimension(28, 2, 2, start_padding=1, end_padding=1), 28),
         (SpatialDimension(4, 2, 2, start_padding=1, end_padding=1), 4),
         (SpatialDimension(3, 2, 2, start_padding=1, end_padding=1), 3),
@@ -93,7 +92,7 @@ def test_random_dimensions(padding):
         (SpatialDimension(4, 3, 2, end_padding=1), 4),
         (SpatialDimension(112, 3, 2, start_padding=1, end_padding=1), 112),
         (SpatialDimension(15, 3, 3, end_padding=2), 15),
-        # A stride of 1 does not come back to the next line in time.
+        # With a stride of 1 and this padding, the windows need more slots than the elements.
         (SpatialDimension(28, 3, 1, start_padding=1, end_padding=1), 28),
         (SpatialDimension(28, 3, 1, start_padding=2, end_padding=2), 30),
     ],
@@ -107,7 +106,7 @@ volumes = st.tuples(*[st.sampled_from(list(small_dimensions(4, 3, 4, 3, 3)))] * 
 
 @given(volumes, st.tuples(*[st.integers(-9, 9)] * 3))
 def test_steps_add_up_to_positions(dimensions, weights):
-    """One running sum, stepped by the innermost dimension that is not at its end."""
+    """The position is one running sum: the innermost dimension that is not at its end steps it."""
     registers = dimension_registers(dimensions, weights)
     position, steps = 0, [r.position_step for r in registers]
     outputs = [dimension.outputs for dimension in dimensions]
@@ -129,7 +128,7 @@ def test_steps_add_up_to_positions(dimensions, weights):
 
 @given(volumes)
 def test_spacing_is_the_way_back_to_a_tap_in_words(dimensions):
-    """A stage stores the results of the stages within, so many for each of its slots."""
+    """A stage stores what the stages within give: for each of its slots a line, or a plane."""
     registers = dimension_registers(dimensions, [1, 1, 1])
     words = 1
     for r, d in zip(registers[::-1], dimensions[::-1], strict=True):
@@ -139,7 +138,7 @@ def test_spacing_is_the_way_back_to_a_tap_in_words(dimensions):
 
 @given(volumes, st.integers(1, 3))
 def test_the_schedule_is_the_last_of_what_happens(dimensions, groups):
-    """Every slot of every element and window, in a walk over all of them."""
+    """Compare with a walk over the slots of all elements and of all windows."""
     lines = [Line.of(dimension) for dimension in dimensions]
     elements, windows = list(range(groups)), list(range(groups))
     for line in lines:

@@ -1,4 +1,4 @@
-"""`bench/report.py`: from figures to RESULTS.md and its plots."""
+"""`bench/report.py` turns figures into RESULTS.md and its plots."""
 
 import importlib
 import importlib.util

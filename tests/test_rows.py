@@ -1,4 +1,4 @@
-"""Rows in beats: a lane each, or folded, whichever takes fewer beats."""
+"""Rows in beats: each in a lane of its own, or folded, whichever takes fewer beats."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def test_rows_fold_where_that_takes_fewer_beats(lanes):
         assert as_slices.results == folded.results == -(-count // lanes)
         best = Rows.best(count, length, config)
         assert best.beats == min(as_slices.beats, folded.beats)
-        # Of equals the simpler.
+        # If both take equally many beats, rows are not folded.
         assert best.fold == (folded.beats < as_slices.beats)
         registers = best.reduction(config, DataType.INT8)
         registers.to_bits(config)

@@ -158,7 +158,7 @@ def plan_json(shown: Shown, planned: Plan) -> str:
         shown.as_dict("plan")
         | _plan_totals(planned)
         | {
-            "empty_windows": getattr(shown.problem, "empty_windows", 0),
+            "empty_windows": planned.empty_windows,
             "notes": plan_notes(shown, planned),
             "job_count": len(planned.jobs),
             "jobs": [
@@ -197,7 +197,7 @@ def print_plan(shown: Shown, planned: Plan) -> None:
     print_rich(table)
     if totals["utilization"] is not None:
         print_rich(f"utilization: {totals['utilization']:.1%}, predicted", markup=False)
-    if empty := getattr(shown.problem, "empty_windows", 0):
+    if empty := planned.empty_windows:
         print_rich(f"empty: {empty} windows lie wholly in padding", markup=False)
     for note in plan_notes(shown, planned):
         print_rich(f"note: {note}", markup=False)

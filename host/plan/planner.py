@@ -15,10 +15,12 @@ from typing import Any
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.host.plan.gathered import GATHERED_ELEMENTS, GatheredJob, gathered_axes
 from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.parts import Steps
 from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
 from extremum.host.plan.results import last_position, positions_fit
-from extremum.host.plan.sequence import Jobs, Steps
+from extremum.host.plan.sequence import Jobs
 from extremum.host.plan.tiles import Cuts, choose_grid, storage_limits
+from extremum.host.plan.windows import count_empty_windows
 from extremum.model import Pooling, Reduction, SpatialDimension
 
 
@@ -58,6 +60,11 @@ class Plan:
     def beats_out(self) -> int:
         """Output beats of all jobs."""
         return self._total(lambda job: job.beats_out)
+
+    @property
+    def empty_windows(self) -> int:
+        """Windows that lie wholly in padding: no job need compute them."""
+        return count_empty_windows(self.problem) if isinstance(self.problem, Pooling) else 0
 
     def _total(self, figure: Callable[[Job], int]) -> int:
         """Return the sum of a figure over all jobs, computed from one job of every kind."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SimulationError
+from extremum.host.plan.windows import count_empty_windows
 from extremum.model import Pooling, Reduction
 
 EMPTY = np.uint32(0xFFFFFFFF)
@@ -83,7 +84,8 @@ class Results:
         SimulationError
             The core marked more or fewer windows.
         """
-        empty = self.problem.empty_windows if isinstance(self.problem, Pooling) else 0
+        problem = self.problem
+        empty = count_empty_windows(problem) if isinstance(problem, Pooling) else 0
         if self.positions is not None:
             flat = self.positions.reshape(-1)
             pieces = (flat[start : start + PIECE] for start in range(0, flat.size, PIECE))

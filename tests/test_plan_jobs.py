@@ -1,0 +1,107 @@
+"""The jobs of a plan as a sequence, and what is known of all of them without laying them out."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lines import small_dimensions
+from plans import SMALL, covered, empties
+from strategies import poolings
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.plan import plan
+from extremum.host.plan.windows import count_empty_windows, met_windows
+from extremum.model import DataType, Pooling, Reduction
+from extremum.tb.cores import CORES
+
+
+def met(dimension):
+    """The numbers of the windows that meet an element, found tap by tap."""
+    return [
+        number
+        for number in range(dimension.outputs)
+        if any(
+            0
+            <= number * dimension.stride - dimension.start_padding + tap * dimension.dilation
+            < dimension.size
+            for tap in range(dimension.window)
+        )
+    ]
+
+
+def test_windows_that_meet_an_element_are_found_by_arithmetic():
+    gaps = 0
+    for dimension in small_dimensions(4, 4, 4, 5, 6):
+        found = met_windows(dimension)
+        assert list(found) == met(dimension), dimension
+        gaps += not isinstance(found, range)
+    assert gaps
+
+
+@given(poolings(max_size=9))
+def test_empty_windows_are_counted_as_the_golden_model_does(case):
+    sizes, arguments = case
+    problem = Pooling.of(sizes, "int8", **arguments)
+    assert count_empty_windows(problem) == problem.empty_windows == np.sum(empties(problem))
+
+
+def test_empty_windows_of_a_padding_that_no_memory_holds():
+    padding: Any = {"start_padding": (0, 2**31), "end_padding": (0, 2**30)}
+    problem = Pooling.of((1, 1, 1, 1), "int8", 1, **padding)
+    assert plan(problem, CoreConfig((DataType.INT8,))).empty_windows == 2**31 + 2**30
+    problem = Pooling.of((1, 1, 1, 7), "int8", (1, 3), strides=2, **padding)
+    assert count_empty_windows(problem) == problem.output_sizes[3] - 5
+
+
+def sums(jobs):
+    laid_out = list(jobs)
+    return len(laid_out), *(
+        sum(getattr(job, figure) for job in laid_out)
+        for figure in ("cycles", "beats_in", "beats_out")
+    )
+
+
+@settings(max_examples=300)
+@given(
+    poolings(max_size=9),
+    st.sampled_from([SMALL, *CORES.values()]),
+    st.sampled_from([30, 200, 5000]),
+    st.sampled_from([300, 2**32 - 1]),
+)
+def test_sums_over_kinds_of_jobs_are_the_sums_over_all_jobs(case, config, elements, slots):
+    sizes, arguments = case
+    problem = Pooling.of(sizes, config.data_types[0], **arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.plan.planner.GATHERED_ELEMENTS", elements)
+        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", slots)
+        todo = plan(problem, config)
+        assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
+        assert sum(number for _, number in todo.jobs.kinds()) == len(todo.jobs)
+        times = covered(todo)
+    # Exactly those windows are computed that hold an element, but for tiles that hold some.
+    assert times.max(initial=0) <= 1
+    assert (empties(problem) | (times == 1)).all()
+
+
+@pytest.mark.parametrize("count", [1, 29, 30, 31, 90])
+def test_sums_over_reductions_are_the_sums_over_all_jobs(count):
+    for config in (SMALL, *CORES.values()):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100)
+            todo = plan(Reduction.of("max", (count, 10), config.data_types[0], 1), config)
+            assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
+
+
+def test_jobs_are_a_sequence():
+    todo = plan(Pooling.of((1, 2, 9, 20), "int8", 3), replace(SMALL, max_line=1))
+    jobs = list(todo.jobs)
+    assert len(jobs) == len(todo.jobs) > 5
+    assert [todo.jobs[number] for number in range(-len(jobs), len(jobs))] == jobs * 2
+    assert list(todo.jobs[2:5]) == jobs[2:5]
+    assert list(reversed(todo.jobs)) == jobs[::-1]
+    for number in (len(jobs), -len(jobs) - 1):
+        with pytest.raises(IndexError, match=f"there are {len(jobs)} jobs, and none of number"):
+            todo.jobs[number]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-
-from extremum.hdl.config import CoreConfig
+from collections.abc import Sequence
 
 
 def check_simulation(
@@ -56,20 +53,6 @@ def check_seed(seed: int) -> None:
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"seed must be an integer of at least 0, not {seed!r}")
-
-
-def check_limits(limits: Mapping[str, object]) -> None:
-    """Refuse what is no limit of a core; its value is checked by ``CoreConfig``.
-
-    Raises
-    ------
-    TypeError
-        A name is not among the limits.
-    """
-    known = [field.name for field in fields(CoreConfig)][2:]
-    for name in limits:
-        if name not in known:
-            raise TypeError(f"a limit must be one of {', '.join(known)}, not {name!r}")
 
 
 def frames_inside() -> int:

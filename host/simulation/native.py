@@ -69,7 +69,7 @@ class NativeSimulator:
         VCD file to write, if any. It is complete when the simulator is closed.
     wave_window
         First and last clock to write, counted from the end of reset, over all runs.
-    verilog, compiling
+    verilog, tell
         See :func:`extremum.host.simulation.native_build.compile_native`.
 
     Raises
@@ -87,13 +87,12 @@ class NativeSimulator:
         wave_window: tuple[int, int] | None = None,
         *,
         verilog: str | None = None,
-        compiling: Callable[[], None] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self._lanes, self._element_bytes = config.lanes, config.element_width // 8
         self._job_bytes = -(-Shape.cast(job_layout(config)).width // 8)
-        library = compile_native(
-            config, waves=waves is not None, verilog=verilog, compiling=compiling
-        )
+        self._owner = os.getpid()
+        library = compile_native(config, waves=waves is not None, verilog=verilog, tell=tell)
         self._library = load(library)
         first, last = wave_window or (0, _NEVER)
         path = os.fsencode(waves) if waves is not None else b""
@@ -163,10 +162,14 @@ class NativeSimulator:
         self._library.pump_idle(self._pump, clocks)
 
     def close(self) -> None:
-        """End the simulation. Waveforms are complete after this."""
-        if self._pump is not None:
+        """End the simulation. Waveforms are complete after this.
+
+        In a forked copy of the process that started it, the simulation is left alone: Verilator's
+        model must end in the process that it began in, and the waveforms are still being written.
+        """
+        if self._pump is not None and os.getpid() == self._owner:
             self._library.pump_close(self._pump)
-            self._pump = None
+        self._pump = None
 
 
 class _Room:

@@ -40,8 +40,14 @@ def run_bench(simulator, core, module, folder):
     # with status 0 if the simulator left no results.
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
     ran = subprocess.run(
-        [sys.executable, "-m", "extremum.host.simulation.cocotb_process"],
-        input=json.dumps(request).encode(),
+        [
+            sys.executable,
+            "-m",
+            "extremum.host.simulation.cocotb_process",
+            "simulate",
+            json.dumps(request),
+        ],  # fmt: skip
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,

@@ -162,6 +162,7 @@ def test_waves_that_cannot_be_written(tmp_path):
         accelerator.argmax(np.zeros(3, np.int8))
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_clean():
     """It stops a long run at once, and the next operator is right."""
 

@@ -123,10 +123,10 @@ class Processes:
         """
         environment = os.environ | dict(variables or {})
         program = shutil.which(command[0], path=environment.get("PATH")) or command[0]
-        output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the program is
         with self._lock:
             if self._ended:
                 raise RuntimeError("no program is started after the others were ended")
+            output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the program is
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", lifeline.__file__, program, *command[1:]],
                 stdin=subprocess.PIPE,  # the lifeline

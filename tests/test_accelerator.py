@@ -144,8 +144,9 @@ def test_a_simulator_ends_with_its_program(simulator, how):
     pytest.fail("the simulator goes on")
 
 
-def test_a_missing_tool(simulator, monkeypatch):
+def test_a_missing_tool(simulator, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("EXTREMUM_CACHE", str(tmp_path))
     with make("volume", simulator) as accelerator:
         named = {"icarus": "icarus"}.get(simulator, r"c\+\+|make|perl")
         with pytest.raises(ToolError, match=rf"({named}) is missing: .*install: "):

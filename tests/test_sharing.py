@@ -21,7 +21,7 @@ def tensor(seed):
     return np.random.default_rng(seed).integers(-9, 9, (5, 70), np.int8)
 
 
-@pytest.mark.parametrize("backend", ("native", "model"))
+@pytest.mark.parametrize("backend", ["native", "model"])
 def test_threads_wait_for_each_other(backend):
     """Eight threads at once: every result is right, and no two calls are inside at a time."""
     inside = []
@@ -60,7 +60,7 @@ def test_threads_wait_for_each_other(backend):
     assert most == [1] * 160
 
 
-@pytest.mark.parametrize("backend", (*BACKENDS, "model"))
+@pytest.mark.parametrize("backend", [*BACKENDS, "model"])
 @pytest.mark.parametrize("call", ["argmax", "close", "prepare"])
 def test_a_callback_must_not_use_its_accelerator(backend, call):
     def use(progress):

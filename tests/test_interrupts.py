@@ -81,13 +81,16 @@ def test_compilers_end_with_their_program(backend, how, compilers):
 
 
 def test_all_are_ended_with_the_block():
-    started = []
-    processes = Processes()
-    with pytest.raises(KeyboardInterrupt), processes:
-        started.append(processes.start(["sleep", "100000"]))
-        raise KeyboardInterrupt
-    (command,) = started
-    assert command.process.returncode == -signal.SIGKILL
+    processes, started = Processes(), []
+
+    def interrupted():
+        with processes:
+            started.append(processes.start(["sleep", "100000"]))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert started[0].process.returncode == -signal.SIGKILL
     with pytest.raises(RuntimeError, match="no program is started after the others were ended"):
         processes.start(["true"])
 

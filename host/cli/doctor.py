@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from extremum.host import cache
 from extremum.host.cli.printing import print_rich
 from extremum.host.tools import BACKEND_TOOLS, TOOLS
 
@@ -73,6 +74,7 @@ def as_dict(findings: Sequence[Finding]) -> dict[str, Any]:
         "command": "doctor",
         "backend": DEFAULT_BACKEND,
         "ready": is_ready(findings),
+        "cache": cache.problem(),
         "tools": [asdict(finding) for finding in findings],
     }
 
@@ -93,6 +95,8 @@ def print_findings(findings: Sequence[Finding]) -> None:
             finding.install.replace("[", r"\["),
         )
     print_rich(table)
+    if problem := cache.problem():
+        print_rich(f"\nNew cores cannot be kept: {problem}.")
     lacking = [f.tool for f in findings if f.required and f.status != "ok"]
     print_rich(
         f"\nThe default backend, {DEFAULT_BACKEND}, lacks: {', '.join(lacking)}."

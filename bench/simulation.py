@@ -31,7 +31,7 @@ from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
 from extremum.host.plan import plan
-from extremum.host.simulation.backend import Run
+from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
@@ -54,7 +54,7 @@ def rates(lanes: int) -> dict[str, float]:
             for name, beats in BEATS.items():
                 x = tensor("float32", (lanes, beats), number)
                 (job,) = plan(Reduction.of("argmax", x.shape, x.dtype, 1), config).jobs
-                run = Run(
+                run = JobRun(
                     [job.registers.to_bits(config)], list(job.pieces(x)), job.beats_in,
                     [job.beats_out], x.dtype, watchdog=2 * beats,
                 )  # fmt: skip

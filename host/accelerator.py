@@ -20,7 +20,7 @@ from extremum.host.plan.jobs import Job
 from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
-from extremum.host.simulation.backend import Run, Simulator
+from extremum.host.simulation.backend import JobRun, Simulator
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.tools import BACKEND_TOOLS
@@ -425,7 +425,7 @@ class Accelerator:
     ) -> int:
         """Put a job's results where they belong; return the clocks that it took."""
         registers = job.registers
-        run = Run(
+        run = JobRun(
             jobs=[registers.to_bits(self.config)],
             beats=job.pieces(tensor),
             beats_in=job.beats_in,

@@ -56,7 +56,10 @@ def check_seed(seed: int) -> None:
 
 
 def frames_inside() -> int:
-    """Count the caller's frames within this package, and one more: the stack level of the user."""
+    """Return the ``stacklevel`` with which a warning of the caller names the user's own line.
+
+    That is the number of the caller's frames within this package, and one more.
+    """
     frame, count = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("extremum."):
         frame, count = frame.f_back, count + 1

@@ -27,15 +27,15 @@ class Tool:
     Parameters
     ----------
     name
-        As `require` takes it and messages print it.
+        Name that `require` takes and messages print.
     purpose
-        What it is used for.
+        What the tool is used for.
     least
-        Oldest version that will do.
+        Oldest version that works.
     install
-        Command that installs it.
+        Command that installs the tool.
     search
-        Gives the version found, or None.
+        Function that returns the version found, or None.
     below
         First version that is too new; None if none is known.
     """

@@ -14,7 +14,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
 from extremum.host.plan.jobs import GatheredJob, Job, ReductionJob, SlidingJob
 from extremum.host.plan.results import Results
-from extremum.host.simulation.agents import Run
+from extremum.host.simulation.agents import PortRun
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
 
 
@@ -57,10 +57,10 @@ class Scoreboard:
         """Expect a job, given as a payload, to be refused: it gives nothing and takes nothing."""
         self.jobs.append(job)
 
-    def run(self, **options: Any) -> Run:
+    def run(self, **options: Any) -> PortRun:
         """Return the run of all jobs; ``options`` are its stalls and its seed."""
         watchdog = self.slots + 2000
-        return Run(self.jobs, self.beats, len(self.expected), watchdog, **options)
+        return PortRun(self.jobs, self.beats, len(self.expected), watchdog, **options)
 
     def check(self, results: Sequence[int], taken: int | None = None) -> None:
         """Compare: every result in its place, nothing missing, nothing extra.

@@ -23,7 +23,7 @@ from extremum.hdl.ports import input_layout, output_layout
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
 from extremum.host.processes import Command, CommandFailedError, Processes
-from extremum.host.simulation.backend import Measured, Run, Take, Watch
+from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compiler_version, verilator_variables
 from extremum.host.simulation.packing import pack_beats, unpack_results
 
@@ -148,7 +148,7 @@ class CocotbSimulator:
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     name
         ``"verilator"`` or ``"icarus"``.
     waves
@@ -212,7 +212,7 @@ class CocotbSimulator:
                     break
         raise SimulationError(f"{self.name} did not start: {_last_words(self._command)}")
 
-    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`."""
         if self._connection is None:
             raise SimulationError(f"{self.name} has been closed")
@@ -229,7 +229,7 @@ class CocotbSimulator:
         take(values, positions)
         return Measured(cycles, tuple(statuses))
 
-    def _request(self, connection: Connection, run: Run, watch: Watch | None) -> Any:
+    def _request(self, connection: Connection, run: JobRun, watch: Watch | None) -> Any:
         """Send a run and wait for its results."""
         packed = [pack_beats(piece, self._config) for piece in run.beats]
         if (beats := sum(map(len, packed))) != run.beats_in:
@@ -259,7 +259,7 @@ class CocotbSimulator:
             if watch is not None:
                 watch(*answer)
 
-    def _results(self, block: bytes, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    def _results(self, block: bytes, run: JobRun) -> tuple[np.ndarray, np.ndarray]:
         """Return values and positions, if the right results are marked as the last of a job."""
         size = -(-output_layout(self._config).size // 8)
         rows = np.frombuffer(block, np.uint8).reshape(-1, size)

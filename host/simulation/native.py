@@ -15,21 +15,21 @@ from amaranth.hdl import Shape
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.host.errors import SimulationError
-from extremum.host.simulation.backend import Measured, Run, Take, Watch
+from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compile_native
 
 SLICE_SECONDS = 0.1
-"""Time after which the pump returns to Python, to be interrupted, and progress is told."""
+"""Seconds after which the pump returns to Python, which may be interrupted or tell progress."""
 
-ROOM_ELEMENTS = 1 << 16
-"""About as many results wait in the pump's buffer before they are given away."""
+BUFFER_ELEMENTS = 1 << 16
+"""Elements that the pump's buffer for results holds, about."""
 
 _NEVER = (1 << 64) - 1
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 
 
 class _Request(ctypes.Structure):
-    """As the pump declares it."""
+    """A run, with the layout of ``Request`` in ``pump.cpp``."""
 
     _fields_ = (
         ("jobs", ctypes.c_void_p),
@@ -45,7 +45,7 @@ class _Request(ctypes.Structure):
 
 
 class _Outcome(ctypes.Structure):
-    """As the pump declares it."""
+    """What came of a run so far, with the layout of ``Outcome`` in ``pump.cpp``."""
 
     _fields_ = (
         ("clock", ctypes.c_uint64),
@@ -64,7 +64,7 @@ class NativeSimulator:
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     waves
         VCD file to write, if any. It is complete when the simulator is closed.
     wave_window
@@ -100,7 +100,7 @@ class NativeSimulator:
         if self._pump is None:
             raise SimulationError(f"native: cannot write waveforms to {waves}")
 
-    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`.
 
         A message names the clock of the run, and of the simulation if they differ.
@@ -113,7 +113,7 @@ class NativeSimulator:
             self.close()
             raise
 
-    def _carry_out(self, run: Run, take: Take, watch: Watch | None) -> Measured:
+    def _carry_out(self, run: JobRun, take: Take, watch: Watch | None) -> Measured:
         # These names keep the buffers alive while the pump works on them.
         jobs = np.frombuffer(
             b"".join(job.to_bytes(self._job_bytes, "little") for job in run.jobs), np.uint8
@@ -127,7 +127,7 @@ class NativeSimulator:
         )  # fmt: skip
         self._library.pump_begin(self._pump, ctypes.byref(request))
         outcome: _Outcome = self._library.pump_outcome(self._pump).contents
-        pieces, room = iter(run.beats), _Room(self._lanes, run, take)
+        pieces, buffer = iter(run.beats), _ResultBuffer(self._lanes, run, take)
         told = time.monotonic()
         while (state := self._library.pump_advance(self._pump, SLICE_SECONDS)) != _DONE:
             if state == _FAILED:
@@ -135,12 +135,12 @@ class NativeSimulator:
             if state == _HUNGRY:
                 self._feed(pieces)
             elif state == _FULL:
-                room.give(outcome.given)
-                self._library.pump_drain(self._pump, *room.arguments)
+                buffer.give(outcome.given)
+                self._library.pump_drain(self._pump, *buffer.arguments)
             if watch is not None and time.monotonic() >= told + SLICE_SECONDS:
                 watch(outcome.clock, outcome.taken)
                 told = time.monotonic()
-        room.give(outcome.given)
+        buffer.give(outcome.given)
         cycles = 0 if outcome.first == _NEVER else outcome.last - outcome.first + 1
         return Measured(cycles, tuple(map(int, statuses[: outcome.statuses])))
 
@@ -172,21 +172,21 @@ class NativeSimulator:
         self._pump = None
 
 
-class _Room:
-    """Buffers that the pump fills with results again and again.
+class _ResultBuffer:
+    """Arrays that the pump fills with results again and again.
 
     Parameters
     ----------
     lanes
-        Of a result.
+        Elements of a result.
     run
-        Tells the type and the number of the results.
+        The run, which tells the type and the number of the results.
     take
-        Is given them.
+        Is called with the results whenever the arrays are full.
     """
 
-    def __init__(self, lanes: int, run: Run, take: Take) -> None:
-        most = max(1, ROOM_ELEMENTS // (lanes * run.together)) * run.together
+    def __init__(self, lanes: int, run: JobRun, take: Take) -> None:
+        most = max(1, BUFFER_ELEMENTS // (lanes * run.together)) * run.together
         beats = min(sum(run.beats_out), most)
         self._values = np.empty((beats, lanes), run.dtype)
         self._positions = np.empty((beats, lanes), np.uint32)

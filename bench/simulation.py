@@ -1,18 +1,22 @@
-"""Measures the simulations: elements per second, the pump's cost, memory, and whole workloads.
+"""Measures the simulations: first use, elements per second, the pump's cost, memory, workloads.
 
-Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. Compiling is not
-measured. Writes ``bench/results/simulation.json``.
+Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. Compiling is measured
+for the first use alone; ``--first-use`` measures nothing else. Writes
+``bench/results/simulation.json``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import warnings
@@ -27,7 +31,7 @@ from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
 from extremum.host.plan import plan
-from extremum.host.simulation.backend import Run
+from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
@@ -50,7 +54,7 @@ def rates(lanes: int) -> dict[str, float]:
             for name, beats in BEATS.items():
                 x = tensor("float32", (lanes, beats), number)
                 (job,) = plan(Reduction.of("argmax", x.shape, x.dtype, 1), config).jobs
-                run = Run(
+                run = JobRun(
                     [job.registers.to_bits(config)], list(job.pieces(x)), job.beats_in,
                     [job.beats_out], x.dtype, watchdog=2 * beats,
                 )  # fmt: skip
@@ -72,6 +76,40 @@ def rates(lanes: int) -> dict[str, float]:
         "native_to_bare": figures["native"] / lanes / bare,
         "native_to_verilator": figures["native"] / figures["verilator"],
     }
+
+
+FIRST_USE = """
+import resource, sys, time
+start = time.perf_counter()
+from extremum.host import Accelerator
+with Accelerator(lanes=int(sys.argv[1])) as accelerator:
+    accelerator.prepare()
+    seconds = time.perf_counter() - start
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(seconds, sum(each.ru_utime + each.ru_stime for each in used))
+"""
+"""A program that compiles the default core, and tells the seconds and the processor's seconds."""
+
+
+def first_use(lanes: int) -> dict[str, float]:
+    """Return what it takes until a core is compiled, for the first time on a machine.
+
+    ``again_processor_seconds`` is the same for a second core, when Verilator's runtime is kept.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"EXTREMUM_CACHE": folder}
+
+        def measure() -> tuple[float, float]:
+            command = [sys.executable, "-c", FIRST_USE, str(lanes)]
+            told = subprocess.check_output(command, text=True, env=environment).split()
+            return float(told[0]), float(told[1])
+
+        seconds, used = measure()
+        for entry in Path(folder).iterdir():
+            if not entry.name.startswith("runtime-"):
+                shutil.rmtree(entry)
+        _, again = measure()
+    return {"seconds": seconds, "processor_seconds": used, "again_processor_seconds": again}
 
 
 def problem_of(workload: dict[str, Any]) -> tuple[Reduction | Pooling, dict[str, Any]]:
@@ -176,6 +214,7 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="workloads")
+    parser.add_argument("--first-use", action="store_true", help="measure the first use alone")
     parser.add_argument("--skip-rates", action="store_true")
     parser.add_argument("--skip-memory", action="store_true")
     parser.add_argument("--occupy", nargs=2, help=argparse.SUPPRESS)
@@ -196,6 +235,9 @@ def main() -> int:
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
+    show("first_use", "first use", [{"lanes": lanes, **first_use(lanes)} for lanes in (1, 16)])
+    if arguments.first_use:
+        return 0
     if not arguments.skip_rates:
         title = "simulated elements per second, float32 reduction core"
         show("rates", title, [{"lanes": n, **rates(n)} for n in (1, 4, 16)])

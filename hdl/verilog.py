@@ -2,22 +2,93 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+
 from amaranth.back import verilog
+from amaranth.hdl import ClockSignal, Instance, Module
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
+from extremum.hdl.storage import RegisteredMemory
 
 TOP = "extremum_core"
 """Name of the generated module."""
+
+MEMORY = "extremum_memory"
+"""Name of the module that every large memory is an instance of: ``hdl/memory.v``."""
 
 
 def generate(config: CoreConfig, platform: object = None) -> str:
     """Return the Verilog of a core; equal configurations give equal text.
 
-    A platform may have memories of its own (:class:`extremum.hdl.ecp5.Ecp5`). Without a platform,
-    memories are written so that synthesis tools can infer them.
+    A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); without one each
+    large memory is an instance of the module :data:`MEMORY`, which the text contains.
 
     The module is named :data:`TOP`. Its ports are ``clk``, ``rst`` (synchronous, active high) and
     the members of :class:`extremum.hdl.core.Core`, joined by double underscores.
     """
-    return str(verilog.convert(Core(config), name=TOP, platform=platform, emit_src=False))
+    memories = VerilogMemories()
+    with _without_garbage_collection():
+        text = verilog.convert(
+            Core(config),
+            name=TOP,
+            platform=memories if platform is None else platform,
+            emit_src=False,
+        )
+    return text + (files("extremum.hdl") / "memory.v").read_text() if memories.used else str(text)
+
+
+class VerilogMemories:
+    """A platform whose memories are instances of one parametrised Verilog module.
+
+    Amaranth writes the initial value of every word of a memory as a statement of its own, and
+    handles each of its bits as an object: most of the time that generating a large core took, and
+    half of its Verilog. The module initialises its words in a loop instead.
+
+    Attributes
+    ----------
+    used : bool
+        Whether there is a memory in the design.
+    """
+
+    def __init__(self) -> None:
+        self.used = False
+
+    def get_registered_memory(self, memory: RegisteredMemory) -> Module:
+        """Return a module that holds one instance, connected to the memory's ports."""
+        self.used = True
+        m = Module()
+        m.submodules.memory = Instance(
+            MEMORY,
+            p_WIDTH=memory.width,
+            p_DEPTH=memory.depth,
+            p_ADDRESS_BITS=len(memory.read_address),
+            i_clk=ClockSignal(),
+            i_read_address=memory.read_address,
+            i_read_enable=memory.read_enable,
+            i_output_enable=memory.output_enable,
+            o_read_data=memory.read_data,
+            i_write_address=memory.write_address,
+            i_write_data=memory.write_data,
+            i_write_enable=memory.write_enable,
+        )
+        return m
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Let Python look for no reference cycles meanwhile.
+
+    A netlist is millions of small objects that all stay until it is written. Searching them again
+    and again for garbage took a third of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

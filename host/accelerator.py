@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,15 +14,17 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
+from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
-from extremum.host.simulation.backend import Run, Simulator
+from extremum.host.simulation.backend import JobRun, Simulator
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.tools import BACKEND_TOOLS
+from extremum.host.turns import Turns
 from extremum.model import (
     AxisDirection,
     DataType,
@@ -44,15 +47,44 @@ BACKENDS = tuple(BACKEND_TOOLS)
 _WATCHDOG_CLOCKS = 10_000
 
 
+def _config(
+    data_types: Sequence[DTypeLike | DataType] | str | DataType | CoreConfig, given: dict[str, Any]
+) -> CoreConfig:
+    """Return the core's configuration from what the constructor was given."""
+    if isinstance(data_types, CoreConfig):
+        if given:
+            raise TypeError(
+                f"{', '.join(given)} must not be given beside a CoreConfig, which has its own: "
+                "use dataclasses.replace to change it"
+            )
+        return data_types
+    named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
+    return CoreConfig(tuple(DataType.from_dtype(data_type) for data_type in named), **given)
+
+
 class Accelerator:
-    """A core that runs in a simulator.
+    """A core that runs in a simulator, as a set of functions.
+
+    Threads may share an accelerator: their calls wait for each other. :attr:`report` is then the
+    report of whichever call ended last. To simulate in parallel, give each thread an accelerator
+    of its own.
+
+    A forked or pickled copy has no simulation; its first operator starts one. A forked copy leaves
+    the simulation of its original alone, so it cannot go on writing the same waveforms.
 
     Parameters
     ----------
     data_types
-        Types that the core is built for: names, NumPy types or ``DataType`` members.
+        Types that the core is built for: names, NumPy types or ``DataType`` members. Or a whole
+        :class:`extremum.hdl.config.CoreConfig`, beside which no other parameter of the core may
+        be given.
     lanes
-        Elements per beat, 1 to 64.
+        Elements per beat, 1 to 64; 1 by default.
+    max_window, max_dilation, max_line, max_plane, coordinate_width
+        Limits of the core, with the defaults of :class:`extremum.hdl.config.CoreConfig`. What
+        exceeds them is tiled, or gathered by the host, and the report's notes say so.
+    operators, index_width, padding, fixed
+        What the core is built without: see :class:`extremum.hdl.config.CoreConfig`.
     backend
         ``"native"``: the gateware, compiled to machine code. ``"verilator"`` or ``"icarus"``: the
         gateware under cocotb, in that simulator; slower by far. ``"model"``: the golden model, and
@@ -66,23 +98,19 @@ class Accelerator:
         Clocks without any transfer after which a job is given up; by default more than any job
         of its size can need.
     input_stalls, output_stalls
-        Percentage of clocks in which the source, the sink of beats rests, 0 to 99.
+        Percentage of clocks in which the source of beats, the sink of results rests, 0 to 99.
     seed
-        Of the stalls.
+        Selects the sequence of stalls.
     progress
         Called now and then with a :class:`extremum.host.progress.Progress`. An exception that it
-        raises stops the operator.
-    limits
-        ``max_window``, ``max_dilation``, ``max_line``, ``max_plane``, ``coordinate_width``: see
-        :class:`extremum.hdl.config.CoreConfig`. What exceeds them is tiled, or gathered by the
-        host, and the report's notes say so.
+        raises stops the operator. It must not use the accelerator that calls it.
 
     Attributes
     ----------
     config : CoreConfig
         What the core is built for.
     report : Report or None
-        Of the last operator; None before the first.
+        What the last operator took; None before the first.
 
     Raises
     ------
@@ -101,9 +129,18 @@ class Accelerator:
 
     def __init__(
         self,
-        data_types: Sequence[DTypeLike | DataType] | str | DataType = ("float32",),
+        data_types: Sequence[DTypeLike | DataType] | str | DataType | CoreConfig = ("float32",),
         *,
-        lanes: int = 1,
+        lanes: int | None = None,
+        max_window: tuple[int, int, int] | None = None,
+        max_dilation: tuple[int, int, int] | None = None,
+        max_line: int | None = None,
+        max_plane: int | None = None,
+        coordinate_width: int | None = None,
+        operators: tuple[str, ...] | None = None,
+        index_width: int | None = None,
+        padding: bool | None = None,
+        fixed: tuple[tuple[str, int], ...] | None = None,
         backend: str = "native",
         waves: str | Path | None = None,
         wave_window: tuple[int, int] | None = None,
@@ -112,18 +149,26 @@ class Accelerator:
         output_stalls: int = 0,
         seed: int = 0,
         progress: Tell | None = None,
-        **limits: Any,
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
         checks.check_simulation(backend, waves, wave_window, watchdog)
         checks.check_stalls(input_stalls=input_stalls, output_stalls=output_stalls)
         checks.check_seed(seed)
-        checks.check_limits(limits)
-        named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
-        self.config = CoreConfig(
-            tuple(DataType.from_dtype(data_type) for data_type in named), lanes, **limits
-        )
+        parameters = {
+            "lanes": lanes,
+            "max_window": max_window,
+            "max_dilation": max_dilation,
+            "max_line": max_line,
+            "max_plane": max_plane,
+            "coordinate_width": coordinate_width,
+            "operators": operators,
+            "index_width": index_width,
+            "padding": padding,
+            "fixed": fixed,
+        }
+        given = {name: value for name, value in parameters.items() if value is not None}
+        self.config = _config(data_types, given)
         self.backend = backend
         self.report: Report | None = None
         self._waves = None if waves is None else Path(waves)
@@ -133,6 +178,8 @@ class Accelerator:
         self._seed = seed
         self._progress = progress
         self._simulator: Simulator | None = None
+        self._process = os.getpid()
+        self._turns = Turns()
 
     def __enter__(self) -> Accelerator:
         return self
@@ -145,16 +192,24 @@ class Accelerator:
     ) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_simulator": None, "_turns": Turns()}
+
     def close(self) -> None:
         """End the simulation; the next operator starts a new one."""
+        with self._turns.take():
+            self._close()
+
+    def _close(self) -> None:
         if self._simulator is not None:
             self._simulator.close()
             self._simulator = None
 
     def prepare(self) -> None:
         """Compile the core and start the simulation now, not at the first operator."""
-        if self._simulator is None and self.backend != "model":
-            self._simulator = self._start()
+        with self._turns.take():
+            if self.backend != "model":
+                self._running()
 
     def argmin(
         self,
@@ -295,6 +350,11 @@ class Accelerator:
                 f"x must be {problem.data_type.value} of sizes {problem.sizes}, "
                 f"not {tensor.dtype} of sizes {tensor.shape}"
             )
+        with self._turns.take():
+            return self._run(problem, tensor)
+
+    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> Any:
+        """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
         todo = plan(problem, self.config)
         if self.backend == "model":
@@ -309,22 +369,38 @@ class Accelerator:
             empty = results.count_empty_windows()
         except BaseException:
             # What is left of the simulation cannot be trusted: the next operator starts afresh.
-            self.close()
+            self._close()
             raise
         self._finish(todo, cycles, empty)
         return results.finish()
 
+    def _running(self) -> Simulator:
+        """Return the simulation, and start it if this process has none."""
+        if self._simulator is not None and self._process != os.getpid():
+            if self._waves is not None:
+                raise SimulationError(
+                    f"{self._waves} is written by the process that this one was forked from: "
+                    "make an Accelerator with another file here"
+                )
+            self._close()
+        if self._simulator is None:
+            self._simulator = self._start()
+            self._process = os.getpid()
+        return self._simulator
+
     def _start(self) -> Simulator:
-        """Start the simulation."""
-        tell: dict[str, Any] = {"compiling": lambda: self._tell(Progress("compiling"))}
+        """Compile the core, unless it is kept, and start the simulation."""
+
+        def tell(stage: str) -> None:
+            self._tell(Progress("compiling", stage=stage))
+
         if self.backend == "native":
-            return NativeSimulator(self.config, self._waves, self._wave_window, **tell)
-        return CocotbSimulator(self.config, self.backend, self._waves, **tell)
+            return NativeSimulator(self.config, self._waves, self._wave_window, tell=tell)
+        return CocotbSimulator(self.config, self.backend, self._waves, tell=tell)
 
     def _simulate(self, todo: Plan, tensor: np.ndarray) -> tuple[Results, int]:
         """Run the jobs one after another; return the results, and the clocks that they took."""
-        if self._simulator is None:
-            self._simulator = self._start()
+        simulator = self._running()
         results = Results.blank(todo.problem, self.config)
         done = Progress(
             "simulating",
@@ -334,7 +410,7 @@ class Accelerator:
         )
         self._tell(done)
         for job in todo.jobs:
-            clocks = self._run_job(self._simulator, job, tensor, results, done)
+            clocks = self._run_job(simulator, job, tensor, results, done)
             beats = done.beats + job.beats_in
             done = replace(done, clocks=done.clocks + clocks, beats=beats, job=done.job + 1)
             self._tell(done)
@@ -350,7 +426,7 @@ class Accelerator:
     ) -> int:
         """Put a job's results where they belong; return the clocks that it took."""
         registers = job.registers
-        run = Run(
+        run = JobRun(
             jobs=[registers.to_bits(self.config)],
             beats=job.pieces(tensor),
             beats_in=job.beats_in,

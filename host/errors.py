@@ -5,6 +5,10 @@ class ToolError(RuntimeError):
     """A tool is missing or too old. The message names it and the command that installs it."""
 
 
+class CacheError(ToolError):
+    """The cache cannot be used. The message names its folder and what can be done."""
+
+
 class SimulationError(RuntimeError):
     """A simulator crashed, broke a stream rule, or made no progress."""
 

@@ -1,4 +1,4 @@
-"""How far an operator has come."""
+"""What an accelerator tells of an operator that is under way."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ class Progress:
     ----------
     phase
         ``"planning"``, ``"compiling"`` (once for each core, which is then kept) or
-        ``"simulating"``. The figures are of the last.
+        ``"simulating"``. The figures belong to the last.
     clocks, predicted_clocks
-        Clocks simulated so far, and of the whole operator as its plan predicts them without
-        stalls.
+        Clocks simulated so far, and clocks of the whole operator as its plan predicts them
+        without stalls.
     beats, predicted_beats
-        Input beats taken so far, and of the whole operator.
+        Input beats taken so far, and input beats of the whole operator.
     job, jobs
-        The job under way, counted from 0, and how many there are.
+        Number of the job under way, counted from 0, and how many jobs there are.
+    stage
+        What is done while ``phase`` is ``"compiling"``, in words: ``"generating the Verilog
+        (Amaranth)"``, for example. Otherwise empty.
     """
 
     phase: str
@@ -31,7 +34,8 @@ class Progress:
     predicted_beats: int = 0
     job: int = 0
     jobs: int = 0
+    stage: str = ""
 
 
 Tell = Callable[[Progress], None]
-"""Is called now and then, and in particular when a phase begins."""
+"""Is called when a phase or a stage begins, and about ten times a second during a simulation."""

@@ -1,4 +1,4 @@
-"""What an operator took on an accelerator."""
+"""The report of an operator that ran on an accelerator: jobs, beats, clocks, notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Report:
     jobs
         Jobs that ran.
     beats_in, beats_out
-        Beats that they took and gave.
+        Beats that these jobs took in and gave out.
     cycles
         Clocks, as counted in the simulation, from a job's first beat taken to its last beat
         given (or taken, should that come later), summed over jobs. None without a simulation.

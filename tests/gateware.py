@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.sim import Simulator
 
 from extremum.hdl.core import Core
-from extremum.host.simulation.agents import Run
+from extremum.host.simulation.agents import PortRun
 from extremum.host.simulation.stalls import Stalls
 
 
@@ -99,7 +99,7 @@ class Streamed:
         return max(self.given[-1], self.taken[-1]) - self.taken[0] + 1
 
 
-def stream(core: Core, runs: Sequence[Run], quiet: int = 60) -> list[Streamed]:
+def stream(core: Core, runs: Sequence[PortRun], quiet: int = 60) -> list[Streamed]:
     """Run a core, reset once, as the benches of `tb` do; it may be one without a job port.
 
     All beats must be taken, all results given, valid and payload stay until they are taken, and

@@ -39,9 +39,10 @@ def run_bench(simulator, core, module, folder):
     # In a process of its own: cocotb's runner ends the process that it runs in when a test fails,
     # with status 0 if the simulator left no results.
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    process = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
     ran = subprocess.run(
-        [sys.executable, "-m", "extremum.host.simulation.cocotb_process"],
-        input=json.dumps(request).encode(),
+        [*process, "simulate", json.dumps(request)],
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,

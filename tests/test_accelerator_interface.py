@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from accelerators import check
 
 from extremum import model
+from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
 from extremum.model import DataType, EmptyWindowWarning, Pooling
 
@@ -25,7 +27,7 @@ def test_signatures_are_those_of_the_model(name):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"max_windows": (1, 3, 3)}, TypeError, "a limit must be one of max_window, max_dilation"),
+        ({"max_windows": (1, 3, 3)}, TypeError, "unexpected keyword argument 'max_windows'"),
         ({"input_stalls": True}, ValueError, "input_stalls must be a percentage"),
         ({"output_stalls": 100}, ValueError, "output_stalls must be a percentage"),
         ({"seed": "1"}, ValueError, "seed must be an integer"),
@@ -35,6 +37,35 @@ def test_signatures_are_those_of_the_model(name):
 def test_bad_arguments_are_refused_by_the_constructor(arguments, error, message):
     with pytest.raises(error, match=message):
         Accelerator(**arguments)
+
+
+def test_a_configuration_in_place_of_its_parts():
+    config = CoreConfig((DataType.INT8,), 2, max_window=(1, 1, 1), operators=("argmax",))
+    with Accelerator(config, backend="model") as accelerator:
+        assert accelerator.config is config
+        check(accelerator, "argmax", np.array([1, 3, 3], np.int8))
+    with pytest.raises(TypeError, match=r"^lanes, padding must not be given beside a CoreConfig"):
+        Accelerator(config, lanes=2, padding=True)
+
+
+def test_every_parameter_of_a_configuration_is_one_of_the_accelerator():
+    parameters = inspect.signature(Accelerator).parameters
+    assert {field.name for field in fields(CoreConfig)} <= set(parameters)
+    other: dict[str, Any] = {
+        "lanes": 4,
+        "max_window": (1, 3, 3),
+        "max_dilation": (1, 1, 1),
+        "max_line": 32,
+        "max_plane": 64,
+        "coordinate_width": 8,
+        "operators": ("max-pool",),
+        "index_width": 16,
+        "padding": False,
+        "fixed": (("width.stride", 2),),
+    }
+    made = Accelerator("int8", backend="model", **other).config
+    assert made == CoreConfig((DataType.INT8,), **other)
+    assert all(getattr(made, name) != getattr(CoreConfig(), name) for name in other)
 
 
 def test_only_descriptors_can_be_executed():

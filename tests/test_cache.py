@@ -1,15 +1,19 @@
 """The cache of compiled simulations: built once, shown, cleared, and kept within its limit."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 
+import numpy as np
 import pytest
 from command_line import run
 
 from extremum.host import cache
+from extremum.host.cli import commands as cli
 
 HOLD = """
 import sys, time
@@ -128,3 +132,23 @@ def test_the_command_shows_and_clears(monkeypatch, tmp_path):
     told = json.loads(run("cache --clear --json")[1][0])
     assert (told["entries"], told["bytes"], len(told["removed"])) == ([], 0, 1)
     assert not folder.exists()
+
+
+def test_the_command_line_tells_each_stage(monkeypatch, tmp_path):
+    """Also without a terminal, since it takes a while; and nothing more, once the core is kept."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    np.save(tmp_path / "x.npy", np.zeros(3, np.int8))
+    line = f"run argmax --input {tmp_path}/x.npy --max-window 1,1,1 --coordinate-width 4"
+    err = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(err):
+        assert cli.main(line.split()) == 0
+    before = "extremum: compiling the core, once: it is kept: "
+    assert err.getvalue().splitlines() == [
+        f"{before}generating the Verilog (Amaranth)",
+        f"{before}translating it to C++ (Verilator)",
+        f"{before}compiling the C++",
+    ]
+    again = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(again):
+        assert cli.main(line.split()) == 0
+    assert again.getvalue() == ""

@@ -8,7 +8,7 @@ from faults import CONFIG, FAULTS, RESULTS, VERILOG
 from simulation import BACKENDS
 
 from extremum.host import Accelerator, SimulationError
-from extremum.host.simulation.backend import Run
+from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 
@@ -29,7 +29,7 @@ def carry_out(simulator, fault):
         values.extend(some_values[:, 0].tolist())
         positions.extend(some_positions[:, 0].tolist())
 
-    run = Run(
+    run = JobRun(
         [FAULTS.index(fault)],
         [BEATS],
         RESULTS,

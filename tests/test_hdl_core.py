@@ -15,7 +15,7 @@ from extremum.hdl.ports import JobError, status_layout
 from extremum.hdl.registers import is_endless, job_shapes
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import ReductionJob, SlidingJob
-from extremum.host.simulation.agents import Run
+from extremum.host.simulation.agents import PortRun
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.refusal import bad_jobs
 from extremum.tb.scoreboard import Scoreboard
@@ -340,7 +340,7 @@ def test_a_queue_as_short_as_results_are_rare(length):
     rows = 400 // length + 10
     board = rows_of(config, tensor(random.Random(5), DataType.INT8, (rows, length)))
     rest = 12 * length + 200
-    todo = Run([], board.beats, rows, 3000, output_stalls=[(rest, 100), (1, 0)])
+    todo = PortRun([], board.beats, rows, 3000, output_stalls=[(rest, 100), (1, 0)])
     (outcome,) = stream(Core(config), [todo])
     board.check(outcome.results, len(outcome.taken))
     waited = sum(clock < rest for clock in outcome.taken)

@@ -12,7 +12,7 @@ from accelerators import check, make
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError
 from extremum.host.progress import Progress
-from extremum.host.simulation.backend import Run
+from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator, load
 from extremum.host.simulation.native_build import compile_native
@@ -49,7 +49,7 @@ def carry_out(simulator, config, batch, options):
             for value, position in zip(values, positions, strict=True)
         )
 
-    run = Run(
+    run = JobRun(
         [job.registers.to_bits(config) for job, _ in batch],
         (piece for job, x in batch for piece in job.pieces(x)),
         sum(job.beats_in for job, _ in batch),
@@ -69,7 +69,7 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
     of the one, and the pump those of the other.
     """
     monkeypatch.setattr("extremum.host.plan.rows.PIECE_ELEMENTS", 16)
-    monkeypatch.setattr("extremum.host.simulation.native.ROOM_ELEMENTS", 16)
+    monkeypatch.setattr("extremum.host.simulation.native.BUFFER_ELEMENTS", 16)
     config = CORES[core]
     native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
     try:
@@ -85,7 +85,7 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
 def test_large_operators_go_in_pieces(core, monkeypatch):
     """As large ones do: beats by the piece, results by the group of slices."""
     monkeypatch.setattr("extremum.host.plan.rows.PIECE_ELEMENTS", 20)
-    monkeypatch.setattr("extremum.host.simulation.native.ROOM_ELEMENTS", 20)
+    monkeypatch.setattr("extremum.host.simulation.native.BUFFER_ELEMENTS", 20)
     rng = np.random.default_rng(7)
     x = rng.integers(0, 5, (5, 3, 7, 20)).astype(np.float32)
     with make(core, "native") as accelerator:
@@ -142,7 +142,7 @@ def test_beats_that_do_not_fit():
     ):
         native = NativeSimulator(config)
         with pytest.raises(ValueError, match=message):
-            native.run(Run([job], pieces, 2, [1], np.dtype("i1"), watchdog=99), lambda *_: None)
+            native.run(JobRun([job], pieces, 2, [1], np.dtype("i1"), watchdog=99), lambda *_: None)
 
 
 def test_waves_of_a_window(tmp_path):
@@ -162,6 +162,7 @@ def test_waves_that_cannot_be_written(tmp_path):
         accelerator.argmax(np.zeros(3, np.int8))
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_clean():
     """It stops a long run at once, and the next operator is right."""
 

@@ -9,7 +9,7 @@ import pytest
 from extremum.hdl.latency import job_interval, latency, pipeline_latency
 from extremum.hdl.ports import output_layout
 from extremum.host.plan import plan
-from extremum.host.simulation.backend import Run
+from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.native import NativeSimulator
 from extremum.model import Pooling, Reduction
 from extremum.tb.cores import CORES
@@ -31,7 +31,7 @@ def clocks(simulator, config, batch, **stalls):
             fields = {"value": value, "index": index, "last": 0}
             given.append(layout.const({str(name): fields[str(name)] for name, _ in layout}))
 
-    todo = Run(
+    todo = JobRun(
         board.jobs,
         (job.gather(x) for job, x in batch),
         sum(job.beats_in for job, _ in batch),

@@ -195,3 +195,16 @@ def test_doctor_exits_4_without_what_the_default_backend_needs(monkeypatch, caps
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"lacks: {name}.")
     assert cli.main(["doctor", "--json"]) == 4
     assert json.loads(capsys.readouterr().out)["ready"] is False
+
+
+def test_doctor_tells_what_is_wrong_with_the_cache(monkeypatch, capsys, tmp_path):
+    all_found(monkeypatch)
+    monkeypatch.setenv("EXTREMUM_CACHE", str(tmp_path))
+    assert cli.main(["doctor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cache"] is None
+    tmp_path.chmod(0o777)
+    assert cli.main(["doctor", "--json"]) == 0
+    assert "may be written by other users" in json.loads(capsys.readouterr().out)["cache"]
+    assert cli.main(["doctor"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"New cores cannot be kept: the cache {tmp_path} may be written by other" in told

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from extremum.host import cache
 from extremum.host.tools import BACKEND_TOOLS, TOOLS
 
 __all__ = ["DEFAULT_BACKEND", "Finding", "examine", "is_ready", "report"]
@@ -80,6 +81,7 @@ def _as_dict(findings: Sequence[Finding]) -> dict[str, Any]:
         "command": "doctor",
         "backend": DEFAULT_BACKEND,
         "ready": is_ready(findings),
+        "cache": cache.problem(),
         "tools": [asdict(finding) for finding in findings],
     }
 
@@ -96,4 +98,7 @@ def _table(findings: Sequence[Finding]) -> str:
     ]
     lacking = [f.tool for f in findings if f.required and f.status != "ok"]
     verdict = f"lacks: {', '.join(lacking)}" if lacking else "has all that it needs"
-    return "\n".join([*lines, "", f"The default backend, {DEFAULT_BACKEND}, {verdict}."])
+    told = [*lines, "", f"The default backend, {DEFAULT_BACKEND}, {verdict}."]
+    if problem := cache.problem():
+        told += ["", f"New cores cannot be kept: {problem}."]
+    return "\n".join(told)

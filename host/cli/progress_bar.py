@@ -1,4 +1,4 @@
-"""The bar that shows how far an operator has come, on a terminal."""
+"""What the command line shows of an operator under way: a bar, or lines without a terminal."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PHASES = {
 
 @contextmanager
 def progress() -> Iterator[Tell | None]:
-    """Show a bar on stderr if that is a terminal, else nothing.
+    """Show a bar on stderr; unless that is a terminal, a line for each stage of a compilation.
 
-    While a core is simulated it shows the beats done, cycles per second, and the times gone and
-    left; before that, what is being prepared, and for how long.
+    While a core is simulated the bar shows the beats done, cycles per second, and the times gone
+    and left; before that, what is being prepared, and for how long.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield _print_stage
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(None), TextColumn("{task.fields[figures]}"),
@@ -38,6 +38,12 @@ def progress() -> Iterator[Tell | None]:
     )  # fmt: skip
     with Bars(*columns, console=Console(stderr=True), transient=True, expand=True) as bars:
         yield _Bar(bars)
+
+
+def _print_stage(now: Progress) -> None:
+    """Print what is done while a core is compiled, which takes long enough to be asked about."""
+    if now.stage:
+        print(f"extremum: {PHASES[now.phase]}: {now.stage}", file=sys.stderr, flush=True)
 
 
 class _Bar:
@@ -55,6 +61,8 @@ class _Bar:
                 self._bars.remove_task(self._task)
             self._task = self._bars.add_task(PHASES[now.phase], total=None, figures="")
             self._phase = now.phase
+        if now.stage:
+            self._bars.update(self._task, figures=now.stage)
         if now.phase == "simulating":
             self._bars.update(
                 self._task,

@@ -1,4 +1,4 @@
-"""The bench of the core: feeds jobs and beats, takes results, and watches the stream rules.
+"""Drives the core's ports under cocotb: feeds jobs and beats, takes results, checks stream rules.
 
 The core promises that no output depends combinationally on an input. So in the middle of a clock,
 at the falling edge, every output shows what it will be at the next rising edge, whatever the
@@ -31,8 +31,8 @@ class Watchdog(AssertionError):
 
 
 @dataclass(frozen=True)
-class Run:
-    """What goes through the core in one go.
+class PortRun:
+    """Jobs that go through the core back to back, as the bits on its ports.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class Run:
     watchdog
         Clocks without any transfer after which the bench gives up.
     input_stalls, output_stalls, job_stalls
-        Percentage of the clocks in which the source, the sink, the source of jobs rests; or
-        phases of different percentages.
+        Percentage of the clocks in which the source of beats, the sink of results, the source of
+        jobs rests; or phases of different percentages.
     seed
-        Of the stalls, and of what stands on the ports while valid is low.
+        Selects the stalls, and what stands on the ports while valid is low.
     """
 
     jobs: Sequence[int]
@@ -63,7 +63,7 @@ class Run:
 
 @dataclass
 class Outcome:
-    """What came of it.
+    """What was seen on the core's ports during a run.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class CoreBench:
 
     async def run(
         self,
-        run: Run,
+        run: PortRun,
         progress: Callable[[int, int], None] | None = None,
         stop_after: int | None = None,
     ) -> Outcome:

@@ -1,4 +1,4 @@
-"""What every simulated backend does: one run of the core, from beats to results."""
+"""The contract of every simulation: jobs and their elements go in, results come out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Run:
-    """What goes through the core in one go.
+class JobRun:
+    """Jobs that go through the core back to back, with their elements as arrays.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ class Run:
     dtype
         Type of the results, no wider than the core's elements.
     together
-        Results are given in multiples of so many beats.
+        Results are handed out in multiples of so many beats.
     watchdog
         Clocks without any transfer after which the run is given up.
     input_stalls, output_stalls
-        Percentage of the clocks in which the source, the sink rests.
+        Percentage of the clocks in which the source of beats, the sink of results rests.
     seed
-        Of the stalls, and of what stands on the ports while valid is low.
+        Selects the stalls, and what stands on the ports while valid is low.
     """
 
     jobs: Sequence[int]
@@ -49,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was seen of a run, besides its results.
+    """What a simulation tells of a run besides its results.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class Measured:
 
 
 Take = Callable[[np.ndarray, np.ndarray], None]
-"""Is given results as they come: values (beats, lanes), and positions, uint32, of the same shape.
+"""Is called with results as they come: values (beats, lanes), and positions (uint32) of that shape.
 
-The arrays are used again for the next ones.
+The arrays are overwritten by the next results, so they must be copied if they are kept.
 """
 
 Watch = Callable[[int, int], None]
@@ -76,7 +76,7 @@ Watch = Callable[[int, int], None]
 class Simulator(Protocol):
     """A core that runs in a simulation. It keeps its state from one run to the next."""
 
-    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Carry out a run and give its results, in order.
 
         Raises

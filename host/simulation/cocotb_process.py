@@ -1,21 +1,17 @@
-"""Runs a compiled simulation in a process of its own.
+"""Compiles a core for a simulator, or runs a bench on it, in a process of its own.
 
-Start it with ``python -m extremum.host.simulation.cocotb_process``.
-
-The first line of standard input is a JSON object with the arguments of :func:`simulate`. If it
-also says ``"tied": true``, the process leads a group, and the group ends with standard input: when
-the process at its other end closes it, or ends in whatever way.
+Start it with ``python -m extremum.host.simulation.cocotb_process COMMAND ARGUMENTS``, where the
+command is ``build`` or ``simulate``, and the arguments are a JSON object: those of the function of
+that name. cocotb's runner changes the environment, prints what it does, and ends the process that
+it runs in when a test fails; none of that should happen to a user's process.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import Thread
 
 from cocotb_tools.runner import Icarus, Runner, Verilator
 
@@ -30,9 +26,41 @@ class _Icarus(Icarus):
         return [["-vcd" if word == "-fst" else word for word in command] for command in commands]
 
 
-def runner(simulator: str) -> Runner:
-    """Return cocotb's runner of a simulator: ``"verilator"`` or ``"icarus"``."""
+def _runner(simulator: str) -> Runner:
     return Verilator() if simulator == "verilator" else _Icarus()
+
+
+def build(
+    simulator: str,
+    build_dir: str,
+    *,
+    sources: Sequence[str],
+    arguments: Sequence[str] = (),
+    waves: bool = False,
+) -> None:
+    """Compile a core.
+
+    Parameters
+    ----------
+    simulator
+        ``"verilator"`` or ``"icarus"``.
+    build_dir
+        Folder to compile it in.
+    sources
+        Files to compile.
+    arguments
+        Further options of the simulator's compiler.
+    waves
+        Whether the simulation shall be able to write waveforms.
+    """
+    _runner(simulator).build(
+        sources=[Path(source) for source in sources],
+        hdl_toplevel=TOP,
+        build_dir=build_dir,
+        build_args=list(arguments),
+        timescale=("1ns", "1ps"),
+        waves=waves,
+    )
 
 
 def simulate(
@@ -43,8 +71,8 @@ def simulate(
     module: str,
     waves: str | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Path:
-    """Run a cocotb bench on a compiled core; return the path of its results.
+) -> None:
+    """Run a cocotb bench on a compiled core.
 
     Parameters
     ----------
@@ -68,7 +96,7 @@ def simulate(
             arguments = ("--trace-file", waves)
         else:
             plusargs = [f"+dumpfile_path={waves}"]
-    return runner(simulator).test(
+    _runner(simulator).test(
         test_module=module,
         hdl_toplevel=TOP,
         hdl_toplevel_lang="verilog",
@@ -82,23 +110,5 @@ def simulate(
     )
 
 
-def _end_with(lifeline: int) -> None:
-    """Wait for the end of a pipe, then end this process's group."""
-    while os.read(lifeline, 1):
-        pass
-    os.killpg(0, signal.SIGKILL)
-
-
-def _main() -> None:
-    request = json.loads(sys.stdin.buffer.readline())
-    if request.pop("tied", False):
-        # The simulator gets none of the pipe, which it would keep open, or read.
-        lifeline = os.dup(0)
-        with open(os.devnull, "rb") as nothing:
-            os.dup2(nothing.fileno(), 0)
-        Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    simulate(**request)
-
-
 if __name__ == "__main__":
-    _main()
+    {"build": build, "simulate": simulate}[sys.argv[1]](**json.loads(sys.argv[2]))

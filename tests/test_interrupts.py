@@ -1,0 +1,118 @@
+"""An interrupt, a termination or a kill: nothing that was started goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from simulation import BACKENDS
+
+from extremum.host import cache
+from extremum.host.processes import CommandFailedError, Processes
+
+LONGEST = 120
+"""Seconds after which a test is given up; nothing of it depends on how soon before."""
+
+COMPILING = """
+import signal, sys
+from extremum.hdl.config import CoreConfig
+from extremum.host import Accelerator
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also if the caller ignores it
+config = CoreConfig(max_window=(1, 1, 1), operators=("argmax",), coordinate_width=4)
+Accelerator(config, backend=sys.argv[1]).prepare()
+"""
+
+ENDLESS_COMPILER = """#!/bin/sh
+case $1 in --version|-V) echo version 13.1.0; exit;; esac
+echo $$ >> "$PIDS"
+sleep 100000
+"""
+
+
+def is_running(pid):
+    """Whether a process runs; one that has ended but was not waited for does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def wait_until(condition):
+    for _ in range(10 * LONGEST):
+        if condition():
+            return
+        time.sleep(0.1)
+    pytest.fail("it does not happen")
+
+
+@pytest.fixture
+def compilers(tmp_path, monkeypatch):
+    """Compilers that never end; the file that they note their numbers in."""
+    noted = tmp_path / "pids"
+    noted.touch()
+    for name in ("c++", "g++", "clang++", "iverilog"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(ENDLESS_COMPILER)
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setenv("PIDS", str(noted))
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    return noted
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compilers_end_with_their_program(backend, how, compilers):
+    """The signal reaches the program alone. What it started is neither left, nor waited for."""
+    command = [sys.executable, "-c", COMPILING, backend]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:
+        wait_until(lambda: compilers.read_text().endswith("\n") or program.poll() is not None)
+        assert program.poll() is None
+        program.send_signal(how)
+        assert program.wait(LONGEST) == -how
+    wait_until(lambda: not any(map(is_running, compilers.read_text().split())))
+
+
+def test_all_are_ended_with_the_block():
+    processes, started = Processes(), []
+
+    def interrupted():
+        with processes:
+            started.append(processes.start(["sleep", "100000"]))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert started[0].process.returncode == -signal.SIGKILL
+    with pytest.raises(RuntimeError, match="no program is started after the others were ended"):
+        processes.start(["true"])
+
+
+def test_a_failure_tells_what_was_printed():
+    with Processes() as processes:
+        processes.run(["true"])
+        for script, reason in (
+            ("echo first; echo an error; echo another error; exit 3", "an error"),
+            ("echo first; echo second; exit 3", "first"),
+            ("exit 3", "it ended with status 3"),
+            ("kill -9 $$", "it ended with status 137"),
+        ):
+            with pytest.raises(CommandFailedError, match=f"^sh: {reason}$"):
+                processes.run(["sh", "-c", script])
+
+
+def test_what_is_started_can_be_interrupted_even_if_this_process_cannot():
+    """As under ``nohup``: what ignores a signal hands that on to what it starts."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Processes() as processes, pytest.raises(CommandFailedError, match="status 130"):
+            processes.run(["sh", "-c", "kill -2 $$; sleep 1; echo an error"])
+    finally:
+        signal.signal(signal.SIGINT, before)

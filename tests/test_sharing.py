@@ -1,0 +1,151 @@
+"""One accelerator in several threads, processes and places: what waits, and what is refused."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from simulation import BACKENDS
+
+from extremum.host import Accelerator, SimulationError
+from extremum.model import argmax
+
+PARAMETERS = {"data_types": ("int8",), "max_window": (1, 1, 1)}
+BEYOND = 60
+
+
+def tensor(seed):
+    return np.random.default_rng(seed).integers(-9, 9, (5, 70), np.int8)
+
+
+@pytest.mark.parametrize("backend", ["native", "model"])
+def test_threads_wait_for_each_other(backend):
+    """Eight threads at once: every result is right, and no two calls are inside at a time."""
+    inside = []
+    most = []
+
+    def watch(progress):
+        if progress.phase == "planning":
+            inside.append(threading.get_ident())
+            most.append(len(set(inside)))
+
+    def use(seed):
+        for number in range(20):
+            x = tensor(100 * seed + number)
+            right.append(np.array_equal(accelerator.argmax(x, 1), argmax(x, 1)))
+
+    right = []
+    run = Accelerator._run
+
+    def leave(self, *arguments):
+        try:
+            return run(self, *arguments)
+        finally:
+            inside.remove(threading.get_ident())
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Accelerator(**PARAMETERS, backend=backend, progress=watch) as accelerator,
+    ):
+        patch.setattr(Accelerator, "_run", leave)
+        threads = [threading.Thread(target=use, args=(seed,)) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(BEYOND)
+    assert right == [True] * 160
+    assert most == [1] * 160
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, "model"])
+@pytest.mark.parametrize("call", ["argmax", "close", "prepare"])
+def test_a_callback_must_not_use_its_accelerator(backend, call):
+    def use(progress):
+        getattr(accelerator, call)(*([tensor(1)] if call == "argmax" else []))
+
+    with Accelerator(**PARAMETERS, backend=backend, progress=use) as accelerator:
+        with pytest.raises(RuntimeError, match="its progress callback must not use it; raise"):
+            accelerator.argmax(tensor(1))
+        accelerator._progress = None
+        assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
+
+
+def in_a_child(work):
+    """Do something in a forked copy of this process; return its exit status."""
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join(BEYOND)
+    return process.exitcode
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_forked_copy_has_a_simulation_of_its_own(backend):
+    with Accelerator(**PARAMETERS, backend=backend) as accelerator:
+        x = tensor(1)
+        accelerator.argmax(x, 1)
+
+        def close():
+            accelerator.close()
+
+        def use():
+            ours = accelerator._simulator
+            assert np.array_equal(accelerator.argmax(tensor(2), 1), argmax(tensor(2), 1))
+            assert accelerator._simulator is not ours
+            accelerator.close()
+
+        simulation = accelerator._simulator
+        assert in_a_child(close) == 0
+        assert in_a_child(use) == 0
+        # The simulation of this process goes on.
+        assert np.array_equal(accelerator.argmax(x, 1), argmax(x, 1))
+        assert accelerator._simulator is simulation
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_forked_copy_does_not_write_the_waves_of_another_process(backend, tmp_path):
+    waves = tmp_path / "wave.vcd"
+    with Accelerator(**PARAMETERS, backend=backend, waves=waves) as accelerator:
+        accelerator.argmax(tensor(1), 1)
+
+        def use():
+            with pytest.raises(SimulationError, match=r"wave\.vcd is written by the process that"):
+                accelerator.argmax(tensor(1), 1)
+            accelerator.close()
+
+        assert in_a_child(use) == 0
+        accelerator.argmax(tensor(2), 1)
+    assert waves.read_text().count("$enddefinitions") == 1
+
+
+def test_a_copy_that_was_forked_during_a_call_can_be_used():
+    """The thread that was inside is in the other process; its lock must not stay."""
+    found = []
+
+    def fork(progress):
+        if progress.phase == "simulating" and not found:
+            found.append(in_a_child(use))
+
+    def use():
+        accelerator._progress = None
+        assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
+        accelerator.close()
+        os._exit(7)
+
+    with Accelerator(**PARAMETERS, progress=fork) as accelerator:
+        accelerator.argmax(tensor(1))
+    assert found == [7]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("duplicate", [lambda a: pickle.loads(pickle.dumps(a)), copy.copy])
+def test_a_copy_has_a_simulation_of_its_own(backend, duplicate):
+    with Accelerator(**PARAMETERS, backend=backend) as accelerator:
+        accelerator.argmax(tensor(1), 1)
+        with duplicate(accelerator) as other:
+            assert (other.config, other.report) == (accelerator.config, accelerator.report)
+            assert other._simulator is None
+            assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))
+        assert np.array_equal(accelerator.argmax(tensor(3), 1), argmax(tensor(3), 1))

@@ -12,7 +12,7 @@ from extremum.model.checks import Integers, as_tensor, normalise_axes, spread
 from extremum.model.keywords import suggests_keywords
 from extremum.model.pooling import Pooling
 from extremum.model.reduction import Reduction
-from extremum.model.types import AxisDirection, ReduceFunction
+from extremum.model.types import UINT32, AxisDirection, ReduceFunction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -22,29 +22,29 @@ __all__ = ["argmax", "argmin", "max_pooling", "reduce_max", "reduce_min"]
 _Problem = TypeVar("_Problem", Reduction, Pooling)
 
 
-def _cached(check: Callable[..., _Problem]) -> Callable[..., _Problem]:
-    """Remember the last problems that were checked.
+def _remembered(problem: Callable[..., _Problem]) -> Callable[..., _Problem]:
+    """Make a class of problems remember its last objects.
 
     A program asks for the same few problems again and again, and for a small tensor the checks take
     longer than the computation.
     """
     # Without `typed`, True and 1.0 would be taken for 1 after a call with 1.
-    remembered = lru_cache(maxsize=64, typed=True)(check)
+    remember = lru_cache(maxsize=64, typed=True)(problem)
 
-    def problem(*args: Any, **kwargs: Any) -> _Problem:
+    def find(*fields: Any) -> _Problem:
         try:
-            return remembered(*args, **kwargs)
+            return remember(*fields)
         except TypeError:
-            # Maybe an argument could not be looked up, because it is a list. The message of its
-            # check is more helpful.
+            # A field that is a list cannot be looked up. The check of the field has a better
+            # message, which names it.
             pass
-        return check(*args, **kwargs)
+        return problem(*fields)
 
-    return problem
+    return find
 
 
-_reduction = _cached(Reduction.of)
-_pooling = _cached(Pooling.of)
+_reduction = _remembered(Reduction)
+_pooling = _remembered(Pooling)
 
 
 @suggests_keywords
@@ -106,9 +106,9 @@ def argmin(
         tensor.shape,
         tensor.dtype,
         normalise_axes(axes, tensor.ndim),
-        axis_direction=axis_direction,
-        index_type=index_type,
-        nan=nan,
+        axis_direction,
+        index_type,
+        nan,
     ).reduce(tensor)
 
 
@@ -145,9 +145,9 @@ def argmax(
         tensor.shape,
         tensor.dtype,
         normalise_axes(axes, tensor.ndim),
-        axis_direction=axis_direction,
-        index_type=index_type,
-        nan=nan,
+        axis_direction,
+        index_type,
+        nan,
     ).reduce(tensor)
 
 
@@ -181,9 +181,15 @@ def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     array([0.], dtype=float32)
     """
     tensor = as_tensor(x)
-    axes = normalise_axes(axes, tensor.ndim)
-    problem = _reduction(ReduceFunction.MIN, tensor.shape, tensor.dtype, axes, nan=nan)
-    return problem.reduce(tensor)
+    return _reduction(
+        ReduceFunction.MIN,
+        tensor.shape,
+        tensor.dtype,
+        normalise_axes(axes, tensor.ndim),
+        AxisDirection.INCREASING,
+        UINT32,
+        nan,
+    ).reduce(tensor)
 
 
 @suggests_keywords
@@ -200,9 +206,15 @@ def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
     (array([nan], dtype=float32), array([3.], dtype=float32))
     """
     tensor = as_tensor(x)
-    axes = normalise_axes(axes, tensor.ndim)
-    problem = _reduction(ReduceFunction.MAX, tensor.shape, tensor.dtype, axes, nan=nan)
-    return problem.reduce(tensor)
+    return _reduction(
+        ReduceFunction.MAX,
+        tensor.shape,
+        tensor.dtype,
+        normalise_axes(axes, tensor.ndim),
+        AxisDirection.INCREASING,
+        UINT32,
+        nan,
+    ).reduce(tensor)
 
 
 @overload
@@ -335,13 +347,13 @@ def max_pooling(
         tensor.shape,
         tensor.dtype,
         spread("window", window, spatial),
-        strides=spread("strides", strides, spatial),
-        start_padding=spread("start_padding", start_padding, spatial),
-        end_padding=spread("end_padding", end_padding, spatial),
-        dilations=spread("dilations", dilations, spatial),
-        return_indices=return_indices,
-        index_type=index_type,
-        index_layout=index_layout,
-        nan=nan,
+        spread("strides", strides, spatial),
+        spread("start_padding", start_padding, spatial),
+        spread("end_padding", end_padding, spatial),
+        spread("dilations", dilations, spatial),
+        return_indices,
+        index_type,
+        index_layout,
+        nan,
     )
     return problem.pool(tensor, stacklevel=4)

@@ -295,5 +295,8 @@ def _pooled_sizes(sizes: object) -> tuple[int, ...]:
     """Check sizes, and that there are two or three spatial dimensions."""
     checked = tensor_sizes(sizes)
     if len(checked) not in (4, 5):
-        raise ValueError(f"rank for pooling must be 4 or 5, not {len(checked)}")
+        raise ValueError(
+            f"rank for pooling must be 4 or 5, not {len(checked)}: reshape to (N, C, H, W) or "
+            "(N, C, D, H, W)"
+        )
     return checked

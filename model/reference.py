@@ -150,7 +150,7 @@ def reduction(
         ranges = [range(n) if axis in axes else [output[axis]] for axis, n in enumerate(x.shape)]
         scan = list(itertools.product(*ranges))
         best = winner(scan[::-1] if decreasing else scan, x, minimum=minimum, nan=nan)
-        if best is not None:  # It never is: every axis has at least one element.
+        if best is not None:  # This is always so, because no axis is empty.
             positions[output], values[output] = _position(best, weights), x[best]
     return positions, values
 

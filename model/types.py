@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from functools import total_ordering
+from functools import cached_property, total_ordering
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 __all__ = [
+    "FORMATS",
     "UINT32",
     "AxisDirection",
     "DataType",
     "ElementFormat",
     "FeatureLevel",
     "ReduceFunction",
-    "format_of",
     "index_dtype",
     "nan_mode",
 ]
@@ -70,17 +70,17 @@ class ElementFormat:
         if self.width != self.signed + self.exponent + self.mantissa:
             raise ValueError(f"sign, exponent and mantissa must fill the width, not {self}")
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         """Whether the format has infinities, NaN and a zero of each sign."""
         return self.exponent > 0
 
-    @property
+    @cached_property
     def sign(self) -> int:
         """The bits in which the sign alone is set; 0 if there is no sign."""
         return int(self.signed) << (self.width - 1)
 
-    @property
+    @cached_property
     def infinity(self) -> int:
         """The bits of positive infinity; every NaN has a greater magnitude.
 
@@ -88,12 +88,12 @@ class ElementFormat:
         """
         return ((1 << self.exponent) - 1) << self.mantissa
 
-    @property
+    @cached_property
     def lowest(self) -> int:
         """The bits of the lowest value: minus infinity, or the lowest integer."""
         return self.sign | self.infinity
 
-    @property
+    @cached_property
     def highest(self) -> int:
         """The bits of the highest value: infinity, or the highest integer."""
         return self.infinity or (1 << self.mantissa) - 1
@@ -321,20 +321,10 @@ class FeatureLevel(Enum):
 
 
 _MEMBERS = {member.dtype: member for member in DataType}
-_FORMATS = {member.dtype: member.format for member in DataType}
+FORMATS = {member.dtype: member.format for member in DataType}
+"""The format of each NumPy type in native byte order."""
 # NumPy takes long to tell the name of a type, and `index_dtype` asks for one in every call.
 _NAMES = {(member.dtype.kind, member.dtype.itemsize): member.value for member in DataType}
-
-
-def format_of(dtype: np.dtype) -> ElementFormat:
-    """Look up the format of a NumPy type in native byte order.
-
-    Raises
-    ------
-    KeyError
-        If the type is none of `DataType`'s.
-    """
-    return _FORMATS[dtype]
 
 
 def _type_name(dtype: object) -> str:

@@ -5,14 +5,14 @@ import pytest
 from strategies import FLOATS, TYPES
 
 from extremum.model import DataType, ElementFormat
-from extremum.model.types import format_of
+from extremum.model.types import FORMATS
 
 
 @pytest.mark.parametrize("name", TYPES)
 def test_formats_agree_with_numpy(name):
     data_type = DataType(name)
     element = data_type.format
-    assert format_of(np.dtype(name)) is element
+    assert FORMATS[np.dtype(name)] is element
     assert element.width == 8 * np.dtype(name).itemsize
     assert (data_type.is_float, data_type.is_signed) == (name in FLOATS, name[0] != "u")
     if name in FLOATS:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from extremum.model.types import DataType, ElementFormat, format_of
+from extremum.model.types import FORMATS, DataType, ElementFormat
 
 __all__ = [
     "bits_follow_value",
@@ -59,8 +59,8 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     >>> order_key(np.array([-0.0, 0.0, -1e-45, np.nan], np.float32))
     array([         0,          0,         -1, 2147483647], dtype=int32)
     """
-    element = format_of(x.dtype)
-    if not element.exponent:
+    element = FORMATS[x.dtype]
+    if not element.is_float:
         return x
     bits = x.view(_SIGNED[element.width])
     greatest, (some_signs, some_nan) = highest(bits.dtype), _signs_and_nan(x, element)
@@ -119,8 +119,8 @@ def comparable(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) 
     NaN must lose. Half floats are always mapped to keys, because NumPy compares them one at a time
     and integers many at a time.
     """
-    element = format_of(x.dtype)
-    if element.exponent and (element.width == 16 or (nan == "ignore" and has_nan(x))):
+    element = FORMATS[x.dtype]
+    if element.is_float and (element.width == 16 or (nan == "ignore" and has_nan(x))):
         return order_key(x, nan=nan, minimum=minimum)
     return x
 
@@ -136,8 +136,8 @@ def bits_follow_value(x: np.ndarray) -> bool:
 
 def has_minus_zero(x: np.ndarray) -> bool:
     """Tell whether some element of `x` is -0."""
-    element = format_of(x.dtype)
-    if not element.exponent:
+    element = FORMATS[x.dtype]
+    if not element.is_float:
         return False
     # The bits of -0 are those of the lowest signed integer. NumPy's argmin is faster than its min.
     bits = x.view(_SIGNED[element.width])
@@ -146,8 +146,8 @@ def has_minus_zero(x: np.ndarray) -> bool:
 
 def has_nan(x: np.ndarray) -> bool:
     """Tell whether some element of `x` is NaN."""
-    element = format_of(x.dtype)
-    if not element.exponent:
+    element = FORMATS[x.dtype]
+    if not element.is_float:
         return False
     if element.width == 16:
         # NumPy compares half floats one at a time, but their bits many at a time.

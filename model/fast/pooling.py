@@ -53,9 +53,10 @@ class PoolingKernel:
         values = np.empty(problem.output_sizes, tensor.dtype)
         with_positions = problem.return_indices
         indices = np.empty(problem.output_sizes, problem.index_type) if with_positions else None
-        for batch, channels in self._blocks:
-            planes = tensor[batch, channels] if len(self._blocks) > 1 else tensor
-            for windows, parts in self._tiles:
+        blocks, tiles_of_plane = self._blocks, self._tiles
+        for batch, channels in blocks:
+            planes = tensor[batch, channels] if len(blocks) > 1 else tensor
+            for windows, parts in tiles_of_plane:
                 # Without parts all windows of the tile lie in padding, and are marked below.
                 if parts:
                     block = (batch, channels, *windows)

@@ -69,10 +69,10 @@ class ReductionKernel:
         problem = self._problem
         if self._is_by_rows and tensor.flags.c_contiguous:
             rows = tensor.reshape(-1, problem.count)
-            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // problem.count))
-            if len(rows) <= step:
+            if tensor.size <= CHUNK_ELEMENTS and len(rows) <= CHUNK_ROWS:
                 positions = self._find(rows).astype(problem.index_type, copy=False)
                 return positions.reshape(problem.output_sizes)
+            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // problem.count))
             positions = np.empty(len(rows), problem.index_type)
             for start in range(0, len(rows), step):
                 part = slice(start, start + step)

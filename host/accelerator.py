@@ -34,6 +34,7 @@ from extremum.model import (
     Reduction,
     as_tensor,
 )
+from extremum.model.keywords import suggests_keywords
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -211,6 +212,7 @@ class Accelerator:
             if self.backend != "model":
                 self._running()
 
+    @suggests_keywords
     def argmin(
         self,
         x: ArrayLike,
@@ -230,6 +232,7 @@ class Accelerator:
             nan=nan,
         )
 
+    @suggests_keywords
     def argmax(
         self,
         x: ArrayLike,
@@ -249,18 +252,21 @@ class Accelerator:
             nan=nan,
         )
 
+    @suggests_keywords
     def reduce_min(
         self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
     ) -> np.ndarray:
         """Do as :func:`extremum.model.reduce_min`."""
         return self._reduce(ReduceFunction.MIN, x, axes, nan=nan)
 
+    @suggests_keywords
     def reduce_max(
         self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
     ) -> np.ndarray:
         """Do as :func:`extremum.model.reduce_max`."""
         return self._reduce(ReduceFunction.MAX, x, axes, nan=nan)
 
+    @suggests_keywords
     def max_pooling(
         self,
         x: ArrayLike,

@@ -231,9 +231,7 @@ class Pooling:
     @cached_property
     def empty_windows(self) -> int:
         """Number of windows that lie wholly in padding, whatever the elements are."""
-        met = math.prod(
-            dimension.outputs - len(dimension.empty_windows) for dimension in self.spatial
-        )
+        met = math.prod(len(dimension.met_windows) for dimension in self.spatial)
         return math.prod(self.output_sizes) - math.prod(self.sizes[:2]) * met
 
     def evaluate(

@@ -142,6 +142,25 @@ class SpatialDimension:
         first, last = self._taps_inside(border * self.stride - self.start_padding)
         return border[first > last]
 
+    @cached_property
+    def met_windows(self) -> range | np.ndarray:
+        """The numbers of the windows that meet an element, ascending.
+
+        They follow each other, so a ``range`` tells them without looking at any window alone. There
+        may be gaps only where the dilation is greater than the size: then a window can hold all
+        elements between two of its taps, and an array lists the windows.
+        """
+        # The first window whose last tap is at the first element or later, and so at the other end.
+        first = max(0, -((self.extent - 1 - self.start_padding) // self.stride))
+        stop = min(self.outputs, (self.size - 1 + self.start_padding) // self.stride + 1)
+        reach = range(first, max(first, stop))
+        if self.window == 1 or self.dilation <= self.size:
+            return reach
+        starts = np.asarray(reach, np.int64) * self.stride - self.start_padding
+        # Where a window begins in the padding, this is the first coordinate of a tap behind it.
+        met = np.where(starts < 0, starts % self.dilation, starts) < self.size
+        return np.asarray(reach)[met]
+
     def end_padding_for(self, outputs: int) -> int:
         """Return an end padding with which there are `outputs` windows.
 

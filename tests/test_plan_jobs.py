@@ -13,7 +13,6 @@ from strategies import poolings
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
-from extremum.host.plan.windows import count_empty_windows, met_windows
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 
@@ -35,7 +34,7 @@ def met(dimension):
 def test_windows_that_meet_an_element_are_found_by_arithmetic():
     gaps = 0
     for dimension in small_dimensions(4, 4, 4, 5, 6):
-        found = met_windows(dimension)
+        found = dimension.met_windows
         assert list(found) == met(dimension), dimension
         gaps += not isinstance(found, range)
     assert gaps
@@ -45,7 +44,7 @@ def test_windows_that_meet_an_element_are_found_by_arithmetic():
 def test_empty_windows_are_counted_as_the_golden_model_does(case):
     sizes, arguments = case
     problem = Pooling.of(sizes, "int8", **arguments)
-    assert count_empty_windows(problem) == problem.empty_windows == np.sum(empties(problem))
+    assert problem.empty_windows == np.sum(empties(problem))
 
 
 def test_empty_windows_of_a_padding_that_no_memory_holds():
@@ -53,7 +52,7 @@ def test_empty_windows_of_a_padding_that_no_memory_holds():
     problem = Pooling.of((1, 1, 1, 1), "int8", 1, **padding)
     assert plan(problem, CoreConfig((DataType.INT8,))).empty_windows == 2**31 + 2**30
     problem = Pooling.of((1, 1, 1, 7), "int8", (1, 3), strides=2, **padding)
-    assert count_empty_windows(problem) == problem.output_sizes[3] - 5
+    assert problem.empty_windows == problem.output_sizes[3] - 5
 
 
 def sums(jobs):

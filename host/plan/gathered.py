@@ -19,7 +19,7 @@ from extremum.host.plan.jobs import Job, span
 from extremum.host.plan.parts import Steps
 from extremum.host.plan.results import Results
 from extremum.host.plan.rows import Rows
-from extremum.host.plan.windows import WindowRuns, met_windows, most_met, most_met_by
+from extremum.host.plan.windows import WindowRuns, most_met, most_met_by
 from extremum.model import Pooling
 
 GATHERED_ELEMENTS = 1 << 20
@@ -31,7 +31,7 @@ def gathered_axes(problem: Pooling, elements: int) -> tuple[Steps | WindowRuns, 
     left = max(1, elements // math.prod(map(most_met, problem.spatial)))
     runs = []
     for dimension in reversed(problem.spatial):
-        step = max(1, min(left, len(met_windows(dimension))))
+        step = max(1, min(left, len(dimension.met_windows)))
         runs.append(WindowRuns(dimension, step))
         left = max(1, left // step)
     slices = math.prod(problem.sizes[:2])
@@ -53,7 +53,8 @@ class GatheredJob(Job):
     slice_range
         Numbers of the slices.
     runs
-        For each spatial dimension some of its :func:`met_windows`, by their places among them.
+        For each spatial dimension some of the windows that meet an element
+        (``SpatialDimension.met_windows``), by their places among them.
     """
 
     problem: Pooling
@@ -85,7 +86,7 @@ class GatheredJob(Job):
     def _outputs(self) -> list[np.ndarray]:
         """Numbers of the windows along each dimension."""
         return [
-            np.asarray(met_windows(dimension)[run.start : run.stop])
+            np.asarray(dimension.met_windows[run.start : run.stop])
             for dimension, run in zip(self.problem.spatial, self.runs, strict=True)
         ]
 
@@ -128,7 +129,7 @@ class GatheredJob(Job):
     def summary(self) -> str:
         sizes = " x ".join(str(len(run)) for run in self.runs)
         start = ", ".join(
-            str(met_windows(dimension)[run.start])
+            str(dimension.met_windows[run.start])
             for dimension, run in zip(self.problem.spatial, self.runs, strict=True)
         )
         return f"{sizes} windows from ({start}) of {span('slice', self.slice_range)}, as rows"

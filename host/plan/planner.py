@@ -20,7 +20,6 @@ from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedul
 from extremum.host.plan.results import last_position, positions_fit
 from extremum.host.plan.sequence import Jobs
 from extremum.host.plan.tiles import Cuts, choose_grid, storage_limits
-from extremum.host.plan.windows import count_empty_windows
 from extremum.model import Pooling, Reduction, SpatialDimension
 
 
@@ -64,7 +63,7 @@ class Plan:
     @property
     def empty_windows(self) -> int:
         """Windows that lie wholly in padding: no job need compute them."""
-        return count_empty_windows(self.problem) if isinstance(self.problem, Pooling) else 0
+        return self.problem.empty_windows if isinstance(self.problem, Pooling) else 0
 
     def _total(self, figure: Callable[[Job], int]) -> int:
         """Return the sum of a figure over all jobs, computed from one job of every kind."""

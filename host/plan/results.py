@@ -9,7 +9,6 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SimulationError
-from extremum.host.plan.windows import count_empty_windows
 from extremum.model import Pooling, Reduction
 
 EMPTY = np.uint32(0xFFFFFFFF)
@@ -85,7 +84,7 @@ class Results:
             The core marked more or fewer windows.
         """
         problem = self.problem
-        empty = count_empty_windows(problem) if isinstance(problem, Pooling) else 0
+        empty = problem.empty_windows if isinstance(problem, Pooling) else 0
         if self.positions is not None:
             flat = self.positions.reshape(-1)
             pieces = (flat[start : start + PIECE] for start in range(0, flat.size, PIECE))

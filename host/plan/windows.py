@@ -6,41 +6,11 @@ No window is looked at alone, so a dimension may have thousands of millions of t
 from __future__ import annotations
 
 import bisect
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-
-import numpy as np
 
 from extremum.host.plan.parts import Steps
-from extremum.model import Pooling, SpatialDimension
-
-
-@lru_cache(maxsize=8)
-def met_windows(dimension: SpatialDimension) -> range | np.ndarray:
-    """Return the numbers of the windows that meet an element, in order.
-
-    They follow each other, so a ``range`` tells them. There may be gaps only where the dilation is
-    greater than the size: then a window can hold all elements between two of its taps, and an array
-    lists the windows.
-    """
-    size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
-    # The first window whose last tap is at the first element or later, and so at the other end.
-    first = max(0, -((dimension.extent - 1 - dimension.start_padding) // stride))
-    stop = min(dimension.outputs, (size - 1 + dimension.start_padding) // stride + 1)
-    reach = range(first, max(first, stop))
-    if dimension.window == 1 or dilation <= size:
-        return reach
-    starts = np.asarray(reach, np.int64) * stride - dimension.start_padding
-    # Where a window begins in the padding, this is the first coordinate of a tap behind it.
-    return np.asarray(reach)[np.where(starts < 0, starts % dilation, starts) < size]
-
-
-def count_empty_windows(problem: Pooling) -> int:
-    """Return how many windows of a pooling lie wholly in padding."""
-    met = math.prod(len(met_windows(dimension)) for dimension in problem.spatial)
-    return math.prod(problem.output_sizes) - math.prod(problem.sizes[:2]) * met
+from extremum.model import SpatialDimension
 
 
 def most_met(dimension: SpatialDimension) -> int:
@@ -65,7 +35,7 @@ class WindowRuns:
 
     @property
     def _steps(self) -> Steps:
-        return Steps(len(met_windows(self.dimension)), self.step)
+        return Steps(len(self.dimension.met_windows), self.step)
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -85,7 +55,7 @@ class WindowRuns:
         beyond = bisect.bisect_left(
             runs, True, key=lambda number: _left(self.dimension, self[number]) < most
         )
-        whole = len(met_windows(self.dimension)) // self.step
+        whole = len(self.dimension.met_windows) // self.step
         beyond = max(within, min(beyond, whole))
         if within < beyond:
             yield self[within], beyond - within
@@ -95,7 +65,7 @@ class WindowRuns:
 
 def _start(dimension: SpatialDimension, number: int) -> int:
     """Return the coordinate of the first tap of a window, by its number among those met."""
-    return int(met_windows(dimension)[number]) * dimension.stride - dimension.start_padding
+    return int(dimension.met_windows[number]) * dimension.stride - dimension.start_padding
 
 
 def _entered(dimension: SpatialDimension, run: range) -> int:

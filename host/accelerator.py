@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,12 @@ from extremum.hdl.config import CoreConfig
 from extremum.host import checks
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
-from extremum.host.plan.jobs import Job
-from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
-from extremum.host.simulation.backend import JobRun, Simulator
+from extremum.host.simulation.backend import Simulator
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
+from extremum.host.simulation.plan_runner import run_plan
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.host.turns import Turns
 from extremum.model import (
@@ -44,23 +42,6 @@ if TYPE_CHECKING:
 
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
-
-_WATCHDOG_CLOCKS = 10_000
-
-
-def _config(
-    data_types: Sequence[DTypeLike | DataType] | str | DataType | CoreConfig, given: dict[str, Any]
-) -> CoreConfig:
-    """Return the core's configuration from what the constructor was given."""
-    if isinstance(data_types, CoreConfig):
-        if given:
-            raise TypeError(
-                f"{', '.join(given)} must not be given beside a CoreConfig, which has its own: "
-                "use dataclasses.replace to change it"
-            )
-        return data_types
-    named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
-    return CoreConfig(tuple(DataType.from_dtype(data_type) for data_type in named), **given)
 
 
 class Accelerator:
@@ -169,7 +150,7 @@ class Accelerator:
             "fixed": fixed,
         }
         given = {name: value for name, value in parameters.items() if value is not None}
-        self.config = _config(data_types, given)
+        self.config = checks.core_config(data_types, given)
         self.backend = backend
         self.report: Report | None = None
         self._waves = None if waves is None else Path(waves)
@@ -371,7 +352,10 @@ class Accelerator:
             self._finish(todo, None, empty)
             return result
         try:
-            results, cycles = self._simulate(todo, tensor)
+            results, cycles = run_plan(
+                self._running(), todo, tensor, self.config, self._tell,
+                watchdog=self._watchdog, seed=self._seed, **self._stalls,
+            )  # fmt: skip
             empty = results.count_empty_windows()
         except BaseException:
             # What is left of the simulation cannot be trusted: the next operator starts afresh.
@@ -403,57 +387,6 @@ class Accelerator:
         if self.backend == "native":
             return NativeSimulator(self.config, self._waves, self._wave_window, tell=tell)
         return CocotbSimulator(self.config, self.backend, self._waves, tell=tell)
-
-    def _simulate(self, todo: Plan, tensor: np.ndarray) -> tuple[Results, int]:
-        """Run the jobs one after another; return the results, and the clocks that they took."""
-        simulator = self._running()
-        results = Results.blank(todo.problem, self.config)
-        done = Progress(
-            "simulating",
-            predicted_clocks=todo.cycles,
-            predicted_beats=todo.beats_in,
-            jobs=len(todo.jobs),
-        )
-        self._tell(done)
-        for job in todo.jobs:
-            clocks = self._run_job(simulator, job, tensor, results, done)
-            beats = done.beats + job.beats_in
-            done = replace(done, clocks=done.clocks + clocks, beats=beats, job=done.job + 1)
-            self._tell(done)
-        return results, done.clocks
-
-    def _run_job(
-        self,
-        simulator: Simulator,
-        job: Job,
-        tensor: np.ndarray,
-        results: Results,
-        before: Progress,
-    ) -> int:
-        """Put a job's results where they belong; return the clocks that it took."""
-        registers = job.registers
-        run = JobRun(
-            jobs=[registers.to_bits(self.config)],
-            beats=job.pieces(tensor),
-            beats_in=job.beats_in,
-            beats_out=[job.beats_out],
-            dtype=tensor.dtype,
-            together=job.together,
-            watchdog=self._watchdog or registers.slots + _WATCHDOG_CLOCKS,
-            seed=self._seed,
-            **self._stalls,
-        )
-        given = 0
-
-        def take(values: np.ndarray, positions: np.ndarray) -> None:
-            nonlocal given
-            job.scatter(values, positions, results, given)
-            given += len(values)
-
-        def watch(clocks: int, beats: int) -> None:
-            self._tell(replace(before, clocks=before.clocks + clocks, beats=before.beats + beats))
-
-        return simulator.run(run, take, watch).cycles
 
     def _tell(self, progress: Progress) -> None:
         if self._progress is not None:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from extremum.hdl.config import CoreConfig
+from extremum.model import DataType
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 def check_simulation(
@@ -53,6 +60,27 @@ def check_seed(seed: int) -> None:
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"seed must be an integer of at least 0, not {seed!r}")
+
+
+def core_config(
+    data_types: Sequence[DTypeLike | DataType] | str | DataType | CoreConfig, given: dict[str, Any]
+) -> CoreConfig:
+    """Return the core's configuration from what the accelerator's constructor was given.
+
+    Raises
+    ------
+    TypeError
+        Parameters of the core stand beside a whole configuration.
+    """
+    if isinstance(data_types, CoreConfig):
+        if given:
+            raise TypeError(
+                f"{', '.join(given)} must not be given beside a CoreConfig, which has its own: "
+                "use dataclasses.replace to change it"
+            )
+        return data_types
+    named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
+    return CoreConfig(tuple(DataType.from_dtype(data_type) for data_type in named), **given)
 
 
 def frames_inside() -> int:

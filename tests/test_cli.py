@@ -335,10 +335,16 @@ def test_plan_of_nothing_but_padding():
 # Progress
 
 
-def test_progress_is_for_terminals(monkeypatch):
+def test_without_a_terminal_the_stages_of_a_compilation_are_told(capsys):
     with progress_bar.progress() as tell:
-        assert tell is None
+        tell(Progress("planning"))
+        tell(Progress("compiling", stage="in a stage"))
+        tell(Progress("simulating", 100, 9_000))
+    told = capsys.readouterr().err
+    assert told == "extremum: compiling the core, once: it is kept: in a stage\n"
 
+
+def test_progress_on_a_terminal(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -348,13 +354,12 @@ def test_progress_is_for_terminals(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     with progress_bar.progress() as tell:
-        assert tell is not None
-        for phase in ("planning", "compiling"):
-            tell(Progress(phase))
+        tell(Progress("planning"))
+        tell(Progress("compiling", stage="in a stage"))
         for clocks in range(0, 4_000, 500):
             tell(Progress("simulating", clocks, 9_000, 1_234, 7_000, 1, 3))
     shown = terminal.getvalue()
-    for words in ("simulating", "1,234 of 7,000 beats", "1 of 3 jobs", "M cycles/s"):
+    for words in ("in a stage", "simulating", "1,234 of 7,000 beats", "1 of 3 jobs", "M cycles/s"):
         assert words in shown
 
 

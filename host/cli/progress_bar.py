@@ -23,7 +23,7 @@ PHASES = {
 
 
 @contextmanager
-def progress() -> Iterator[Tell | None]:
+def progress() -> Iterator[Tell]:
     """Show a bar on stderr; unless that is a terminal, a line for each stage of a compilation.
 
     While a core is simulated the bar shows the beats done, cycles per second, and the times gone
@@ -62,7 +62,7 @@ class _Bar:
             self._task = self._bars.add_task(PHASES[now.phase], total=None, figures="")
             self._phase = now.phase
         if now.stage:
-            self._bars.update(self._task, figures=now.stage)
+            self._bars.update(self._task, figures=now.stage, refresh=True)
         if now.phase == "simulating":
             self._bars.update(
                 self._task,

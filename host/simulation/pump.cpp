@@ -90,7 +90,7 @@ class Pump {
         jobs_.refill(request.jobs, request.job_count, bytes_of(JOB_BITS));
         beats_ = {request.beat_count, {request.input_stalls, request.seed}};
         sink_ = {request.output_stalls, request.seed + 1};
-        room_ = Room{};
+        buffer_ = ResultBuffer{};
     }
 
     // Goes on with these beats; the last ones must have been taken.
@@ -101,7 +101,7 @@ class Pump {
 
     // Puts the next results here.
     void drain(uint8_t* values, uint8_t* indices, uint64_t beats, uint32_t bytes) {
-        room_ = {values, indices, beats, bytes, unpacker(bytes)};
+        buffer_ = {values, indices, beats, bytes, unpacker(bytes)};
     }
 
     // Goes on until the run is done, has failed, needs a buffer, or has taken so many seconds.
@@ -116,7 +116,7 @@ class Pump {
                         return DONE;
                     }
                     if (beats_.dry()) return HUNGRY;
-                    if (!room_.beats && outcome.given < results_) return FULL;
+                    if (!buffer_.beats && outcome.given < results_) return FULL;
                     step();
                 }
             } while (Time::now() < end);
@@ -205,7 +205,7 @@ class Pump {
             throw std::runtime_error("result " + std::to_string(outcome.given - 1) + " is " +
                                      (last ? "" : "not ") + "marked as its job's last");
         job_ += ends;
-        room_.put(payload);
+        buffer_.put(payload);
     }
 
     // The transfers of this clock happen at the edge to come; after it nothing is offered.
@@ -243,7 +243,7 @@ class Pump {
     Source<JOB_BITS> jobs_;
     Source<LANES * LANE_BITS> beats_;
     Copy pack_ = nullptr;
-    Room room_;
+    ResultBuffer buffer_;
     Stalls sink_{0, 0};
 };
 

@@ -1,4 +1,4 @@
-// What stands on both sides of the core's streams: stalls, sources of payloads, room for results.
+// What stands on both sides of the core's streams: stalls, sources of payloads, buffers for results.
 //
 // Given on the command line: JOB_BITS, the width of the job port; LANES and LANE_BITS, the beats.
 
@@ -132,7 +132,7 @@ class Source {
 };
 
 // Where results go: so many beats of values and of positions.
-struct Room {
+struct ResultBuffer {
     uint8_t* values = nullptr;
     uint8_t* indices = nullptr;
     uint64_t beats = 0;

@@ -173,7 +173,7 @@ def test_a_second_run_calls_nothing(calls, kept):
     run("fpga --preset argmax-int8 --frequency 200")
     assert len(calls) == 4 + 2 + 4
     files = {path.name for path in kept.rglob("*") if path.parent != kept}
-    assert files == {"lock", "measurement.json"}
+    assert files == {"lock", "measurement.json", "sums.json"}
 
 
 def test_the_cache_does_not_depend_on_lines_of_the_sources(calls, monkeypatch):

@@ -26,8 +26,16 @@ class _Icarus(Icarus):
         return [["-vcd" if word == "-fst" else word for word in command] for command in commands]
 
 
+class _Verilator(Verilator):
+    """Verilator that keeps only the ports visible: its sources say which (``ports.vlt``)."""
+
+    def _build_command(self) -> list[list[str]]:
+        commands = super()._build_command()
+        return [[word for word in words if word != "--public-flat-rw"] for words in commands]
+
+
 def _runner(simulator: str) -> Runner:
-    return Verilator() if simulator == "verilator" else _Icarus()
+    return _Verilator() if simulator == "verilator" else _Icarus()
 
 
 def build(

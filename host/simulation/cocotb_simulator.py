@@ -52,8 +52,17 @@ _VERILATOR_MAKEFLAGS = " ".join(
         "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
         "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
         f"PYTHON3={sys.executable}",
+        # What runs in every clock, what runs once, Verilator's own part. Under cocotb nearly all
+        # time goes to Python, so a short compilation is worth more than a fast model.
+        "OPT_FAST=-O1",
+        "OPT_SLOW=-O0",
+        "OPT_GLOBAL=-O0",
     ]
 )
+
+_PORTS = Path(str(files("extremum.host.simulation"))) / "ports.vlt"
+
+_VERILATE = ("-O3", "--x-initial", "unique")
 
 
 def compile_core(
@@ -99,7 +108,8 @@ def compile_core(
     if text is None:
         text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"))
     versions = {name: tools.TOOLS[name].find() for name in _NEEDED[simulator]}
-    key = "\0".join([text, repr(versions), sys.prefix, str(waves)])
+    how = [_VERILATOR_MAKEFLAGS, *_VERILATE, _PORTS.read_text()]
+    key = "\0".join([text, repr(versions), sys.prefix, str(waves), *how])
     maker = compiler_version() if simulator == "verilator" else ""
 
     def make(folder: Path) -> None:
@@ -123,8 +133,9 @@ def _compile(simulator: str, verilog: str, build: Path, *, waves: bool) -> None:
     variables: dict[str, str] = {}
     if simulator == "verilator":
         variables = verilator_variables() | {"MAKEFLAGS": _VERILATOR_MAKEFLAGS}
-        request["sources"] = [*request["sources"], str(files("extremum.hdl") / "lint.vlt")]
-        request["arguments"] = ["-O3", "--x-initial", "unique"]
+        settings = (files("extremum.hdl") / "lint.vlt", _PORTS)
+        request["sources"] = [*request["sources"], *map(str, settings)]
+        request["arguments"] = list(_VERILATE)
     with Processes() as processes:
         command = processes.start([*_PROCESS, "build", json.dumps(request)], build, variables)
         try:

@@ -1,0 +1,174 @@
+"""The documents hold: their blocks run, and what they name is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from documents import BLOCKS, DOCUMENTS, ROOT, Block, Notebook, missing_tool
+
+from extremum.hdl import CoreConfig
+from extremum.host import cache
+from extremum.host.cli.commands import commands
+from extremum.host.plan import plan
+from extremum.model import DataType, Pooling
+
+LEFT_OUT = [block for block in BLOCKS if block.is_left_out]
+TEXT = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
+HISTORY = {ROOT / "CHANGELOG.md", *(ROOT / "docs" / "decisions").glob("*.md")}
+"""Documents that may name what is no longer there."""
+
+
+@pytest.fixture(scope="module")
+def notebooks(tmp_path_factory):
+    """The notebooks of the documents, by path; what a block needs was done by those before it."""
+    opened: dict[Path, Notebook] = {}
+
+    def notebook(path: Path) -> Notebook:
+        if path not in opened:
+            opened[path] = Notebook(path, tmp_path_factory.mktemp(path.stem))
+        return opened[path]
+
+    return notebook
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_blocks_do_as_they_show(block: Block, notebooks) -> None:
+    if tool := missing_tool(block):
+        pytest.skip(f"{tool} is not installed")
+    problem = notebooks(block.path).problem(block)
+    assert not problem, f"{block.name}\n{problem}"
+
+
+def test_few_blocks_are_not_run() -> None:
+    assert [block.name for block in LEFT_OUT if not block.reason] == []
+    assert len(LEFT_OUT) == 0
+
+
+@pytest.mark.parametrize("block", LEFT_OUT, ids=lambda block: block.name)
+def test_commands_that_are_not_run_exist(block: Block) -> None:
+    """The targets of make are there, and the command line knows the options."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for command, _ in block.commands:
+        program, *arguments = shlex.split(command.removeprefix(".venv/bin/"), comments=True)
+        if program == "make":
+            assert {word for word in arguments if "=" not in word} <= targets, command
+        if program == "extremum":
+            found = commands.commands[arguments[0]]
+            found.make_context(arguments[0], arguments[1:]).close()
+
+
+@pytest.mark.parametrize("path", TEXT, ids=lambda path: path.name)
+def test_options_that_are_named_exist(path: Path) -> None:
+    """Of the inline code: what is in blocks is run."""
+    known = {"--help", "--version", *(
+        option
+        for command in commands.commands.values()
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    )}  # fmt: skip
+    foreign = {"--editable", "--tmp-ripup", "--tmg-ripup", "--sdist"}
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for code in re.findall(r"`([^`]+)`", text):
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code):
+            assert option in known | foreign, f"{path.name}: `{code}`"
+
+
+@pytest.mark.parametrize("path", TEXT, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if not target.startswith(("http:", "https:")):
+            file, _, anchor = target.partition("#")
+            linked = path.parent / file if file else path
+            assert linked.exists(), f"{path.name} links to {target}"
+            if anchor:
+                assert anchor in anchors(linked), f"{path.name} links to {target}"
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("path", sorted({*TEXT} - HISTORY), ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    found = re.findall(
+        r"`((?:model|hdl|host|tb|tests|bench|docs|examples)/[\w./*]*)", path.read_text()
+    )
+    for name in found:
+        assert list(ROOT.glob(name.rstrip("./"))), f"{path.name} names {name}"
+
+
+def test_the_glossary_is_in_order() -> None:
+    terms = re.findall(r"^\*\*([^*]+)\*\*", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    assert terms == sorted(set(terms), key=str.casefold)
+    assert len(terms) > 40
+
+
+BENCH = ROOT / "examples" / "plain_verilog" / "pool3x3_tb.v"
+FAULTS = {
+    "H_WINDOW +: 8] = 3": ("H_WINDOW +: 8] = 4", "refused with error 2"),
+    "W_HEAD +: 9] = 1": ("W_HEAD +: 9] = 2", "result 0 is 5 at 7, not 1 at 7"),
+    "GROUP_STEP +: 32] = 1": ("GROUP_STEP +: 32] = 2", "result 24 is 5 at 31, not 5 at 30"),
+    "SLOTS +: 32] = 55": ("SLOTS +: 32] = 54", "only 47 results of 48 came"),
+}
+"""What is wrong in a job, and what the bench says of it."""
+
+
+@pytest.fixture(scope="module")
+def core_in_verilog(tmp_path_factory) -> Path:
+    config = CoreConfig(
+        (DataType.INT8,),
+        operators=("max-pool",),
+        max_window=(1, 3, 3),
+        max_dilation=(1, 1, 1),
+        max_line=32,
+        coordinate_width=8,
+    )
+    path = tmp_path_factory.mktemp("core") / "extremum_core.v"
+    path.write_text(cache.verilog(config))
+    return path
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@pytest.mark.parametrize("right", FAULTS)
+def test_the_bench_in_verilog_finds_a_wrong_job(
+    right: str, core_in_verilog: Path, tmp_path: Path
+) -> None:
+    wrong, complaint = FAULTS[right]
+    source = BENCH.read_text()
+    assert source.count(right) == 1
+    bench, program = tmp_path / "bench.v", tmp_path / "bench"
+    bench.write_text(source.replace(right, wrong))
+    subprocess.run(["iverilog", "-g2012", "-o", program, bench, core_in_verilog], check=True)
+    ran = subprocess.run(["vvp", program], capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    assert complaint in ran.stdout
+
+
+def test_the_job_in_verilog_is_that_of_the_plan() -> None:
+    """Every register that the bench writes, and its place, are those of the host."""
+    problem = Pooling.of((1, 2, 4, 6), "int8", 3, start_padding=1, end_padding=1)
+    config = CoreConfig(
+        (DataType.INT8,),
+        operators=("max-pool",),
+        max_window=(1, 3, 3),
+        max_dilation=(1, 1, 1),
+        max_line=32,
+        coordinate_width=8,
+    )
+    (job,) = plan(problem, config).jobs
+    source = BENCH.read_text()
+    places = {name: int(bit) for name, bit in re.findall(r"(\w+) = (\d+)[,;]", source)}
+    payload = 0
+    for name, width, value in re.findall(r"job\[(\w+) \+: (\d+)\] = ([-\d ]+);", source):
+        number = eval(value)  # such as 55 - 1
+        payload |= (number & ((1 << int(width)) - 1)) << places[name]
+    assert payload == job.registers.to_bits(config)

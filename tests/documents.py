@@ -3,7 +3,8 @@
 What a block does is told by its language:
 
 - ``console``: every line that begins with ``$`` is a command, run by a shell; the lines behind it
-  are its output. All commands of a file share a folder.
+  are its output on stdout. All commands of a file share a folder. A command that fails ends with
+  ``|| true``, or shows its status.
 - ``python`` with prompts ``>>>``: a doctest. All blocks of a file share their names.
 - ``python`` without prompts: a script. A block without a language directly behind it is its output.
 - any other language: text, which must be marked as the content of a file, see below.
@@ -136,7 +137,8 @@ class Notebook:
         scripts.mkdir(parents=True)
         (scripts / "extremum").write_text(SHIM)
         (scripts / "extremum").chmod(0o755)
-        (scripts / "python").symlink_to(sys.executable)
+        (scripts / "python").write_text(f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n")
+        (scripts / "python").chmod(0o755)
         (self.folder / "examples").symlink_to(ROOT / "examples")
 
     def problem(self, block: Block) -> str:
@@ -171,14 +173,14 @@ class Notebook:
                 cwd=self.folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                capture_output=True,
                 text=True,
                 timeout=TIMEOUT,
                 check=False,
             )
             if ran.returncode:
-                yield f"$ {command}\nends with status {ran.returncode}:\n{ran.stdout}"
+                told = ran.stdout + ran.stderr
+                yield f"$ {command}\nends with status {ran.returncode}:\n{told}"
             yield from _difference(f"$ {command}", wanted, ran.stdout)
 
     def _doctest(self, block: Block) -> str:

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,28 +95,27 @@ class Block:
         return found
 
 
+FENCED = re.compile(
+    r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
 def blocks_of(path: Path) -> list[Block]:
     """Return the blocks of a document, in order; outputs are with their scripts."""
+    document, end = path.read_text(), 0
     found: list[Block] = []
-    lines = path.read_text().splitlines()
-    start, note, last_text = None, "", ""
-    for number, line in enumerate(lines, start=1):
-        if start is None and (fence := re.fullmatch(r"```(\w*)", line)):
-            start, language = number, fence[1]
-            comment = re.fullmatch(r"<!-- (.*) -->", last_text)
-            note = comment[1] if comment else ""
-        elif start is not None and line == "```":
-            text = "".join(f"{line}\n" for line in lines[start : number - 1])
-            block = Block(path, start, language, text, note)
-            follows = bool(found) and last_text == "```" and found[-1].language == "python"
-            if not language and follows and found[-1].output is None:
-                script = found.pop()
-                block = Block(path, script.line, "python", script.text, script.note, text)
-            found.append(block)
-            start = None
-        if start is None and line.strip():
-            last_text = line
-    assert start is None, f"{path}: the block of line {start} has no end"
+    fences = len(re.findall("^ *```", document, re.MULTILINE))
+    for match in FENCED.finditer(document):
+        line = document.count("\n", 0, match.start("language")) + 1
+        block = Block(path, line, match["language"], match["text"], match["note"] or "")
+        follows = found and not document[end : match.start()].strip()
+        if not block.language and follows and found[-1].language == "python":
+            block = replace(found.pop(), output=block.text)
+        found.append(block)
+        end = match.end()
+        fences -= 2
+    assert fences == 0, f"{path}: a block has no end, or is indented"
     return found
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,7 @@ from extremum.host.cli.commands import commands
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LEFT_OUT = [block for block in BLOCKS if block.is_left_out]
 TEXT = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
 HISTORY = {ROOT / "CHANGELOG.md", *(ROOT / "docs" / "decisions").glob("*.md")}
@@ -172,3 +177,108 @@ def test_the_job_in_verilog_is_that_of_the_plan() -> None:
         number = eval(value)  # such as 55 - 1
         payload |= (number & ((1 << int(width)) - 1)) << places[name]
     assert payload == job.registers.to_bits(config)
+
+
+NEW_TYPE = """
+import numpy as np
+from extremum import model
+from extremum.hdl import CoreConfig, generate
+from extremum.model import DataType, reference
+
+bits = np.random.default_rng(1).integers(0, 1 << 16, (20, 50), dtype=np.uint16)
+x = bits.view(DataType.BFLOAT16.dtype)
+for nan in ("propagate", "ignore"):
+    for name in ("argmax", "argmin"):
+        got = getattr(model, name)(x, axes=1, nan=nan)
+        wanted, _ = reference.reduction(x, [1], minimum=name == "argmin", nan=nan)
+        assert got.tolist() == wanted.tolist(), (name, nan)
+generate(CoreConfig((DataType.BFLOAT16,), max_window=(1, 1, 1)))
+print(model.__file__)
+"""
+
+
+def test_a_type_is_one_entry(tmp_path: Path) -> None:
+    """What the guide says of bfloat16, done in a copy: the model and the core take the type."""
+    pytest.importorskip("ml_dtypes")
+    guide = (ROOT / "docs" / "extending.md").read_text()
+    member = re.search(r"^ +(BFLOAT16 = .*)$", guide, re.MULTILINE)
+    assert member is not None
+    for room in ("model", "hdl"):
+        shutil.copytree(ROOT / room, tmp_path / "extremum" / room)
+    types = tmp_path / "extremum" / "model" / "types.py"
+    source = types.read_text()
+    for old, new in (
+        ("import numpy as np\n", "import ml_dtypes\nimport numpy as np\n"),
+        ("    INT64 = ", f"    {member[1]}\n    INT64 = "),
+    ):
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    types.write_text(source)
+    ran = subprocess.run(
+        # NumPy warns of NaNs that signal, in types that are not its own.
+        [sys.executable, "-W", "ignore::RuntimeWarning", "-c", NEW_TYPE],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[str]:
+    """The files that belong to the project."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("only a checkout tells which files belong to the project")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return listed.stdout.rstrip("\0").split("\0")
+
+
+BUILD = """
+import os, sys
+from setuptools import build_meta
+os.mkdir(sys.argv[1])
+build_meta.build_sdist(sys.argv[1])
+"""
+
+
+def test_the_source_distribution_holds_the_sources(sources: list[str], tmp_path: Path) -> None:
+    """All but what only serves a checkout: the file of git, CI, and the links for type checkers."""
+    tree, out = tmp_path / "tree", tmp_path / "out"
+    for name in sources:
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(out)], cwd=tree, capture_output=True, check=True
+    )
+    (archive,) = out.iterdir()
+    version = PROJECT["project"]["version"]
+    assert archive.name == f"extremum-{version}.tar.gz"
+    with tarfile.open(archive) as packed:
+        held = {member.name.partition("/")[2] for member in packed.getmembers() if member.isfile()}
+    wanted = {name for name in sources if not name.startswith((".", "typings/"))}
+    made = {"PKG-INFO", "setup.cfg"}
+    assert {name for name in held if "egg-info" not in name} == wanted | made
+
+
+def test_the_release_is_in_the_changelog() -> None:
+    releases = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert PROJECT["project"]["version"] in releases
+    wheel = f"extremum-{PROJECT['project']['version']}-py3-none-any.whl"
+    for name in ("README.md", "docs/command-line.md"):
+        text = (ROOT / name).read_text()
+        assert set(re.findall(r"extremum-[\d.]+-py3\S*?whl", text)) == {wheel}
+
+
+def test_the_package_is_not_looked_for_in_an_index() -> None:
+    """It is in none, so no instruction may install it by its bare name."""
+    files = [
+        *TEXT,
+        *(path for room in ("model", "hdl", "host") for path in (ROOT / room).rglob("*.py")),
+    ]
+    for path in files:
+        assert not re.search(r"pip install '?extremum['\[ `\n]", path.read_text()), path

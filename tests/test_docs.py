@@ -54,10 +54,22 @@ def test_few_blocks_are_not_run() -> None:
     assert len(LEFT_OUT) == 5
 
 
+@pytest.fixture(scope="module")
+def targets() -> set[str]:
+    return set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", TEXT, ids=lambda path: path.name)
+def test_targets_that_are_named_exist(path: Path, targets: set[str]) -> None:
+    named = set(re.findall(r"`make\s+([\w-]+)", path.read_text()))
+    assert named <= targets
+    if path.name == "README.md":
+        assert named
+
+
 @pytest.mark.parametrize("block", LEFT_OUT, ids=lambda block: block.name)
-def test_commands_that_are_not_run_exist(block: Block) -> None:
+def test_commands_that_are_not_run_exist(block: Block, targets: set[str]) -> None:
     """The targets of make are there, and the command line knows the options."""
-    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for command, _ in block.commands:
         program, *arguments = shlex.split(command.removeprefix(".venv/bin/"), comments=True)
         if program == "make":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 import tomllib
@@ -68,12 +67,6 @@ def test_every_package_is_in_the_wheel() -> None:
     assert not (ROOT / "extremum").exists()
 
 
-def test_the_readme_names_targets_that_exist() -> None:
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"(?:^|`)make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE))
-    assert {"demo", "test"} <= named <= targets
-
-
 BLOCKER = """
 import sys
 
@@ -131,18 +124,6 @@ def test_the_command_line_names_the_missing_extra() -> None:
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1
     assert "extremum[sim]" in ran.stderr
-
-
-def test_the_readme_shows_what_its_example_prints() -> None:
-    readme = (ROOT / "README.md").read_text()
-    example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
-    printed = re.search(r"```\n(Report\(.*?)```", readme, re.DOTALL)
-    assert example is not None
-    assert printed is not None
-    ran = subprocess.run(
-        [sys.executable, "-c", example[1]], capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stdout) == (0, printed[1]), ran.stderr
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)

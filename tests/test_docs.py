@@ -252,22 +252,44 @@ def sources() -> list[str]:
 BUILD = """
 import os, sys
 from setuptools import build_meta
-os.mkdir(sys.argv[1])
-build_meta.build_sdist(sys.argv[1])
+os.mkdir(sys.argv[2])
+getattr(build_meta, sys.argv[1])(sys.argv[2])
 """
 
 
-def test_the_source_distribution_holds_the_sources(sources: list[str], tmp_path: Path) -> None:
-    """All but what only serves a checkout: the file of git, CI, and the links for type checkers."""
-    tree, out = tmp_path / "tree", tmp_path / "out"
+def build(kind: str, sources: list[str], folder: Path, **environment: str) -> tuple[Path, str]:
+    """Build a distribution in a copy of the sources; return it, and what was printed on stderr."""
+    tree, out = folder / "tree", folder / "out"
     for name in sources:
         if (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tree / name)
-    subprocess.run(
-        [sys.executable, "-c", BUILD, str(out)], cwd=tree, capture_output=True, check=True
+    ran = subprocess.run(
+        [sys.executable, "-c", BUILD, kind, str(out)],
+        cwd=tree,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    (archive,) = out.iterdir()
+    assert ran.returncode == 0, ran.stderr
+    (built,) = (path for path in out.iterdir() if path.is_file())
+    return built, ran.stderr
+
+
+def test_an_editable_installation_prints_no_warning(sources: list[str], tmp_path: Path) -> None:
+    quiet = re.search(
+        r"^QUIET := PYTHONWARNINGS='(.*)'$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    assert quiet is not None
+    built, told = build("build_editable", sources, tmp_path, PYTHONWARNINGS=quiet[1])
+    assert built.suffix == ".whl"
+    assert "!!" not in told
+
+
+def test_the_source_distribution_holds_the_sources(sources: list[str], tmp_path: Path) -> None:
+    """All but what only serves a checkout: the file of git, CI, and the links for type checkers."""
+    archive, _ = build("build_sdist", sources, tmp_path)
     version = PROJECT["project"]["version"]
     assert archive.name == f"extremum-{version}.tar.gz"
     with tarfile.open(archive) as packed:

@@ -14,9 +14,19 @@ from typing import Any
 
 import plots
 
+from extremum.hdl import CoreConfig
+from extremum.hdl.latency import latency
+from extremum.model import DataType
+
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 REPORT = FOLDER / "RESULTS.md"
+README = FOLDER.parent / "README.md"
+SUMMARY = (
+    '<!-- FPGA summary: from bench/RESULTS.md, "Blocks on the ECP5-85F" -->',
+    "<!-- end of the FPGA summary -->",
+)
+"""What stands in the README before and after its table of blocks."""
 Records = list[dict[str, Any]]
 
 
@@ -104,8 +114,8 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
         "clocks per beat."
     )
     columns = (
-        "block", "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
-        "aim", "floor", "reaches",
+        "block", "latency", "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds",
+        "M elements/s", "aim", "floor", "reaches",
     )  # fmt: skip
     yield table(columns, (block_row(record, wanted[record["name"]]) for record in blocks), 1)
     yield (
@@ -149,13 +159,42 @@ def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]
 def figures(record: dict[str, Any]) -> tuple[Any, ...]:
     """Return what every table of FPGA figures begins with."""
     seeds = ", ".join(f"{run['fmax_mhz']:.0f}" for run in record["seeds"])
-    fabric = (
-        " \\*" if record["device"] == "ecp5-85k" and record["fmax_mhz"] > plots.CLOCK_TREE else ""
-    )
     return (
-        record["name"], record["comb"], record["lut4"], record["ff"], record["block_ram"],
-        f"{record['fmax_mhz']:.0f}{fabric}", seeds, f"{record['elements_per_second'] / 1e6:.0f}",
+        record["name"], latency(config_of(record)), record["comb"], record["lut4"], record["ff"],
+        record["block_ram"], clock(record), seeds, f"{record['elements_per_second'] / 1e6:.0f}",
     )  # fmt: skip
+
+
+def clock(record: dict[str, Any]) -> str:
+    """Return the median clock, marked if the part's clock tree may not carry it."""
+    fabric = record["device"] == "ecp5-85k" and record["fmax_mhz"] > plots.CLOCK_TREE
+    return f"{record['fmax_mhz']:.0f}" + (" \\*" if fabric else "")
+
+
+def config_of(record: dict[str, Any]) -> CoreConfig:
+    """Return the core that a record is of."""
+    told: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record["parameters"].items()
+    }
+    told["data_types"] = tuple(DataType.from_dtype(name) for name in told["data_types"])
+    return CoreConfig(**told | {"fixed": tuple(told["fixed"].items())})
+
+
+def summary(records: Records, targets: Records) -> str:
+    """Return the table of blocks as the README has it."""
+    rows = [
+        (
+            f"`{record['name']}`", latency(config_of(record)), record["comb"], record["ff"],
+            record["block_ram"], clock(record), f"{record['elements_per_second'] / 1e6:.0f}",
+        )
+        for record in with_target(records, targets)
+    ]  # fmt: skip
+    columns = (
+        "block", "latency", "COMB", "FF", "block RAM", "MHz", "million elements per second",
+    )  # fmt: skip
+    note = "\\* Fabric alone: the part's clock network may end near 257 MHz."
+    return "\n\n".join((SUMMARY[0], table(columns, rows, 1), note, SUMMARY[1]))
 
 
 def path_row(record: dict[str, Any]) -> tuple[Any, ...]:
@@ -168,7 +207,7 @@ def small_section(records: Records) -> Iterator[str]:
     """Tell the same blocks on other parts."""
     yield "## Blocks on the iCE40"
     columns = (
-        "block", "logic cells", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds",
+        "block", "latency", "logic cells", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds",
         "M elements/s",
     )  # fmt: skip
     yield table(columns, (figures(r) for r in records if r["device"] != "ecp5-85k"), 1)
@@ -197,8 +236,8 @@ def growth_section(records: Records) -> Iterator[str]:
         yield f"### {series}"
         yield text
         columns = (
-            series, "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds", "M elements/s",
-            "limit",
+            series, "latency", "COMB", "LUT4", "FF", "block RAM", "Fmax, MHz", "of the seeds",
+            "M elements/s", "limit",
         )  # fmt: skip
         yield table(columns, rows, 0)
     yield "![growth](results/growth.svg)"
@@ -248,6 +287,10 @@ def main() -> int:
         "`fpga.json`."
     )
     REPORT.write_text("\n\n".join(["# Results", source, *headlines, *parts]) + "\n")
+    if fpga and README.exists():
+        before, _, rest = README.read_text().partition(SUMMARY[0])
+        _, _, after = rest.partition(SUMMARY[1])
+        README.write_text(before + summary(fpga, blocks) + after)
     print("\n".join(headlines))
     return 0
 

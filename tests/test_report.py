@@ -24,6 +24,7 @@ BLOCK = {
     "fmax_mhz": 310.0, "seeds": [{"seed": 1, "fmax_mhz": 310.0}], "lanes": 1,
     "cycles_per_beat": 1.0, "elements_per_second": 310e6, "device": "ecp5-85k", "series": None,
     "critical_path": {"from": "core.a", "to": "core.b", "logic_ns": 1.5, "routing_ns": 1.7},
+    "parameters": {"data_types": ["float32"], "lanes": 4, "max_window": [1, 1, 1], "fixed": {}},
 }  # fmt: skip
 
 
@@ -55,11 +56,11 @@ def test_what_is_measured_is_told(report, tmp_path):
     assert "Of 2 blocks with a target on the ECP5-85F, 1 reach the aim and 1 the floor." in told
     assert all(line in text for line in told.splitlines())
     assert "| vgg16_pool1 | 4 | 1000 | 250 | 1000 | 1020 | 20 | 0.980 | 1021 |" in text
-    (row,) = re.findall(r"\| argmax-float32 \| 350 .*", text)
+    (row,) = re.findall(r"\| argmax-float32 \| 31 \| 350 .*", text)
     assert "310 \\*" in row  # beyond the clock tree
     assert row.endswith("| 300, 350 COMB | 250, 400 COMB | aim |")
-    assert re.search(r"\| argmax-int8 \| 350 .*\| - \|", text)  # too large
-    assert "| argmax-int8 on ice40-up5k | 350 | 200 | 300 | 0 | 310 |" in text
+    assert re.search(r"\| argmax-int8 \| 31 \| 350 .*\| - \|", text)  # too large
+    assert "| argmax-int8 on ice40-up5k | 31 | 350 | 200 | 300 | 0 | 310 |" in text
     assert "NVDLA" in text
     for plot in re.findall(r"\((results/.*?)\)", text):
         assert (tmp_path / plot).stat().st_size > 0

@@ -178,7 +178,8 @@ def config_of(record: dict[str, Any]) -> CoreConfig:
         for name, value in record["parameters"].items()
     }
     told["data_types"] = tuple(DataType.from_dtype(name) for name in told["data_types"])
-    return CoreConfig(**told | {"fixed": tuple(told["fixed"].items())})
+    told["fixed"] = tuple(told["fixed"].items())
+    return CoreConfig(**told)
 
 
 def summary(records: Records, targets: Records) -> str:

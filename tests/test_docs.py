@@ -335,3 +335,27 @@ def test_the_readme_has_the_figures_measured() -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("interpreter", "environment"),
+    [
+        ("python3", ".venv"),
+        ("python3.12", ".venv-python3.12"),
+        ("/usr/local/bin/python3", ".venv-usr-local-bin-python3"),
+    ],
+)
+def test_each_interpreter_has_its_own_environment(interpreter: str, environment: str) -> None:
+    """`make test PYTHON=...` would else go on with whatever .venv was made with."""
+    ran = subprocess.run(
+        ["make", "--always-make", "--dry-run", "test", f"PYTHON={interpreter}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = ran.stdout.splitlines()
+    assert f"{interpreter} -m venv {environment}" in lines
+    assert f"{environment}/bin/python -m pytest -n 2 -q" in lines
+    assert any(line.startswith('echo "Installing') for line in lines)

@@ -357,5 +357,5 @@ def test_each_interpreter_has_its_own_environment(interpreter: str, environment:
     )
     lines = ran.stdout.splitlines()
     assert f"{interpreter} -m venv {environment}" in lines
-    assert f"{environment}/bin/python -m pytest -n 2 -q" in lines
+    assert any(line.startswith(f"{environment}/bin/python -m pytest") for line in lines)
     assert any(line.startswith('echo "Installing') for line in lines)

@@ -1,8 +1,11 @@
 # Every target installs what it needs into .venv; nothing else is touched but, for `test` and
 # `regress`, a missing Icarus Verilog, which comes from the system's packages.
+#
+# `make test PYTHON=python3.12` uses another interpreter, in an environment of its own:
+# .venv-python3.12.
 
 PYTHON ?= python3
-VENV := .venv
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$(PYTHON))))
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -11,76 +14,97 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       pool a photograph on the simulated gateware, checked; writes demo.png"
-	@echo "make test       run the tests"
-	@echo "make regress    run the random tests at length"
-	@echo "make workloads  run the published layers, scaled down, on the simulated gateware"
-	@echo "make bench      measure everything: bench-cycles, bench-fpga, bench-simulation, bench-model"
-	@echo "make lint       check style and types"
-	@echo "make format     rewrite the sources in the project's style"
-	@echo "make clean      remove what these targets made, the environment included"
+	@echo "make demo       pools a photograph on the simulated core, checks it, and draws demo.png."
+	@echo "make test       runs the quick tests; the first run compiles the cores that they share."
+	@echo "make regress    runs the random tests at length, with 1000 examples for each."
+	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
+	@echo "make lint       checks style and types."
+	@echo "make format     rewrites the sources in the project's style."
+	@echo "make bench      measures everything. Its parts are bench-cycles, bench-fpga,"
+	@echo "                bench-simulation and bench-model; bench-report only writes the report."
+	@echo "make clean      removes what these targets made, the environment included."
+	@echo
+	@echo "PYTHON=python3.12 makes any of them use another interpreter."
 
-$(VENV)/pip: 
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+$(VENV)/pip:
+	@echo "Making a Python environment in $(VENV) with $(PYTHON)."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "extremum needs Python 3.11 or newer: name one by PYTHON=...")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
-# $(1): the extra. One stamp each, renewed when the dependencies change.
-define extra
-$(VENV)/$(1): pyproject.toml $(VENV)/pip
-	$(BIN)/python -m pip install --quiet --editable '.[$(1)]'
-	@touch $$@
+# The extras that a group of targets needs are installed in one go; each has a stamp, which is
+# renewed when the dependencies change.
+#
+# setuptools warns, in every editable installation that is no "src layout", of a folder that is
+# named as the package is and would be imported in its place. A test sees to it that there is no
+# folder `extremum`, so that this one warning is turned off.
+QUIET := PYTHONWARNINGS='ignore:Editable installation'
+comma := ,
+define group
+$(VENV)/$(lastword $(1)): pyproject.toml $(VENV)/pip
+	@echo "Installing what \`make $$(or $$(MAKECMDGOALS),help)\` needs into $(VENV):" \
+	  "extremum[$(subst $() ,$(comma),$(1))]. This takes a minute or two, once."
+	@$(QUIET) $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
+	@touch $(addprefix $(VENV)/,$(1))
 endef
-$(foreach name,sim demo fpga test lint,$(eval $(call extra,$(name))))
+$(eval $(call group,sim))
+$(eval $(call group,sim demo))
+$(eval $(call group,sim demo fpga))
+$(eval $(call group,sim demo test))
+$(eval $(call group,sim demo test lint))
 
-demo: $(VENV)/sim $(VENV)/demo
-	$(BIN)/extremum demo --output demo.png
+demo: $(VENV)/demo
+	@echo "Running extremum demo: it compiles a core at its first use, then simulates it."
+	@$(BIN)/extremum demo --output demo.png
 
 .PHONY: icarus
 icarus:
 	@command -v iverilog >/dev/null || { \
+	  echo "Installing Icarus Verilog from the system's packages."; \
 	  (command -v apt-get && apt-get update -qq && \
 	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iverilog) >/dev/null 2>&1 || \
 	  echo "Icarus Verilog is missing and may not be installed from here: its tests are" \
 	       "skipped (as root: apt-get install iverilog)"; }
 
-test: $(VENV)/sim $(VENV)/demo $(VENV)/test icarus
+test: $(VENV)/test icarus
 	$(BIN)/python -m pytest -n 2 -q
 
-regress: $(VENV)/sim $(VENV)/demo $(VENV)/test icarus
+regress: $(VENV)/test icarus
 	EXTREMUM_EXAMPLES=1000 $(BIN)/python -m pytest -n 2 -q
 
-workloads: $(VENV)/sim $(VENV)/demo
+workloads: $(VENV)/demo
 	$(BIN)/python bench/workloads.py
 
 bench: bench-cycles bench-fpga bench-simulation bench-model
 
 # The clocks go into the elements per second of bench-fpga. A figure that misses what it must not
 # fails, but only after the report is written.
-bench-cycles: $(VENV)/sim $(VENV)/demo
+bench-cycles: $(VENV)/demo
 	$(BIN)/python bench/cycles.py; status=$$?; $(BIN)/python bench/report.py && exit $$status
 
-bench-fpga: $(VENV)/sim $(VENV)/demo $(VENV)/fpga
+bench-fpga: $(VENV)/fpga
 	$(BIN)/python bench/fpga.py; status=$$?; $(BIN)/python bench/report.py && exit $$status
 
-bench-report: $(VENV)/sim $(VENV)/demo
+bench-report: $(VENV)/demo
 	$(BIN)/python bench/report.py
 
-bench-simulation: $(VENV)/sim $(VENV)/demo
+bench-simulation: $(VENV)/demo
 	$(BIN)/python bench/simulation.py
 
-bench-model: $(VENV)/sim $(VENV)/test
+bench-model: $(VENV)/test
 	$(BIN)/python bench/model.py
 
-lint: $(VENV)/sim $(VENV)/demo $(VENV)/test $(VENV)/lint
+lint: $(VENV)/lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: $(VENV)/lint
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info demo.png .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist *.egg-info demo.png .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -10,14 +10,19 @@ from extremum.host import Accelerator
 
 x = np.random.default_rng(1).standard_normal((2, 6, 20, 30)).astype(np.float16)
 x[0, 0, 3, 4] = np.nan
-pool = {"window": (3, 2), "strides": 2, "start_padding": 1, "return_indices": True}
 
-stalls = {"input_stalls": 30, "output_stalls": 30}
-with Accelerator(("float16",), lanes=3, max_window=(1, 3, 2), **stalls) as accelerator:
-    values, indices = accelerator.max_pooling(x, **pool)
+# The source of beats and the sink of results each rest in 30 % of the clocks, at random.
+with Accelerator(
+    ("float16",), lanes=3, max_window=(1, 3, 2), input_stalls=30, output_stalls=30
+) as accelerator:
+    values, indices = accelerator.max_pooling(
+        x, (3, 2), strides=2, start_padding=1, return_indices=True
+    )
     report = accelerator.report
 
-golden_values, golden_indices = model.max_pooling(x, **pool)
+golden_values, golden_indices = model.max_pooling(
+    x, (3, 2), strides=2, start_padding=1, return_indices=True
+)
 assert values.tobytes() == golden_values.tobytes()
 assert indices.tobytes() == golden_indices.tobytes()
 print(report)

@@ -127,12 +127,12 @@ class CoreConfig:
     @property
     def element_width(self) -> int:
         """Bits of one lane on the ports."""
-        return max(8 * data_type.dtype.itemsize for data_type in self.data_types)
+        return max(data_type.format.width for data_type in self.data_types)
 
     @property
     def has_floats(self) -> bool:
         """Whether one of the types has NaN and two zeros."""
-        return any(data_type.dtype.kind == "f" for data_type in self.data_types)
+        return any(data_type.format.is_float for data_type in self.data_types)
 
     @property
     def has_values(self) -> bool:

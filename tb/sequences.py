@@ -35,7 +35,7 @@ def _element(source: random.Random, data_type: DataType) -> int:
     width = 8 * data_type.dtype.itemsize
     top = 1 << width - 1
     choices = [0, 1, top - 1, top, top + 1, 2 * top - 1, source.getrandbits(width)]
-    if data_type.dtype.kind == "f":
+    if data_type.format.is_float:
         infinity = int(np.array(np.inf, data_type.dtype).view(f"u{width // 8}"))
         choices += [infinity, infinity - 1, infinity + 1, infinity + top, infinity + top + 1]
     return source.choice(choices)

@@ -291,7 +291,7 @@ def test_bad_jobs_are_refused(name):
 def endless(length, data_type=DataType.INT8, **others):
     """An argmax of rows of one length, one after the other, without jobs."""
     fixed = {"length": length, "slots": length, "decreasing": 0}
-    if data_type.dtype.kind == "f":
+    if data_type.format.is_float:
         fixed["ignore_nan"] = 0
     return CoreConfig(
         (data_type,), **NO_WINDOW, operators=("argmax",), fixed=tuple(fixed.items()), **others

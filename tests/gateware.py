@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from amaranth.hdl import Value
+from amaranth.hdl import Elaboratable, Module, ResetInserter, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
 from extremum.hdl.core import Core
@@ -12,7 +13,35 @@ from extremum.host.simulation.agents import Run
 from extremum.host.simulation.stalls import Stalls
 
 
-def run(component: wiring.Component, bench: Callable) -> None:
+class Circuit(wiring.Component):
+    """A component made of a function, for what is not a component itself.
+
+    Parameters
+    ----------
+    inputs
+        Shape of each input port, by name. A port called ``reset`` resets the registers.
+    logic
+        Given the module and the component with its inputs, adds the logic, and returns what a test
+        is to note of it, by name: signals or expressions.
+    """
+
+    def __init__(
+        self,
+        inputs: Mapping[str, ShapeLike],
+        logic: Callable[[Module, "Circuit"], Mapping[str, object]],
+    ):
+        super().__init__({name: In(shape) for name, shape in inputs.items()})
+        self.logic = Module()
+        # A circuit without a register would have no clock.
+        self.logic.d.sync += Signal().eq(1)
+        self.outputs = logic(self.logic, self)
+
+    def elaborate(self, platform):
+        reset = getattr(self, "reset", None)
+        return self.logic if reset is None else ResetInserter(reset)(self.logic)
+
+
+def run(component: Elaboratable, bench: Callable) -> None:
     """Run a bench, an async function of the simulator's context, on a component."""
     simulator = Simulator(component)
     simulator.add_clock(1e-6)

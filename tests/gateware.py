@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Elaboratable, Module, ResetInserter, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
@@ -28,13 +29,17 @@ class Circuit(wiring.Component):
     def __init__(
         self,
         inputs: Mapping[str, ShapeLike],
-        logic: Callable[[Module, "Circuit"], Mapping[str, object]],
+        logic: Callable[[Module, "Circuit"], Mapping[str, Any]],
     ):
         super().__init__({name: In(shape) for name, shape in inputs.items()})
         self.logic = Module()
         # A circuit without a register would have no clock.
         self.logic.d.sync += Signal().eq(1)
         self.outputs = logic(self.logic, self)
+
+    if TYPE_CHECKING:  # the ports are known by name when the circuit is made
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def elaborate(self, platform):
         reset = getattr(self, "reset", None)

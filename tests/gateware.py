@@ -1,5 +1,6 @@
 """Runs a component in Amaranth's own simulator: clocks in, clocks out, nothing compiled."""
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ def watch(
         Clocks to go on for after the last.
     """
     seen: list[dict[str, int]] = []
-    ports = {name: _port(component, name) for clock in clocks for name in clock}
+    ports = {name: port_of(component, name) for clock in clocks for name in clock}
     noted = {name: bits(port) for name, port in outputs.items()}
 
     async def bench(context):
@@ -88,13 +89,19 @@ def watch(
     return seen
 
 
-def advance(clock: Mapping[str, int], *, token: int, slot: int) -> dict[str, int]:
-    """Add to a clock what a part of the control is told: a job begins, a slot passes."""
-    told = {"token": token, "begin": token, "restart": token, "slot": slot, "step": token | slot}
-    return dict(clock) | {f"advance.{name}": int(value) for name, value in told.items()}
+def advance(clock: Mapping[str, int], rng: random.Random) -> dict[str, int]:
+    """Return a clock with ``token`` and ``slot`` as a part of the control is told of them.
+
+    What :mod:`extremum.hdl.advance` says has any value where nothing steps is noise there.
+    """
+    told = dict(clock)
+    token, slot = told.pop("token"), told.pop("slot")
+    restart = token if token or slot else rng.getrandbits(1)
+    told |= {"advance.token": token, "advance.begin": token, "advance.restart": restart}
+    return told | {"advance.slot": slot, "advance.step": token | slot}
 
 
-def _port(component: wiring.Component, name: str) -> Value:
+def port_of(component: wiring.Component, name: str) -> Value:
     port = component
     for part in name.split("."):
         port = getattr(port, part)

@@ -65,6 +65,12 @@ def test_a_constant_needs_no_registers(constant):
     m._MustUse__silence = True
 
 
+def test_a_value_of_no_bits_needs_no_registers():
+    m, nothing = Module(), Signal(0)
+    m._MustUse__silence = True
+    assert delay(m, nothing, 3) is nothing
+
+
 @pytest.mark.parametrize(("shape", "is_reset"), [(unsigned(1), True), (unsigned(2), False)])
 def test_a_reset_clears_the_flags_that_are_delayed_alone(shape, is_reset):
     """Flags say what is valid; what they speak of may be anything until then."""

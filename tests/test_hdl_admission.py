@@ -47,7 +47,8 @@ class Pipeline:
     seed
         Of all that is drawn.
     gives, shares
-        How likely a slot gives a result, and a result shares its beat with the next.
+        How likely a slot gives a result, or which slots do; and how likely a result shares its
+        beat with the next.
     ready, here
         How likely the sink takes a beat in a clock, or the clocks in which it does; and how likely
         the source has a beat.
@@ -58,7 +59,7 @@ class Pipeline:
     config: CoreConfig
     depth: int = 32
     seed: int | str = 1
-    gives: float = 1
+    gives: float | range = 1
     shares: float = 0
     ready: float | range = 1
     here: float = 1
@@ -109,7 +110,10 @@ class Pipeline:
                 if context.get(admission.slot):
                     assert here, "a slot without its beat"
                     self.entered.append(clock)
-                    if rng.random() < self.gives:
+                    number = len(self.entered) - 1
+                    if rng.random() < (
+                        number in self.gives if isinstance(self.gives, range) else self.gives
+                    ):
                         under_way += 1
                         coming["known"][clock + known] += 1
                         shares = rng.random() < self.shares
@@ -206,6 +210,19 @@ def test_busy_from_the_job_to_its_last_beat(kind, gives, shares):
     done = max(last + credit_delay(CONFIGS[kind]), pipeline.left[-1] + Credits.LATENCY)
     assert not any(pipeline.busy[done:])
     assert pipeline.under_way[-1] == 0
+
+
+@pytest.mark.parametrize(("slots", "gives"), [(60, 59), (60, 0), (1, 0), (1, None)])
+def test_busy_until_nothing_more_can_come(slots, gives):
+    """While the job's token is under way, and until the last slot's result is known to be none."""
+    only = range(0) if gives is None else range(gives, gives + 1)
+    pipeline = Pipeline(QUEUED, 16, gives=only, slots=slots).run(200)
+    first, last = pipeline.entered[0], pipeline.entered[-1]
+    # The token has entered in this clock: it was a clock in front of the first slot.
+    entered = first + AT_QUEUE - 1
+    ends = [entered + 1, last + credit_delay(QUEUED)]
+    ends += [clock + Credits.LATENCY for clock in pipeline.left]
+    assert pipeline.busy[first:] == [clock < max(ends) for clock in range(first, 200)]
 
 
 @pytest.mark.parametrize("config", [QUEUED, PLANES], ids=["queued", "planes"])

@@ -1,10 +1,13 @@
 """Runs a component in Amaranth's own simulator: clocks in, clocks out, nothing compiled."""
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from amaranth.hdl import Value
+from amaranth.hdl import Elaboratable, Module, ResetInserter, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
 from extremum.hdl.core import Core
@@ -12,7 +15,39 @@ from extremum.host.simulation.agents import PortRun
 from extremum.host.simulation.stalls import Stalls
 
 
-def run(component: wiring.Component, bench: Callable) -> None:
+class Circuit(wiring.Component):
+    """A component made of a function, for what is not a component itself.
+
+    Parameters
+    ----------
+    inputs
+        Shape of each input port, by name. A port called ``reset`` resets the registers.
+    logic
+        Given the module and the component with its inputs, adds the logic, and returns what a test
+        is to note of it, by name: signals or expressions.
+    """
+
+    def __init__(
+        self,
+        inputs: Mapping[str, ShapeLike],
+        logic: Callable[[Module, "Circuit"], Mapping[str, Any]],
+    ):
+        super().__init__({name: In(shape) for name, shape in inputs.items()})
+        self.logic = Module()
+        # A circuit without a register would have no clock.
+        self.logic.d.sync += Signal().eq(1)
+        self.outputs = logic(self.logic, self)
+
+    if TYPE_CHECKING:  # the ports are known by name when the circuit is made
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def elaborate(self, platform):
+        reset = getattr(self, "reset", None)
+        return self.logic if reset is None else ResetInserter(reset)(self.logic)
+
+
+def run(component: Elaboratable, bench: Callable) -> None:
     """Run a bench, an async function of the simulator's context, on a component."""
     simulator = Simulator(component)
     simulator.add_clock(1e-6)
@@ -40,7 +75,7 @@ def watch(
         Clocks to go on for after the last.
     """
     seen: list[dict[str, int]] = []
-    ports = {name: _port(component, name) for clock in clocks for name in clock}
+    ports = {name: port_of(component, name) for clock in clocks for name in clock}
     noted = {name: bits(port) for name, port in outputs.items()}
 
     async def bench(context):
@@ -54,13 +89,19 @@ def watch(
     return seen
 
 
-def advance(clock: Mapping[str, int], *, token: int, slot: int) -> dict[str, int]:
-    """Add to a clock what a part of the control is told: a job begins, a slot passes."""
-    told = {"token": token, "begin": token, "restart": token, "slot": slot, "step": token | slot}
-    return dict(clock) | {f"advance.{name}": int(value) for name, value in told.items()}
+def advance(clock: Mapping[str, int], rng: random.Random) -> dict[str, int]:
+    """Return a clock with ``token`` and ``slot`` as a part of the control is told of them.
+
+    What :mod:`extremum.hdl.advance` says has any value where nothing steps is noise there.
+    """
+    told = dict(clock)
+    token, slot = told.pop("token"), told.pop("slot")
+    restart = token if token or slot else rng.getrandbits(1)
+    told |= {"advance.token": token, "advance.begin": token, "advance.restart": restart}
+    return told | {"advance.slot": slot, "advance.step": token | slot}
 
 
-def _port(component: wiring.Component, name: str) -> Value:
+def port_of(component: wiring.Component, name: str) -> Value:
     port = component
     for part in name.split("."):
         port = getattr(port, part)

@@ -1,10 +1,12 @@
 """The fold: the winner of the lanes, ties in both directions, absent lanes, jobs that change it."""
 
+import itertools
 import random
 from dataclasses import replace
 
 import pytest
 from gateware import pack, unpack, watch
+from stimulus import Job, stimulus
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.fold import Fold, latency
@@ -50,45 +52,33 @@ def test_rows(name, gaps):
     component, late, lanes = Fold(config, TAPS), latency(config), config.lanes
     layout, result = component.i_layout, component.o_layout
     control_shape = component.i.control.shape()
-    clocks, expected = [{"i.token": 0, "i.valid": 0}], {}
+    jobs, wanted = [], []
     for _ in range(60):
         fold, decreasing = rng.random() < 0.7, rng.random() < 0.5
         tail = rng.randint(1, lanes)
-        job = JobRegisters(fold=fold, decreasing=decreasing, tail=tail)
-        token = {"i.token": 1, "job": job.to_bits(config)}
-        # The token may meet the last word of the job before, or come on its own.
-        if rng.random() < 0.7:
-            clocks[-1] |= token
-        else:
-            clocks.append(token | {"i.valid": 0})
-        begun = len(clocks)
+        registers = JobRegisters(fold=fold, decreasing=decreasing, tail=tail)
+        given = []
         for _ in range(rng.randint(1, 12)):
-            while rng.random() < gaps:
-                noise = rng.getrandbits(layout.size * lanes)
-                clocks.append({"i.token": 0, "i.valid": 0, "i.lanes": noise})
             keys = rng.sample(range(200), rng.choice((1, 2, 3)))
             words = [draw(rng, layout, keys) for _ in range(lanes)]
             control = {name: rng.getrandbits(1) for name in ("first", "last", "empty")}
             beat = sum(pack(layout, word) << layout.size * n for n, word in enumerate(words))
-            packed = pack(control_shape, control)
+            given.append({"i.lanes": beat, "i.control": pack(control_shape, control)})
             live = words[:tail] if control["last"] else words
-            expected[len(clocks)] = (
-                control,
-                (
-                    [folded(live, decreasing)] * lanes
-                    if fold
-                    else [word | {"tap_lane": 0} for word in words]
-                ),
-            )
-            clocks.append({"i.token": 0, "i.valid": 1, "i.lanes": beat, "i.control": packed})
-        # The registers stay on the port until the token has passed.
-        clocks += [{"i.token": 0, "i.valid": 0}] * max(0, begun + late - len(clocks))
-        clocks[-1] = dict(clocks[-1])
+            one = [folded(live, decreasing)] * lanes
+            wanted.append((control, one if fold else [word | {"tap_lane": 0} for word in words]))
+        jobs.append(Job({"job": registers.to_bits(config)}, given))
+    # The registers stay on the port until the token has left the tree.
+    laid = stimulus(
+        component, jobs, rng,
+        stay=late - 1, gaps=gaps, meets=0.7, after=late, token="i.token", valid="i.valid",
+    )  # fmt: skip
+    expected = dict(zip(itertools.chain(*laid.words), wanted, strict=True))
     outputs = {"token": component.o.token, "valid": component.o.valid}
     outputs |= {"control": component.o.control, "lanes": component.o.lanes}
-    seen = watch(component, clocks, outputs, settle=late)
+    seen = watch(component, laid.clocks, outputs)
     for number, clock in enumerate(seen[late:]):
-        assert clock["token"] == clocks[number].get("i.token", 0)
+        assert clock["token"] == (number in laid.tokens)
         assert clock["valid"] == (number in expected)
         if number in expected:
             control, words = expected[number]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from gateware import pack, watch
+from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
@@ -20,6 +21,9 @@ TAPS = {
     (1, 1, 4): {"width": 2},
 }
 CONFIG = CoreConfig((DataType.INT8,), lanes=3)
+
+EARLY = 6
+"""Clocks that a job is on the port before its token: multiples of its registers are summed up."""
 
 
 def draw_job(rng, config):
@@ -49,25 +53,12 @@ def test_positions(max_window, gaps, width):
     taps = TAPS[max_window]
     generator = PositionGenerator(config, taps)
     layout, late = generator.i.lanes[0].shape(), latency(config)
-    idle = {"i.token": 0, "i.valid": 0}
-    # The registers are on the port for some clocks before the token.
-    clocks, expected = [dict(idle)], {}
+    jobs, wanted = [], []
     for _ in range(25):
         job, outputs = draw_job(rng, config)
-        token = {"i.token": 1}
-        early = {"job": job.to_bits(config)}
-        if rng.random() < 0.7 and len(clocks) > 8 and len(expected) > 8:
-            # The token meets the last word of the job before.
-            clocks[-7] |= early
-            clocks[-1] |= token
-        else:
-            clocks += [idle | early, *[dict(idle) for _ in range(5)], idle | token]
-        begun = len(clocks)
         position, numbers = job.origin, [range(outputs[name]) for name in DIMENSIONS]
+        given = []
         for _, *place in itertools.product(range(job.groups), *numbers):
-            while rng.random() < gaps:
-                noise = rng.getrandbits(layout.size * config.lanes)
-                clocks.append(idle | {"i.lanes": noise})
             word, positions = 0, []
             for lane in range(config.lanes):
                 fields = {"key": rng.getrandbits(8)}
@@ -85,29 +76,37 @@ def test_positions(max_window, gaps, width):
             control = {
                 f"final_{DIMENSIONS[axis]}": finals[DIMENSIONS[axis]] for axis in config.axes
             }
-            expected[len(clocks)] = positions
-            clocks.append(
-                {"i.token": 0, "i.valid": 1, "i.lanes": word}
-                | {"i.control": pack(generator.i.control.shape(), control)}
-            )
+            wanted.append(positions)
+            given.append({"i.lanes": word, "i.control": pack(generator.i.control.shape(), control)})
             # On to the next window: the innermost dimension that is not at its end moves.
             moving = [name for name in DIMENSIONS if not finals[name]]
             position += getattr(job, moving[-1]).position_step if moving else job.group_step
-        # The registers stay on the port until the last stage has taken them.
-        clocks += [dict(idle) for _ in range(max(0, begun + late + 7 - len(clocks)))]
-    # What is early of a word is told in an earlier clock.
-    ahead = lead(config)
-    clocks = [dict(idle) for _ in range(ahead)] + clocks
-    for clock, coming in zip(list(clocks), [*clocks[ahead:], *clocks[:ahead]], strict=True):
-        for name in ("token", "valid", "control"):
-            if f"i.{name}" in coming:
-                clock[f"early_{name}"] = coming[f"i.{name}"]
-    seen = watch(generator, clocks, {"positions": generator.positions}, settle=late)[ahead:]
+        jobs.append(Job({"job": job.to_bits(config)}, given))
+    # The registers are on the port for some clocks before the token, and stay there until the last
+    # stage has taken them.
+    laid = stimulus(
+        generator, jobs, rng,
+        early=EARLY, stay=late, gaps=gaps, meets=0.7, after=late, token="i.token", valid="i.valid",
+    )  # fmt: skip
+    seen = watch(generator, with_lead(laid.clocks, config), {"positions": generator.positions})
+    expected = dict(zip(itertools.chain(*laid.words), wanted, strict=True))
     assert len(expected) > 150
     for number, positions in expected.items():
-        word = seen[number + late]["positions"]
+        word = seen[number + lead(config) + late]["positions"]
         found = [word >> width * lane & ((1 << width) - 1) for lane in range(config.lanes)]
         assert found == positions
+
+
+def with_lead(clocks, config):
+    """Return the clocks with what is known of a word before it comes, in an earlier clock."""
+    ahead = lead(config)
+    none = {"i.token": 0, "i.valid": 0, "i.control": 0}
+    late, early = [none] * ahead + clocks, clocks + [none] * ahead
+    names = ("token", "valid", "control")
+    return [
+        now | {f"early_{name}": coming[f"i.{name}"] for name in names}
+        for now, coming in zip(late, early, strict=True)
+    ]
 
 
 def test_latency_is_that_of_the_ways_back():

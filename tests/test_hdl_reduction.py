@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from gateware import pack, unpack, watch
+from stimulus import Job, stimulus
 
 from extremum.hdl import reduction
 from extremum.hdl.config import CoreConfig
@@ -53,13 +54,14 @@ CONFIGS = {
     "float16": CoreConfig((DataType.FLOAT16,), lanes=2),
     "int8": CoreConfig((DataType.INT8,), lanes=2),
     "int64": CoreConfig((DataType.INT64,), lanes=2),
-    # Digits of one bit, and of two; no values, so no flags; ordinals in one part, in two, in none.
+    # Digits of one bit and of two bits; cores without values, so without flags; ordinals of one
+    # segment, of two segments, and of none.
     "one bit": CoreConfig(
         (DataType.INT16,), max_window=(1, 1, 1), operators=("argmin", "argmax"), index_width=5
     ),
     "two bits": CoreConfig((DataType.UINT32,), 2, max_window=(1, 1, 1), index_width=12),
     "no values": CoreConfig((DataType.FLOAT32,), operators=("argmax", "argmin"), index_width=8),
-    "small parts": CoreConfig((DataType.INT8,), lanes=2, index_width=11),
+    "small segments": CoreConfig((DataType.INT8,), lanes=2, index_width=11),
     "no index": CoreConfig((DataType.FLOAT16,), index_width=0),
 }
 
@@ -67,8 +69,8 @@ CONFIGS = {
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.4])
 def test_groups(name, gaps, monkeypatch):
-    if name == "small parts":
-        # The carry goes through three parts and more.
+    if name == "small segments":
+        # The ordinal's carry goes through three segments and more.
         few = replace(timing_parameters(CONFIGS[name]), ordinal_segment=3)
         monkeypatch.setattr(reduction, "timing_parameters", lambda _: few)
     config = CONFIGS[name]
@@ -77,27 +79,18 @@ def test_groups(name, gaps, monkeypatch):
     layout, width, lanes = reducer.i_layout, config.element_width, config.lanes
     result = reducer.o_layout
     control_shape = reducer.i.control.shape()
-    clocks, expected = [{"i.token": 0, "i.valid": 0}], []
+    jobs, wanted = [], []
     lengths = [1, 1, 2, 1, 3, 1, 7, 2, 20, *(rng.randint(1, 12) for _ in range(40)), 300]
     for length in lengths:
         decreasing, ignore = rng.random() < 0.5, config.has_floats and rng.random() < 0.5
         fold = config.can_fold and rng.random() < 0.4
         registers = JobRegisters(length=length, decreasing=decreasing, ignore_nan=ignore, fold=fold)
-        token = {"i.token": 1, "job": registers.to_bits(config)}
-        # The token may meet the last word of the job before, or come on its own.
-        if rng.random() < 0.7:
-            clocks[-1] |= token
-        else:
-            clocks.append(token | {"i.valid": 0})
+        given, groups_wanted = [], []
         for _ in range(rng.randint(1, 4)):
             flagged = "nan" in layout.members
             groups = [[draw(rng, width, flagged) for _ in range(length)] for _ in range(lanes)]
             control = {}
             for ordinal in range(length):
-                while rng.random() < gaps:
-                    noise = rng.getrandbits(lanes * layout.size)
-                    noisy = {"i.lanes": noise, "i.control": rng.getrandbits(control_shape.size)}
-                    clocks.append({"i.token": 0, "i.valid": 0} | noisy)
                 control = {
                     "first": ordinal == 0,
                     "last": ordinal == length - 1,
@@ -106,19 +99,27 @@ def test_groups(name, gaps, monkeypatch):
                 word = 0
                 for lane, group in enumerate(groups):
                     word |= pack(layout, group[ordinal]) << layout.size * lane
-                packed = pack(control_shape, control)
-                clocks.append({"i.token": 0, "i.valid": 1, "i.control": packed, "i.lanes": word})
+                given.append({"i.control": pack(control_shape, control), "i.lanes": word})
             winners = []
             for group in groups:
                 best = last_taken(group, decreasing, ignore)
                 ordinal = best * (lanes if fold else 1) % (1 << config.index_width)
                 fields = group[best] | {"ordinal": ordinal}
                 winners.append({str(field): fields[str(field)] for field, _ in result})
-            expected.append((len(clocks) - 1, control, winners))
-    clocks.append({"i.token": 0, "i.valid": 0})
+            groups_wanted.append((len(given) - 1, control, winners))
+        jobs.append(Job({"job": registers.to_bits(config)}, given))
+        wanted.append(groups_wanted)
+    laid = stimulus(
+        reducer, jobs, rng, gaps=gaps, meets=0.7, after=late + 3, token="i.token", valid="i.valid"
+    )
+    expected = [
+        (clocks[last], control, winners)
+        for clocks, groups in zip(laid.words, wanted, strict=True)
+        for last, control, winners in groups
+    ]
     outputs = {"valid": reducer.o.valid, "token": reducer.o.token}
     outputs |= {"control": reducer.o.control, "lanes": reducer.o.lanes}
-    seen = watch(reducer, clocks, outputs, settle=late + 3)
+    seen = watch(reducer, laid.clocks, outputs)
     given = [number for number, clock in enumerate(seen) if clock["valid"]]
     assert given == [number + late for number, _, _ in expected]
     for number, (_, control, winners) in zip(given, expected, strict=True):
@@ -126,8 +127,7 @@ def test_groups(name, gaps, monkeypatch):
         assert {field: found[field] for field in control} == control
         for lane, winner in enumerate(winners):
             assert unpack(result, seen[number]["lanes"] >> lane * result.size) == winner
-    tokens = [number for number, clock in enumerate(clocks) if clock.get("i.token")]
-    assert [n - late for n, clock in enumerate(seen) if clock["token"]] == tokens
+    assert [n - late for n, clock in enumerate(seen) if clock["token"]] == laid.tokens
 
 
 @pytest.mark.parametrize("name", CONFIGS)

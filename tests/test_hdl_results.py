@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from amaranth.lib import data
 from gateware import pack, run, unpack, watch
+from stimulus import Job, stimulus
 
 from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
@@ -44,55 +45,43 @@ def test_results_are_put_into_beats(name, gaps):
     packer, lanes = Packer(config), config.lanes
     fields = packer.fields
     layout = data.StructLayout(fields)
-    idle = {"token": 0, "valid": 0}
-    clocks, beats, packed = [dict(idle)], {}, set()
+    jobs, wanted = [], []
     for _ in range(80):
         fold, tail = config.can_fold and rng.random() < 0.6, rng.randint(1, lanes)
-        job = JobRegisters(fold=fold, tail=tail)
-        token = {"token": 1, "job": job.to_bits(config)}
-        # The token may meet the last result of the job before, or come on its own.
-        if rng.random() < 0.7:
-            clocks[-1] |= token
-        else:
-            clocks.append(idle | token)
+        registers = JobRegisters(fold=fold, tail=tail)
         count = rng.randint(1, 3 * lanes)
-        row: list[dict[str, int]] = []
+        given, row = [], []
         for number in range(count):
-            while rng.random() < gaps:
-                noise = rng.getrandbits(layout.size * lanes)
-                clocks.append(idle | {"results": noise, "done": rng.getrandbits(1)})
             results, done = draw_results(rng, config, fields), number == count - 1
             if fold:
                 results = results[:1] * lanes
             last_group = number >= count // 2
             word = sum(pack(layout, r) << layout.size * n for n, r in enumerate(results))
-            here = len(clocks)
-            clocks.append(
-                {"token": 0, "valid": 1, "results": word, "done": done, "last_group": last_group}
-            )
+            given.append({"results": word, "done": done, "last_group": last_group})
             if fold:
                 row.append(results[0])
             else:
                 row = results[: tail if last_group else None]
             if not fold or done or len(row) == lanes:
-                beats[here] = row + [dict.fromkeys(fields, 0)] * (lanes - len(row)), done
+                wanted.append((row + [dict.fromkeys(fields, 0)] * (lanes - len(row)), done))
                 row = []
             else:
-                packed.add(here)
-    clocks.append(dict(idle))
-    # What they are is known before they are there.
+                wanted.append(None)
+        jobs.append(Job({"job": registers.to_bits(config)}, given))
+    # What is known of a result comes some clocks before it.
     early = lead(config)
-    noise = rng.getrandbits(layout.size * lanes)
-    words = [clock.pop("results", noise) for clock in clocks]
-    clocks += [dict(idle) for _ in range(early)]
-    for clock, word in zip(clocks[early:], words, strict=True):
-        clock["results"] = word
+    laid = stimulus(packer, jobs, rng, gaps=gaps, meets=0.7, after=early + 2)
+    noise = [rng.getrandbits(layout.size * lanes) for _ in range(early)]
+    words = [*noise, *(clock["results"] for clock in laid.clocks)]
+    clocks = [clock | {"results": word} for clock, word in zip(laid.clocks, words, strict=False)]
+    told = dict(zip(itertools.chain(*laid.words), wanted, strict=True))
+    beats = {clock: beat for clock, beat in told.items() if beat}
+    packed = told.keys() - beats.keys()
     outputs = {"packed": packer.packed, "valid": packer.o_valid, "o": packer.o}
-    seen = watch(packer, clocks, outputs, settle=1)
-    results = {number for number, clock in enumerate(clocks) if clock["valid"]}
+    seen = watch(packer, clocks, outputs)
     assert [n for n, clock in enumerate(seen) if clock["packed"]] == sorted(packed)
     for number, (clock, following) in enumerate(itertools.pairwise(seen[early:])):
-        if number not in results:
+        if number not in told:
             # A beat stays until the next result.
             assert following["o"] == clock["o"]
         assert following["valid"] == (number in beats)
@@ -138,9 +127,9 @@ def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
             # In between the sink rests for long, so that the queue is full.
             resting = clock % (6 * depth) < 2 * depth and rests > 0
             ready = not resting and rng.random() >= rests
-            held = len(given) - len(taken)
-            write = len(given) < len(words) and held < queue.depth and rng.random() >= gaps
-            full += held == queue.depth
+            stored = len(given) - len(taken)
+            write = len(given) < len(words) and stored < queue.depth and rng.random() >= gaps
+            full += stored == queue.depth
             context.set(queue.ready, ready)
             context.set(queue.write, write)
             if write:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from gateware import advance, bits, watch
 from lines import Line, random_dimensions, small_dimensions
+from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.line import InputSchedule
-from extremum.hdl.ports import job_layout
 from extremum.hdl.schedule import OutputSchedule, latency
 from extremum.model import DataType, SpatialDimension
 
@@ -26,52 +26,43 @@ INSIDE = CoreConfig(
 EARLY = 3
 """Clocks that a job is on the port before its token."""
 
+MOST_SLOTS = 90
+"""Slots after which a job ends, even in the middle of a line."""
+
 
 def job_of(line, config, axis=2):
     return JobRegisters(**{DIMENSIONS[axis]: line.registers}).to_bits(config)  # pyright: ignore
 
 
-def stimulus(lines, config, rng, gaps, axis=2, most_slots=90):
-    """Clocks that walk over the slots of several jobs, and the slot that each clock is in."""
-    size = job_layout(config).size
-    clocks: list[dict[str, int]] = [{"step": 0, "token": 0}]
-    slots: list[tuple[Line, int] | None] = [None]
-    begun = 0
-    for number, line in enumerate(lines):
-        # The registers are on the port for some clocks before the token. That may meet the last
-        # slot of the job before, or come on its own.
-        job = {"job": job_of(line, config, axis)}
-        room = len(clocks) - begun - EARLY >= latency(config)
-        if number and rng.random() < 0.5 and room:
-            for clock in clocks[-1 - EARLY :]:
-                clock.update(job)
-            clocks[-1]["token"] = 1
-        else:
-            for early in range(EARLY, -1, -1):
-                clocks.append(job | {"step": 0, "token": early == 0})
-                slots.append(None)
-        total = min(line.begin + 3 * line.registers.period, most_slots)
-        slot, begun = 0, len(clocks)
-        while slot < total:
-            step = rng.random() >= gaps
-            clocks.append({"token": 0, "step": step})
-            # The registers stay on the port until the token has left the schedule.
-            if len(clocks) == begun + latency(config) + 1:
-                clocks[-1]["job"] = rng.getrandbits(size)
-            slots.append((line, slot))
-            slot += step
-    return [
-        advance(clock, token=clock.pop("token"), slot=clock.pop("step")) for clock in clocks
-    ], slots
+def walk(schedule, lines, rng, gaps, outputs):
+    """Walk over the slots of a job for each line, up to its third line or so.
+
+    Returns for each clock the line and its slot at hand, and what was noted.
+    """
+    config, axis = schedule.config, schedule.axis
+    jobs = [
+        Job(
+            {"job": job_of(line, config, axis)},
+            [{}] * min(line.begin + 3 * line.registers.period, MOST_SLOTS),
+        )
+        for line in lines
+    ]
+    late = latency(config)
+    # The registers stay on the port until the token has left the schedule.
+    laid = stimulus(
+        schedule, jobs, rng, early=EARLY, stay=late, gaps=gaps, after=late + 2, valid="slot"
+    )
+    clocks = [advance(clock, rng) for clock in laid.clocks]
+    at_hand = [hand and (lines[hand[0]], hand[1]) for hand in laid.at_hand]
+    return at_hand, watch(schedule, clocks, outputs)
 
 
 def check_output(lines, config, rng, gaps, axis=2):
     schedule = OutputSchedule(config, axis)
-    clocks, slots = stimulus(lines, config, rng, gaps, axis)
     late = latency(config)
     names = ("emit", "final", "present", "shift")
     outputs = {name: bits(getattr(schedule, name)) for name in names}
-    seen = watch(schedule, clocks, outputs | {"last": schedule.last}, settle=late + 1)
+    slots, seen = walk(schedule, lines, rng, gaps, outputs | {"last": schedule.last})
     given = 0
     for clock, place in enumerate(slots):
         if place is None:
@@ -104,8 +95,8 @@ def check_taps(line, slot, number, found, config):
 
 def check_input(lines, config, rng, gaps, axis=2):
     schedule = InputSchedule(config, axis)
-    clocks, slots = stimulus(lines, config, rng, gaps, axis)
-    seen = watch(schedule, clocks, {"present": schedule.present, "last": schedule.last})
+    outputs = {"present": schedule.present, "last": schedule.last}
+    slots, seen = walk(schedule, lines, rng, gaps, outputs)
     for place, clock in zip(slots, seen, strict=True):
         if place is not None:
             line, slot = place

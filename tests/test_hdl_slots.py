@@ -1,4 +1,4 @@
-"""The schedule of slots ahead of the entrance, against lines laid side by side."""
+"""The schedule of slots that are told ahead of the pipeline, against lines laid side by side."""
 
 import math
 import random
@@ -62,7 +62,7 @@ def draw(rng, config):
 
 
 def walk(config, jobs, rng, rests):
-    """Offer jobs as the entrance does; return each slot taken and its clock, job by job."""
+    """Offer jobs as the admission does; return each slot taken and its clock, job by job."""
     component = SlotSchedule(config)
     taken: list[tuple[int, bool, bool]] = []
     begun = []
@@ -70,7 +70,7 @@ def walk(config, jobs, rng, rests):
 
     async def bench(context):
         waiting, early, offered, clock = list(jobs), EARLY, False, 0
-        total, before, held = sum(len(slots) for _, slots in jobs), None, None
+        total, before, shown = sum(len(slots) for _, slots in jobs), None, None
         while len(taken) < total:
             # A job stays on the port until its first slot is in front, and is looked at for some
             # clocks before it is offered.
@@ -87,12 +87,12 @@ def walk(config, jobs, rng, rests):
             context.set(component.ready, ready)
             slot = (context.get(component.wanted), context.get(component.last))
             if context.get(component.valid):
-                assert held in (None, slot)
-                held = None if ready else slot
+                assert shown in (None, slot)
+                shown = None if ready else slot
                 if ready:
                     taken.append((clock, *slot))
             else:
-                assert held is None
+                assert shown is None
             if context.get(component.taken):
                 assert offered
                 begun.append(clock)

@@ -1,9 +1,11 @@
 """The delay line: every distance, gaps, and jobs that change it."""
 
+import itertools
 import random
 
 import pytest
 from gateware import bits, watch
+from stimulus import Job, stimulus
 
 from extremum.hdl.storage import (
     MEMORY_LATENCY,
@@ -19,44 +21,32 @@ def check(line, jobs, gaps, seed):
     """Give words to a line, and compare what it shows of them; jobs are (spacing, words)."""
     rng = random.Random(seed)
     width, taps = line.width, line.taps
-    clocks: list[dict[str, int]] = [{"token": 0, "valid": 0}]
-    shown: list[list[int | None] | None] = [None]
-    for number, (spacing, count) in enumerate(jobs):
-        # The register is on the port for a clock before its token. That may meet the last word of
-        # the job before, or come on its own.
-        given = {"spacing": spacing - 1}
-        if number and rng.random() < 0.5:
-            clocks[-2] |= given
-            clocks[-1] |= given | {"token": 1}
-        else:
-            clocks.append(given | {"token": 0, "valid": 0, "i": rng.getrandbits(width)})
-            clocks.append(given | {"token": 1, "valid": 0, "i": rng.getrandbits(width)})
-            shown += [None, None]
-        words: list[int] = []
-        while len(words) < count:
-            word, step = rng.getrandbits(width), rng.random() >= gaps
-            last_row = not (len(words) + 1) % spacing
-            clocks.append({"token": 0, "valid": step, "i": word, "last_row": last_row})
-            if len(words) > line.latency:
-                # The register is read in these clocks, and may change then.
-                clocks[-1]["spacing"] = rng.getrandbits(32)
-            ages = [tap * spacing for tap in range(1, taps + 1)]
-            shown.append(
-                [words[-age] if age <= len(words) else None for age in ages] if step else None
+    given, shown = [], []
+    for spacing, count in jobs:
+        words = [rng.getrandbits(width) for _ in range(count)]
+        rows = [not (number + 1) % spacing for number in range(count)]
+        given.append(
+            Job(
+                {"spacing": spacing - 1},
+                [{"i": word, "last_row": row} for word, row in zip(words, rows, strict=True)],
             )
-            if step:
-                words.append(word)
-        if rng.random() < 0.5 or len(words) < 4:
-            # A job whose token has not left the line yet keeps its registers.
-            clocks += [{"token": 0, "valid": 0} for _ in range(line.latency + 1)]
-            shown += [None] * (line.latency + 1)
-    clocks = [clock | {"step": clock["token"] | clock["valid"]} for clock in clocks]
-    seen = watch(line, clocks, {"o": bits(line.o)}, settle=line.latency)
+        )
+        ages = [tap * spacing for tap in range(1, taps + 1)]
+        shown += [
+            [words[number - age] if age <= number else None for age in ages]
+            for number in range(count)
+        ]
+    # The register is on the port for a clock before its token, and stays until that has left.
+    late = line.latency
+    laid = stimulus(line, given, rng, early=1, stay=late, gaps=gaps, after=late)
+    clocks = [clock | {"step": clock["token"] | clock["valid"]} for clock in laid.clocks]
+    seen = watch(line, clocks, {"o": bits(line.o)})
     compared = 0
-    for expected, clock in zip(shown, seen[line.latency :], strict=True):
-        for tap, word in enumerate(expected or ()):
+    for clock, expected in zip(itertools.chain(*laid.words), shown, strict=True):
+        found = seen[clock + late]["o"]
+        for tap, word in enumerate(expected):
             if word is not None:
-                assert clock["o"] >> width * tap & ((1 << width) - 1) == word
+                assert found >> width * tap & ((1 << width) - 1) == word
                 compared += 1
     return compared
 

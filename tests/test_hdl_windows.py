@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from gateware import advance, unpack, watch
 from lines import Line, random_dimensions, small_dimensions
+from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import ends_with_plane, is_endless
 from extremum.hdl.windows import WindowSchedule, latency
 from extremum.hdl.words import control_layout
@@ -21,6 +21,9 @@ VOLUMES = CoreConfig(max_window=(2, 3, 3), max_dilation=(4, 4, 4), coordinate_wi
 PLANES = replace(VOLUMES, max_window=(1, 3, 4))
 REDUCTIONS = CoreConfig(max_window=(1, 1, 1))
 ONE = SpatialDimension(1, 1)
+
+EARLY = 3
+"""Clocks that a job is on the port before its token."""
 
 
 def job_of(lines, groups, length=1):
@@ -60,55 +63,37 @@ def expected(config, lines, groups, length):
     return given
 
 
-def walk(component, clocks, outputs, settle=0):
-    """Note what a schedule tells; what follows from token and slot is told with these."""
-    state, walked = {"token": 0, "slot": 0}, []
-    for clock in clocks:
-        state |= {name: clock[name] for name in state if name in clock}
-        rest = {name: value for name, value in clock.items() if name not in state}
-        walked.append(advance(rest, **state))
-    return watch(component, walked, outputs, settle)
+def walk(component, clocks, rng, outputs):
+    """Note what a schedule tells of clocks with a token or a slot."""
+    return watch(component, [advance(clock, rng) for clock in clocks], outputs)
+
+
+NAMES = ("control", "result", "last_group", "done")
 
 
 def check(config, jobs, rng, gaps):
     """Walk over jobs, each (lines, groups, length), and compare every slot."""
     component = WindowSchedule(config)
     layout = control_layout(config)
-    clocks: list[dict[str, int]] = [{"token": 0, "slot": 0, "end": 0}]
-    wanted: dict[int, dict] = {}
-    quiet = []
     late = latency(config)
-    for number, (lines, groups, length) in enumerate(jobs):
-        job = job_of(lines, groups, length)
-        # The registers are on the port for three clocks before the token. That may meet the last
-        # slot of the job before, or come on its own.
-        registers = {"job": job.to_bits(config)}
-        if number and rng.random() < 0.5:
-            for clock in clocks[-4:]:
-                clock.update(registers)
-            clocks[-1]["token"] = 1
-        else:
-            clocks += [registers | {"slot": 0, "token": token} for token in (0, 0, 0, 1)]
-        begun = len(clocks)
-        given = expected(config, lines, groups, length)
-        for slot in range(job.slots):
-            while rng.random() < gaps:
-                quiet.append(len(clocks))
-                clocks.append({"token": 0, "slot": 0})
-            if slot in given:
-                wanted[len(clocks)] = given[slot]
-            else:
-                quiet.append(len(clocks))
-            clocks.append({"token": 0, "slot": 1, "end": slot == job.slots - 1})
-        if len(clocks) - begun > late + 5:
-            clocks[begun + late + 2]["job"] = rng.getrandbits(job_layout(config).size)
-        else:
-            clocks += [{"token": 0, "slot": 0} for _ in range(late + 5)]
-    names = ("control", "result", "last_group", "done")
-    outputs = {name: getattr(component, name) for name in names}
-    seen = walk(component, clocks, outputs, settle=late + 1)
-    for clock in quiet:
-        assert not seen[clock + late + 1]["result"], clocks[clock]
+    given: list[Job] = []
+    for lines, groups, length in jobs:
+        registers = job_of(lines, groups, length)
+        slots = [{"end": slot == registers.slots - 1} for slot in range(registers.slots)]
+        given.append(Job({"job": registers.to_bits(config)}, slots))
+    # The registers stay on the port until the token has left the schedule.
+    laid = stimulus(
+        component, given, rng, early=EARLY, stay=late + 1, gaps=gaps, after=late + 2, valid="slot"
+    )
+    wanted = {}
+    for clocks, (lines, groups, length) in zip(laid.words, jobs, strict=True):
+        told = expected(config, lines, groups, length)
+        wanted |= {clocks[slot]: control for slot, control in told.items()}
+    outputs = {name: getattr(component, name) for name in NAMES}
+    seen = walk(component, laid.clocks, rng, outputs)
+    for clock in range(len(seen) - late - 1):
+        if clock not in wanted:
+            assert not seen[clock + late + 1]["result"], laid.clocks[clock]
     for clock, control in wanted.items():
         found = unpack(layout, seen[clock + late]["control"])
         found |= {name: seen[clock + late + 1][name] for name in ("last_group", "done")}
@@ -217,21 +202,22 @@ def test_the_end_of_a_plane():
         (DataType.INT8,), max_window=(1, 2, 2), max_dilation=(1, 1, 1), operators=("max-pool",),
         index_width=0, padding=False, fixed=(*fixed, ("groups", 1)),
     )  # fmt: skip
-    component = WindowSchedule(config)
-    clocks = [{"slot": 0, "token": 0} for _ in range(2)]
-    ends: list[bool | None] = [None, None]
-    for height, width in ((2, 2), (4, 6), (6, 4), (2, 8)):
+    component, rng = WindowSchedule(config), random.Random(6)
+    given = []
+    for height, width in ((2, 2), (4, 6), (6, 4), (2, 8), (8, 4), (2, 10)):
         lines = [Line.of(ONE), *(Line.of(SpatialDimension(n, 2, 2)) for n in (height, width))]
-        job = job_of(lines, 1)
-        registers = {"job": job.to_bits(config)}
-        clocks[-2] |= registers
-        clocks[-1] |= registers | {"token": 1}
-        for slot in range(height * width):
-            clocks.append({"token": 0, "slot": 1})
-            ends.append(slot == height * width - 1)
-    seen = walk(component, clocks, {"end": component.plane_end})
-    for clock, end in zip(seen, ends, strict=True):
-        assert end is None or clock["end"] == end
+        registers = {"job": job_of(lines, 1).to_bits(config)}
+        given.append(Job(registers, [{}] * (height * width)))
+    for gaps in (0, 0.3):
+        laid = stimulus(
+            component, given, rng,
+            early=EARLY, stay=latency(config), gaps=gaps, meets=0.8, valid="slot",
+        )  # fmt: skip
+        assert set(laid.tokens) & {words[-1] for words in laid.words}
+        seen = walk(component, laid.clocks, rng, {"end": component.plane_end})
+        for job in laid.words:
+            ends = [seen[clock]["end"] for clock in job]
+            assert ends == [*[0] * (len(job) - 1), 1]
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 300])
@@ -247,9 +233,9 @@ def test_without_an_end(length):
     rng = random.Random(length)
     slots = [rng.random() < 0.8 for _ in range(4 * length + 20)]
     late = latency(config)
-    names = ("control", "result", "last_group", "done")
-    outputs = {name: getattr(component, name) for name in names}
-    seen = walk(component, [{"slot": s} for s in slots], outputs, settle=late + 1)
+    clocks = [{"token": 0, "slot": int(slot)} for slot in [*slots, *[False] * (late + 1)]]
+    outputs = {name: getattr(component, name) for name in NAMES}
+    seen = walk(component, clocks, rng, outputs)
     number = 0
     for slot, (clock, after) in zip(slots, itertools.pairwise(seen[late:]), strict=True):
         found = unpack(control_layout(config), clock["control"])

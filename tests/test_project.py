@@ -12,27 +12,122 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("model", "hdl", "host", "tb")
-"""Each may import those before it. ``host`` names the benches of ``tb``, and never imports them."""
+"""The top-level folders. Each may import those before it, and no other."""
+
+FROM_HDL = {
+    "config": "what a core is built for: numbers, types and names",
+    "ports": "how payloads are laid out in bits, and the error codes",
+    "registers": "which registers are on a core's job port, and their shapes",
+    "job": "the registers of a job, and their bits",
+    "latency": "clocks, as integers, by which times are predicted",
+    "verilog": "makes the text of a core",
+    "interface": "describes the ports and registers of a core, as data",
+    "ecp5": "a platform that is handed on to what makes the text",
+    "harness": "makes the text of a core in a timing harness",
+}
+"""The modules of ``hdl`` that ``host`` may import, and why. None of them hands it a signal."""
+
+SIGNALS = {"extremum.hdl.registers.register"}
+"""What these modules have that is a signal all the same: it is for the gateware alone."""
+
+WINGS = {
+    "plan": (),
+    "simulation": (),
+    "fpga": (),
+    "cli": ("plan", "simulation", "fpga"),
+}
+"""The wings of ``host``, and which others each may import."""
+
+WING_EXCEPTIONS = {
+    ("simulation", "extremum.host.plan.results"): (
+        "`EMPTY`: how the position of an empty window is written in the words of results"
+    ),
+}
+"""Modules of another wing that may be imported, and why."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-
-def sources(*rooms: str) -> list[Path]:
-    return sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
+DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(ROOMS)})\b(?:\.\w+)*")
 
 
-def imported(path: Path) -> set[str]:
-    """Return the modules that a file imports, anywhere in it."""
-    modules = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def sources(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def imported(path: Path, root: Path = ROOT) -> set[str]:
+    """Return what a file imports, anywhere in it, by absolute names.
+
+    Names in strings count too, for ``importlib`` and for what other processes are told to run;
+    docstrings do not. Of ``from a import b`` both ``a`` and ``a.b`` are returned, since ``b`` may
+    be a module.
+    """
+    package = ["extremum", *path.parent.relative_to(root).parts]
+    tree = ast.parse(path.read_text())
+    # A string that is a statement is documentation.
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    modules: set[str] = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            name = node.module or ""
-            if node.level:
-                name = ".".join(["extremum", path.parent.name, name]).rstrip(".")
+            name = "." * node.level + (node.module or "")
+            name = absolute(name, package)
             modules |= {name, *(f"{name}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            first = node.args[0] if node.args else None
+            if called in ("import_module", "__import__") and isinstance(first, ast.Constant):
+                modules.add(absolute(str(first.value), package))
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in documentation
+        ):
+            modules |= set(DOTTED.findall(node.value))
     return modules
+
+
+def absolute(name: str, package: list[str]) -> str:
+    """Return the absolute name of a module; each dot in front of it after the first goes up."""
+    dots = len(name) - len(name.lstrip("."))
+    if not dots:
+        return name
+    return ".".join([*package[: len(package) - dots + 1], *filter(None, [name[dots:]])])
+
+
+def in_room(module: str, *room: str) -> bool:
+    return module.split(".")[: len(room) + 1] == ["extremum", *room]
+
+
+@pytest.mark.parametrize(
+    ("line", "module"),
+    [
+        ("import extremum.tb.serve", "extremum.tb.serve"),
+        ("from extremum import tb", "extremum.tb"),
+        ("from extremum.tb import serve", "extremum.tb.serve"),
+        ("from . import near", "extremum.host.wing.deep.near"),
+        ("from .near import thing", "extremum.host.wing.deep.near"),
+        ("from .. import other", "extremum.host.wing.other"),
+        ("from ...cache import lookup", "extremum.host.cache"),
+        ("from ....tb import serve", "extremum.tb.serve"),
+        ("def later():\n    from ....tb.serve import main", "extremum.tb.serve"),
+        ('import_module("extremum.tb.serve")', "extremum.tb.serve"),
+        ('importlib.import_module("....tb.serve", __package__)', "extremum.tb.serve"),
+        ('__import__("tb")', "tb"),
+        ('BENCH = "extremum.tb.serve"', "extremum.tb.serve"),
+        ('run([sys.executable, "-c", "from extremum.tb import serve"])', "extremum.tb"),
+        ('f"extremum.tb.{name}"', "extremum.tb"),
+    ],
+)
+@pytest.mark.parametrize("file", ["inner.py", "__init__.py"])
+def test_every_way_to_import_is_seen(line: str, module: str, file: str, tmp_path: Path) -> None:
+    """The rules below see what is imported by any of them, in folders of any depth."""
+    path = tmp_path / "host" / "wing" / "deep" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(f'"""It is not ``extremum.model.argmax``."""\n{line}\n')
+    found = imported(path, tmp_path)
+    assert module in found
+    assert not any(in_room(name, "model") for name in found)
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -41,7 +136,7 @@ def test_rooms_import_only_those_before_them(room: str) -> None:
     for path in sources(room):
         for module in imported(path):
             if module.startswith("extremum."):
-                assert module.split(".")[1] in allowed, f"{path.name} imports {module}"
+                assert module.split(".")[1] in allowed, f"{path} imports {module}"
 
 
 def test_rooms_are_imported_by_their_full_name() -> None:
@@ -56,13 +151,63 @@ def test_the_golden_model_imports_numpy_alone() -> None:
             assert top in sys.stdlib_module_names or top in ("numpy", "extremum"), module
 
 
+def test_the_host_takes_configuration_and_text_from_hdl_and_no_signal() -> None:
+    used = set()
+    for path in sources("host"):
+        for module in imported(path):
+            if in_room(module, "hdl"):
+                # The package itself is named for the files that lie in its folder.
+                name = [*module.split("."), None][2]
+                assert name is None or name in FROM_HDL, f"{path} imports {module}"
+                assert module not in SIGNALS, f"{path} imports {module}, which is a signal"
+                used.add(name)
+            told = module.removeprefix("amaranth.hdl.")
+            assert not module.startswith("amaranth.hdl.") or told == "Shape", f"{path}: {module}"
+    assert FROM_HDL.keys() <= used, "FROM_HDL lists what nobody imports: remove it"
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_wing_of_the_host_imports_only_the_wings_it_may(wing: str) -> None:
+    for path in sources(f"host/{wing}"):
+        for module in imported(path):
+            other = [*module.split("."), "", ""][2]
+            if in_room(module, "host") and other in WINGS and other not in (wing, *WINGS[wing]):
+                known = any(module.startswith(name) for of, name in WING_EXCEPTIONS if of == wing)
+                assert known, f"{path} imports {module}"
+
+
+def test_only_the_command_line_imports_itself() -> None:
+    for path in sources("host"):
+        if path.relative_to(ROOT / "host").parts[0] != "cli":
+            assert not any(in_room(module, "host", "cli") for module in imported(path)), path
+
+
+def test_the_wings_of_the_host_are_its_folders() -> None:
+    folders = {path.parent for path in sources("host")} - {ROOT / "host"}
+    assert {path.relative_to(ROOT / "host").parts[0] for path in folders} == set(WINGS)
+
+
+def test_timing_knows_nothing_of_the_gateware_that_uses_it() -> None:
+    """So that what is computed, and how it reaches its clock, can be read apart."""
+    for path in sources("hdl/timing"):
+        for module in imported(path):
+            if module.startswith("extremum."):
+                known = in_room(module, "hdl", "timing") or in_room(module, "hdl", "config")
+                assert known, f"{path} imports {module}"
+
+
 def test_every_package_is_in_the_wheel() -> None:
-    on_disk = {
-        "extremum." + ".".join(path.parent.relative_to(ROOT).parts)
-        for room in ROOMS
-        for path in (ROOT / room).rglob("__init__.py")
+    """Every folder with Python in it is a package, and is listed, also if it is nested."""
+    folders = {path.parent for path in sources(*ROOMS)}
+    for folder in folders:
+        assert (folder / "__init__.py").exists(), f"{folder} is no package"
+    names = {
+        "extremum." + ".".join(folder.relative_to(ROOT).parts): str(folder.relative_to(ROOT))
+        for folder in folders
     }
-    assert on_disk == set(PROJECT["tool"]["setuptools"]["packages"])
+    settings = PROJECT["tool"]["setuptools"]
+    assert sorted(settings["packages"]) == sorted(names)
+    assert settings["package-dir"] == names
     assert all((ROOT / room / "py.typed").exists() for room in ROOMS)
     assert not (ROOT / "extremum").exists()
 

@@ -1,0 +1,104 @@
+"""Credits: how many are in use, and what is told of it, against a count in Python."""
+
+import random
+
+import pytest
+from amaranth.hdl import signed, unsigned
+from gateware import Circuit, run, watch
+
+from extremum.hdl.timing import Credits
+
+BOTH_WAYS = signed(3)
+"""Up to three credits returned or taken in a clock."""
+
+
+def flags(limit, changes, shape=BOTH_WAYS):
+    """What both flags are, clock by clock, with and after some changes."""
+
+    def logic(m, port):
+        credits = Credits(m, port.change, limit)
+        return {"available": credits.available, "none_used": credits.none_used}
+
+    component = Circuit({"change": shape}, logic)
+    clocks = [{"change": change} for change in [*changes, 0]]
+    return watch(component, clocks, component.outputs, settle=Credits.LATENCY)
+
+
+def check(limit, changes, shape=BOTH_WAYS):
+    """Compare the flags of every clock with the credits in use two clocks before."""
+    seen, used = flags(limit, changes, shape), 0
+    for number, clock in enumerate(seen):
+        # What happens in a clock is told after the latency: not before, and not later.
+        if number >= Credits.LATENCY:
+            used += ([*changes, 0, 0, 0])[number - Credits.LATENCY]
+        assert used >= 0, "the test returns more credits than it took"
+        assert clock["available"] == (used < limit), (number, used)
+        assert clock["none_used"] == (used == 0), (number, used)
+
+
+LIMITS = [1, 2, 3, 5, 8, 14, 15, 16, 17, 40]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_credit_may_be_taken_while_fewer_than_the_limit_are_in_use(limit):
+    """The limit is met exactly, exceeded by what comes meanwhile, and met again from above."""
+    up, beyond, down = [1] * limit, [1] * Credits.LATENCY, [-1] * (limit + Credits.LATENCY)
+    check(limit, [*up, 0, 0, 0, *beyond, 0, 0, 0, *down, 0, 0, 0])
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_credit_taken_and_returned_around_the_limit(limit):
+    check(limit, [*[1] * (limit - 1), *[1, -1] * 5, 1, 0, 0, *[-1, 1] * 5, *[-1] * limit])
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_several_at_once(limit, most):
+    """Several are taken in a clock, or returned, or as many of both as leave the count alone."""
+    rng = random.Random(f"{limit} {most}")
+    used, changes = 0, []
+    for _ in range(400):
+        full = limit + Credits.LATENCY
+        change = rng.randint(max(-most, -used), min(most, full - used))
+        # Sometimes it goes up to the limit, and stays there for a time.
+        if rng.random() < 0.2:
+            change = max(-most, min(most, limit - used))
+        used += change
+        changes.append(change)
+    check(limit, changes)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 15])
+def test_credits_that_are_never_returned(limit):
+    """The change may be unsigned: a 1 of one bit is a credit taken, and no sign."""
+    check(limit, [1] * limit + [0] * 5, unsigned(1))
+
+
+def test_after_reset_none_is_used():
+    (first, *_) = flags(3, [])
+    assert first == {"available": 1, "none_used": 1}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_latency_is_that_of_the_register_and_the_sum(limit):
+    """A source that takes a credit whenever it may exceeds the limit by what it did not know of."""
+    taken: list[int] = []
+
+    def logic(m, port):
+        credits = Credits(m, port.wish & port.allowed, limit)
+        return {"available": credits.available}
+
+    component = Circuit({"wish": 1, "allowed": 1}, logic)
+
+    async def bench(context):
+        available = component.outputs["available"]
+        for _ in range(limit + 12):
+            may = context.get(available)
+            context.set(component.wish, 1)
+            context.set(component.allowed, may)
+            taken.append(may)
+            await context.tick()
+
+    run(component, bench)
+    assert sum(taken) == limit + Credits.LATENCY - 1
+    assert taken == sorted(taken, reverse=True)

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Const
 from gateware import Circuit, watch
 
-from extremum.hdl.timing import SegmentedAccumulator
+from extremum.hdl.timing import SegmentedAccumulator, TimingParameters
 
 SIZES = [
     (1, 1),
@@ -24,6 +24,8 @@ SIZES = [
 ]
 """Bits of the sum and of a segment: one segment, several equal ones, a last one of a single bit."""
 
+PARAMETERS = TimingParameters()
+
 
 def accumulator(width, segment, addend_width, **options):
     """A component with an accumulator, and the accumulator."""
@@ -32,7 +34,7 @@ def accumulator(width, segment, addend_width, **options):
 
     def logic(m, port):
         total = SegmentedAccumulator(
-            m, width, segment, "total",
+            m, PARAMETERS, width, segment, "total",
             load=port.load, start=port.start, enable=port.enable, addend=port.addend, **options,
         )  # fmt: skip
         made.append(total)
@@ -161,7 +163,7 @@ def test_a_constant_addend():
 
     def logic(m, port):
         count = SegmentedAccumulator(
-            m, 10, 4, "count",
+            m, PARAMETERS, 10, 4, "count",
             load=port.load, start=Const(1, 10), enable=port.enable, addend=Const(1, 1), init=1,
         )  # fmt: skip
         total.append(count)

@@ -12,7 +12,7 @@ from synthesis import needs
 
 from extremum.hdl.timing import AlignmentError, Timed, align, delay, fanout_copy, registered
 from extremum.hdl.timing.alignment import SIMULATOR_WORD
-from extremum.host.fpga import measure as fpga
+from extremum.host.fpga import toolchain
 
 PAIR = data.StructLayout({"low": 3, "high": signed(5)})
 
@@ -110,7 +110,7 @@ def flip_flops(folder, logic):
     m.d.comb += o.eq(Cat(*logic(m, flag)))
     (folder / "design.il").write_text(rtlil.convert(m, ports=[flag, o]))
     script = "read_rtlil design.il; synth -flatten; write_json design.json"
-    fpga._call(fpga.YOSYS, ["-q", "-p", script], folder)
+    toolchain.call(toolchain.YOSYS, ["-q", "-p", script], folder)
     (top,) = json.loads((folder / "design.json").read_text())["modules"].values()
     return sum("DFF" in cell["type"] for cell in top["cells"].values())
 

@@ -164,17 +164,17 @@ def stream(core: Core, runs: Sequence[PortRun], quiet: int = 60) -> list[Streame
         ports = [(core.i, list(todo.beats), Stalls(todo.input_stalls, todo.seed))]
         if job is not None:
             ports.append((job, list(todo.jobs), Stalls(todo.job_stalls, todo.seed + 2)))
-        rests, held = Stalls(todo.output_stalls, todo.seed + 1), set()
+        rests, offered = Stalls(todo.output_stalls, todo.seed + 1), set()
         waiting, clock, idle = None, 0, 0
         while len(found.results) < todo.results or any(items for _, items, _ in ports):
             moved = []
             for number, (port, items, stalls) in enumerate(ports):
-                if number not in held and items and not stalls():
-                    held.add(number)
-                context.set(port.valid, number in held)
-                word = items[0] if number in held else stalls.word()
+                if number not in offered and items and not stalls():
+                    offered.add(number)
+                context.set(port.valid, number in offered)
+                word = items[0] if number in offered else stalls.word()
                 context.set(bits(port.payload), word & ((1 << len(bits(port.payload))) - 1))
-                if number in held and context.get(port.ready):
+                if number in offered and context.get(port.ready):
                     moved.append(number)
             if len(todo.jobs) == 1 and found.taken:
                 assert context.get(core.status.busy), "not busy before the last result"
@@ -191,7 +191,7 @@ def stream(core: Core, runs: Sequence[PortRun], quiet: int = 60) -> list[Streame
                 assert waiting is None, "the output went before it was taken"
             await context.tick()
             for number in moved:
-                held.remove(number)
+                offered.remove(number)
                 ports[number][1].pop(0)
                 if number == 0:
                     found.taken.append(clock)

@@ -24,8 +24,9 @@ def late_equal(
 ) -> Value:
     """Return whether ``a == b`` held in the clock before.
 
-    Both are of the same kind, signed or unsigned. With ``enable``: in the last clock before this
-    one that was enabled. Parts of ``parameters.equality_bits`` are compared side by side.
+    Both are unsigned, or both are signed and of the same width. With ``enable``: in the last clock
+    before this one that was enabled. Parts of ``parameters.equality_bits`` are compared side by
+    side.
     """
     parts = -(-max(len(a), len(b)) // parameters.equality_bits)
     equal = Signal(parts, name=name, reset_less=True)

@@ -111,7 +111,8 @@ class Admission(wiring.Component):
         m = Module()
         config = self.config
         change = self.result_known - self.beat_shared - self.beat_left
-        credits = Credits(m, change, self.queue_depth - self.in_flight + 1)
+        limit = self.queue_depth - self.in_flight + 1
+        credits = Credits(m, change, limit, most=self.queue_depth)
         m.submodules.port = port = CheckedJobPort(config)
         m.d.comb += [
             port.job.eq(self.job),

@@ -27,6 +27,10 @@ class JobError(IntEnum):
     """The tail names more lanes than there are."""
 
 
+EMPTY_INDEX = 0xFFFFFFFF
+"""Position of an empty window, as software has it: all ones. A core with fewer bits gives fewer."""
+
+
 def job_layout(config: CoreConfig) -> data.StructLayout:
     """Return the layout of the job port: the registers of :func:`job_shapes`, in their order.
 

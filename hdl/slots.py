@@ -89,7 +89,8 @@ class SlotSchedule(wiring.Component):
         m.submodules.queue = waiting = queue.Queue(2, slots_ahead, parameters)
         change = Signal(signed(2))
         # As many more are on their way before the credits know of the first.
-        has_credit = Credits(m, change, slots_ahead - Credits.LATENCY).available
+        limit = slots_ahead - Credits.LATENCY
+        has_credit = Credits(m, change, limit, most=slots_ahead).available
 
         counting, load = Signal(), Signal()
         counted = self._counted(m, load, has_credit)

@@ -79,7 +79,7 @@ class DelayLine(wiring.Component):
         max_spacing: int,
         fixed_spacing: int | None = None,
         *,
-        register_spacing: int = 4,
+        register_spacing: int,
     ):
         self.width = width
         self.taps = taps

@@ -15,12 +15,12 @@ from extremum.hdl.config import CoreConfig
 from extremum.host import checks
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
+from extremum.host.plan_runner import run_plan
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
 from extremum.host.simulation.backend import Simulator
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
-from extremum.host.simulation.plan_runner import run_plan
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.host.turns import Turns
 from extremum.model import (

@@ -58,7 +58,7 @@ def test_every_spacing(max_spacing, taps, gaps):
     """Rows written just now come from registers, whatever the gaps between the words."""
     jobs = [(spacing, 5 * taps * spacing + 3) for spacing in range(1, max_spacing + 1)] * 2
     random.Random(1).shuffle(jobs)
-    line = DelayLine(11, taps, max_spacing)
+    line = DelayLine(11, taps, max_spacing, register_spacing=MAX_REGISTER_SPACING)
     assert line.latency == (MEMORY_LATENCY if max_spacing > MAX_REGISTER_SPACING else 0)
     assert check(line, jobs, gaps, seed=7) >= 4 * taps
 
@@ -68,7 +68,12 @@ def test_jobs_that_follow_at_once(max_spacing):
     """Jobs of few words, some of which end before the line has come round once."""
     rng = random.Random(3)
     jobs = [(rng.randint(1, max_spacing), rng.randint(1, 50)) for _ in range(60)]
-    assert check(DelayLine(8, 2, max_spacing), jobs, 0.2, seed=9) > 300
+    assert (
+        check(
+            DelayLine(8, 2, max_spacing, register_spacing=MAX_REGISTER_SPACING), jobs, 0.2, seed=9
+        )
+        > 300
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,9 @@ def test_jobs_that_follow_at_once(max_spacing):
 @pytest.mark.parametrize("gaps", [0, 0.5])
 def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
     """What stands on the port means nothing then, and a token changes nothing but the start."""
-    line = DelayLine(8, 2, max_spacing, fixed_spacing=spacing - 1)
+    line = DelayLine(
+        8, 2, max_spacing, fixed_spacing=spacing - 1, register_spacing=MAX_REGISTER_SPACING
+    )
     assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
 
 

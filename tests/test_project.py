@@ -39,13 +39,6 @@ WINGS = {
 }
 """The wings of ``host``, and which others each may import."""
 
-WING_EXCEPTIONS = {
-    ("simulation", "extremum.host.plan.results"): (
-        "`EMPTY`: how the position of an empty window is written in the words of results"
-    ),
-}
-"""Modules of another wing that may be imported, and why."""
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(ROOMS)})\b(?:\.\w+)*")
@@ -173,8 +166,7 @@ def test_a_wing_of_the_host_imports_only_the_wings_it_may(wing: str) -> None:
         for module in imported(path):
             other = [*module.split("."), "", ""][2]
             if in_room(module, "host") and other in WINGS and other not in (wing, *WINGS[wing]):
-                known = any(module.startswith(name) for of, name in WING_EXCEPTIONS if of == wing)
-                assert known, f"{path} imports {module}"
+                pytest.fail(f"{path} imports {module}")
 
 
 def test_only_the_command_line_imports_itself() -> None:

@@ -16,7 +16,7 @@ def flags(limit, changes, shape=BOTH_WAYS):
     """What both flags are, clock by clock, with and after some changes."""
 
     def logic(m, port):
-        credits = Credits(m, port.change, limit)
+        credits = Credits(m, port.change, limit, most=limit)
         return {"available": credits.available, "none_used": credits.none_used}
 
     component = Circuit({"change": shape}, logic)
@@ -85,7 +85,7 @@ def test_latency_is_that_of_the_register_and_the_sum(limit):
     taken: list[int] = []
 
     def logic(m, port):
-        credits = Credits(m, port.wish & port.allowed, limit)
+        credits = Credits(m, port.wish & port.allowed, limit, most=limit + Credits.LATENCY)
         return {"available": credits.available}
 
     component = Circuit({"wish": 1, "allowed": 1}, logic)

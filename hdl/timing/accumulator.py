@@ -34,7 +34,8 @@ class SegmentedAccumulator:
     load, start
         Begin again from ``start``, which must stay for :attr:`latency` clocks after the load.
     enable, addend
-        Add. What is read in a clock is the sum before the addition of that clock.
+        Add; the addend is read as unsigned. What is read in a clock is the sum before the addition
+        of that clock.
     clock
         The clock of the stage in which the inputs are valid.
     init

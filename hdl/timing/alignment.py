@@ -51,7 +51,9 @@ def fanout_copy(m: Module, flag: Value) -> Value:
     """Return a flag one clock later, from a register beside the one of :func:`delay`.
 
     A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
-    so that the others have a short path. It is kept inverted, so that no tool merges the two.
+    so that the others have a short path. It is kept inverted, so that no tool merges the two; and
+    so it is 1 in the clock after reset, where the flag is 0: use it only where an enable that is 0
+    then decides whether it counts.
     """
     return ~delay(m, ~flag, 1)
 

@@ -23,6 +23,9 @@ class Credits:
         Credits taken less credits returned in this clock. Signed if it can be negative.
     limit
         Another credit may be taken while fewer than this many are in use.
+    most
+        Credits that are ever in use at once: more than ``limit`` by those that are taken before the
+        flags know of it.
 
     Attributes
     ----------
@@ -35,10 +38,10 @@ class Credits:
     LATENCY = 2
     """Clocks from a change to the flags."""
 
-    def __init__(self, m: Module, change: Value, limit: int):
+    def __init__(self, m: Module, change: Value, limit: int, most: int):
         # The sum is kept less the limit, so that its sign is the flag.
         late = Signal(change.shape())
-        above = Signal(signed(bits_for(limit + self.LATENCY) + 1), init=-limit)
+        above = Signal(signed(bits_for(max(limit + self.LATENCY, most - limit)) + 1), init=-limit)
         m.d.sync += [late.eq(change), above.eq(above + late)]
         self.available: Value = above[-1]
         self.none_used: Value = above == -limit

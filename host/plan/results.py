@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.errors import SimulationError
 from extremum.model import Pooling, Reduction
 
-EMPTY = np.uint32(0xFFFFFFFF)
+EMPTY = np.uint32(EMPTY_INDEX)
 """The position of an empty window. A core of any ``index_width`` is read as giving this one."""
 
 PIECE = 1 << 20

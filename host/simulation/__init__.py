@@ -2,5 +2,5 @@
 
 ``backend`` is the contract that all of them keep. ``native`` compiles the core to a shared library;
 ``cocotb_simulator`` runs it under cocotb in a process of its own, where ``server`` and ``agents``
-drive its ports. ``plan_runner`` runs the jobs of a plan on any of them.
+drive its ports.
 """

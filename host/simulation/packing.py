@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.ports import output_layout
-from extremum.host.plan.results import EMPTY
+from extremum.hdl.ports import EMPTY_INDEX, output_layout
 
 
 def pack_beats(beats: np.ndarray, config: CoreConfig) -> np.ndarray:
@@ -66,7 +65,7 @@ def unpack_results(
         for lane in range(lanes):
             first = layout["index"].offset + lane * config.index_width
             positions[:, lane] = _bits(results, first, config.index_width)
-        positions[positions == (1 << config.index_width) - 1] = EMPTY
+        positions[positions == (1 << config.index_width) - 1] = EMPTY_INDEX
     return values, positions, _bits(results, layout["last"].offset, 1).astype(bool)
 
 

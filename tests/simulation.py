@@ -12,16 +12,20 @@ from cocotb_tools.check_results import get_results
 from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.cores import CORE, CORES
 
-SIMULATORS = (
-    "verilator",
-    pytest.param(
-        "icarus",
-        marks=pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog"),
-    ),
-)
+NEEDS_ICARUS = pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog")
+
+SIMULATORS = ("verilator", pytest.param("icarus", marks=NEEDS_ICARUS))
 
 BACKENDS = ("native", *SIMULATORS)
 """What simulates the gateware for an accelerator."""
+
+NATIVE_FIRST = (
+    "native",
+    pytest.param("verilator", marks=pytest.mark.regress),
+    pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+)
+"""The same for tests of many operators. In the quick tests the native backend alone runs them: that
+it does as the others is tested job by job, and the others have benches of their own."""
 
 LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
 """Seconds after which a bench is given up."""

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from accelerators import check
-from simulation import BACKENDS
+from simulation import NATIVE_FIRST
 
 from extremum import model
 
-pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
+pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 
 
 @pytest.mark.parametrize("rank", range(1, 9))

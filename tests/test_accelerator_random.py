@@ -6,7 +6,7 @@ import pytest
 from accelerators import REDUCTIONS, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation import BACKENDS
+from simulation import NATIVE_FIRST
 from strategies import (
     DIRECTIONS,
     INDEX_TYPES,
@@ -23,7 +23,7 @@ from extremum.tb.cores import CORES
 
 EXAMPLES = int(os.environ.get("EXTREMUM_EXAMPLES", "40"))
 
-pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
+pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 
 
 def draw_call(data, config):

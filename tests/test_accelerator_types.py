@@ -5,7 +5,7 @@ import pytest
 from accelerators import REDUCTIONS, check
 from equal_bits import assert_equal_bits
 from onnx_vectors import vectors
-from simulation import BACKENDS
+from simulation import NATIVE_FIRST
 from strategies import DIRECTIONS, INDEX_TYPES, LAYOUTS, NAN_MODES, TYPES, special_values
 
 from extremum.model.onnx import (
@@ -17,7 +17,7 @@ from extremum.model.onnx import (
 
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]
 
-pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
+pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 
 
 def rows_of(name, nan=True):

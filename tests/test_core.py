@@ -1,15 +1,29 @@
 """The core under cocotb, in both simulators: see the benches in tb."""
 
 import pytest
-from simulation import SIMULATORS, run_bench
+from simulation import NEEDS_ICARUS, run_bench
 
 from extremum.tb.cores import CORES
 
 BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
 
 
-@pytest.mark.parametrize("simulator", SIMULATORS)
-@pytest.mark.parametrize("core", CORES)
+SMALL = ("image", "reduction")
+"""Cores that Icarus simulates in a minute; the others take long there, and run in `make regress`."""
+
+RUNS = [
+    *((core, "verilator") for core in CORES),
+    *(
+        pytest.param(
+            core, "icarus",
+            marks=[NEEDS_ICARUS, *([] if core in SMALL else [pytest.mark.regress])],
+        )
+        for core in CORES
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("core", "simulator"), RUNS)
 @pytest.mark.parametrize("bench", BENCHES)
 def test_bench(bench, core, simulator, tmp_path):
     run_bench(simulator, core, bench, tmp_path)

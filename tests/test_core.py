@@ -9,7 +9,7 @@ BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
 
 
 SMALL = ("image", "reduction")
-"""Cores that Icarus simulates in a minute; the others take long there, and run in `make regress`."""
+"""Cores that Icarus simulates in a minute; the others run there in `make regress` alone."""
 
 RUNS = [
     *((core, "verilator") for core in CORES),

@@ -18,7 +18,8 @@ from extremum.hdl.timing import Credits
 def credit_delay(config: CoreConfig) -> int:
     """Return how many slots are let in before it is known whether one takes a credit.
 
-    That takes the slot's control, a clock to get here, and the credits' own latency.
+    The slot is known to the control a clock after it entered. Then it takes the clocks of the
+    control, one more to the flag ``result``, and the latency of the credits.
     """
     return 1 + windows.latency(config) + 1 + Credits.LATENCY
 

@@ -10,7 +10,7 @@ clock whether to go on::
     at hand   -    s0   s1   s1   s2   r0    s0, s1, s2 of one job, then r0 of the next
 
 The token of clock 4 meets the last slot of the job before it; the token of clock 0 comes alone.
-``begin`` and ``restart`` say the same as ``token``, on shorter paths:
+Two more signals serve where ``token`` would be too slow:
 
 - ``begin`` is a fan-out copy of ``token``: the same value from a register of its own, for the few
   places where a late signal meets it.

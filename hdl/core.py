@@ -46,8 +46,8 @@ class Core(wiring.Component):
     the windows. In a job that folds, a beat carries as many consecutive elements of one slice as
     there are lanes, and results leave packed.
 
-    Latency: :func:`latency` clocks from the beat that completes a result to its first chance to
-    leave. Throughput: one slot of the schedule per clock, so one beat in and one beat out.
+    Latency: :func:`extremum.hdl.latency.latency` clocks from the beat that completes a result to
+    its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and one beat out.
     Backpressure: a stall of either stream loses nothing and repeats nothing. No output of the
     core depends combinationally on an input.
 

@@ -15,7 +15,7 @@ from extremum.hdl.timing import SegmentedAccumulator, TimingParameters, late_equ
 
 
 class StepCount:
-    """The number of steps since a beginning: 1 in the first clock behind it.
+    """The number of steps since a beginning: in the first clock behind it 1, if none is skipped.
 
     Whether the count has come to a goal is computed a step ahead, so that a register tells.
 
@@ -86,9 +86,10 @@ class StepCount:
         ----------
         goal
             A number that stays from the beginning of the count on. If it has one bit, only
-            ``goal_is_one`` is used: the count is at 1, or its end is never asked for.
+            ``goal_is_one`` is used: the count is at its first number, or nobody asks for its end.
         goal_is_one
-            Whether the goal is 1. The first step has none before it in which to compare.
+            Whether the goal is the first number, ``skipped + 1``. The first step has none before it
+            in which to compare.
         further
             What must hold as well, unless the goal is 1.
         """

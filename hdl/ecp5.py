@@ -27,6 +27,9 @@ class Ecp5:
     >>> text = rtlil.convert(Core(CoreConfig()), name="extremum_core", platform=Ecp5())
     """
 
+    def __repr__(self) -> str:
+        return "Ecp5()"
+
     def get_registered_memory(self, memory: RegisteredMemory) -> Module:
         """Return a memory of blocks side by side, and one above the other if it is deep."""
         m = Module()

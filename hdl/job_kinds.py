@@ -1,8 +1,8 @@
 """The three kinds of jobs: queued, ending with their plane, never ending.
 
 How the core tells that a job ends, and when the next one may begin, depends on what its fixed
-registers leave open. Each kind is a class with the same interface; :func:`job_kind` chooses it, and
-nothing else in the gateware asks which it is:
+registers leave open. Each kind is a class with the same interface, and :func:`job_kind` is the only
+place that chooses it:
 
 - :class:`QueuedJobs`: the slots of a job are counted ahead of the pipeline. This is what a core
   does in general.
@@ -53,7 +53,7 @@ class JobKind(Protocol):
     """By how many clocks the control of a dimension is behind that of the one within it."""
 
     def begin_latency(self, config: CoreConfig) -> int:
-        """Return the clocks from offering a job to its first slot, beyond the register of each."""
+        """Return by how many clocks counting the slots of a job delays its first slot."""
         ...
 
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
@@ -187,8 +187,8 @@ class EndlessJobs:
     dimension_delay = 1
 
     def begin_latency(self, config: CoreConfig) -> int:
-        """Return the clocks of the slot schedule, as if there were one: no job ever begins."""
-        return slots.latency(config)
+        """Return 0: no job ever begins."""
+        return 0
 
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
         """Return the same: a reduction has no dimensions."""

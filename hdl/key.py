@@ -1,8 +1,8 @@
 """The comparison key: the order of the elements, as unsigned integers.
 
-This is the one place of the gateware where element types matter. An element becomes a *key*, an
-unsigned integer that is greater for the better element, so that one unsigned comparison serves all
-types, maxima and minima, and both NaN modes:
+This is where element types matter in the gateware; behind it only NaN is told apart. An element
+becomes a *key*, an unsigned integer that is greater for the better element, so that one unsigned
+comparison serves all types, maxima and minima, and both NaN modes:
 
 =============================  ======================  =========================================
 element                        top bit of the key      other bits

@@ -53,7 +53,10 @@ def job_interval(config: CoreConfig) -> int:
 
 
 def queue_depth(config: CoreConfig) -> int:
-    """Return how many beats the result queue holds: what may come of the slots in the pipeline."""
+    """Return how many beats the result queue holds.
+
+    It has space for what may come of the slots in the pipeline and of ``queue_margin`` more.
+    """
     slots = pipeline_latency(config) + timing_parameters(config).queue_margin
     return queue.depth(results_of(config, slots) + 1)
 

@@ -42,7 +42,9 @@ class Line:
     first_slots_less_one
         The same for the job's first line, if that has another length.
     ahead
-        How many slots ahead the end is told. Every line has more slots than that.
+        How many slots before the line's last :attr:`is_near_end` begins, and by how many slots the
+        flags of :meth:`at` are early; :attr:`last` is on time. Every line must have more slots than
+        that.
 
     Attributes
     ----------

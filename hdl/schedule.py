@@ -260,7 +260,10 @@ class OutputSchedule(wiring.Component):
             m.d.sync += self.present[tap].eq(taps[tap] & is_inside)
 
     def _near(self, m: Module, coordinate: Value) -> Value:
-        """Return, a clock later, a coordinate if it is a tap's number, else one below or above."""
+        """Return, a clock later, a coordinate in few bits: it is cut off beyond the taps' numbers.
+
+        What is below 0 stays below 0, and what is above all taps' numbers stays above them.
+        """
         bits = bits_for(self.taps)
         far = coordinate[bits:-1].any()
         return delay(m, Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1]), 1).as_signed()

@@ -23,7 +23,7 @@ def _outermost(config: CoreConfig) -> int:
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from taking a job to its first slot, beyond the one of any register."""
+    """Return the clocks from taking a job to its first slot, less one."""
     parameters = timing_parameters(config)
     return 1 + _outermost(config) + queue.latency(parameters.slots_ahead, parameters)
 

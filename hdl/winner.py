@@ -1,7 +1,8 @@
 """The winner of two candidates, and of many: the first of the greatest that are present.
 
-This is where ties are decided: a tie goes to the older candidate, the one that comes first in scan
-order, unless the job asks for the last one.
+This is where ties among taps and lanes are decided: a tie goes to the older candidate, the one that
+comes first in scan order, unless the job asks for the last one. Ties among the words of a row are
+decided in :mod:`extremum.hdl.reduction`.
 """
 
 from __future__ import annotations

@@ -348,8 +348,7 @@ class Accelerator:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyWindowWarning)
                 result = problem.evaluate(tensor)
-            empty = problem.empty_windows if isinstance(problem, Pooling) else 0
-            self._finish(todo, None, empty)
+            self._finish(todo, None, todo.empty_windows)
             return result
         try:
             results, cycles = run_plan(

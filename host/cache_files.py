@@ -49,6 +49,12 @@ def explain(error: OSError, folder: Path) -> CacheError | None:
     return None
 
 
+def raise_explained(error: OSError, folder: Path) -> None:
+    """Raise the error that :func:`explain` returns, if there is one."""
+    if (told := explain(error, folder)) is not None:
+        raise told from error
+
+
 def refuse_shared(folder: Path) -> None:
     """Refuse a folder that another user may write.
 
@@ -82,7 +88,8 @@ def make_private(folder: Path) -> None:
         folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         refuse_shared(folder)
     except OSError as error:
-        raise explain(error, folder) or error from error
+        raise_explained(error, folder)
+        raise
 
 
 def write_sums(folder: Path, besides: str) -> None:

@@ -3,7 +3,7 @@
 from extremum.host.fpga.critical_path import Hop
 
 
-def net(*bits, src: str | None = "/x/hdl/entrance.py:60"):
+def net(*bits, src: str | None = "/x/hdl/admission.py:60"):
     return {"bits": list(bits), "attributes": {"src": src} if src else {}}
 
 
@@ -24,20 +24,20 @@ NETLIST_ECP5 = {
     "ports": {},
     "netnames": {
         "port_job__payload": net(2, 3, src="/x/hdl/harness.py:54"),
-        "core.entrance.job": net(2, 3),
-        "core.entrance.job.tail": net(3),
-        "core.entrance.credits": net(8, 9),
-        "core.entrance.credits_TRELLIS_FF_Q_DI": net(7, src=None),
+        "core.admission.job": net(2, 3),
+        "core.admission.job.tail": net(3),
+        "core.admission.credits": net(8, 9),
+        "core.admission.credits_TRELLIS_FF_Q_DI": net(7, src=None),
         "core.width.line.data": net(12),
     },
     "cells": {
-        "core.entrance.job_TRELLIS_FF_Q_1": cell(
+        "core.admission.job_TRELLIS_FF_Q_1": cell(
             "TRELLIS_FF", f"/x/hdl/harness.py:54|{MAP}", DI=1, Q=3
         ),
-        "core.entrance.credits_TRELLIS_FF_Q": cell(
-            "TRELLIS_FF", f"/x/hdl/entrance.py:94|{MAP}", DI=7, Q=9
+        "core.admission.credits_TRELLIS_FF_Q": cell(
+            "TRELLIS_FF", f"/x/hdl/admission.py:94|{MAP}", DI=7, Q=9
         ),
-        "core.entrance.credits_LUT4_A": cell("LUT4", A=3, Z=7),
+        "core.admission.credits_LUT4_A": cell("LUT4", A=3, Z=7),
         "core.width.line.data.0.0": cell("DP16KD", DOA0=12),
     },
 }
@@ -59,7 +59,7 @@ def path(*steps, start="posedge clk", end="posedge clk"):
     return {"from": start, "to": end, "path": list(steps)}
 
 
-START, END = "core.entrance.job_TRELLIS_FF_Q_1", "core.entrance.credits_TRELLIS_FF_Q"
+START, END = "core.admission.job_TRELLIS_FF_Q_1", "core.admission.credits_TRELLIS_FF_Q"
 CHAIN = "core.position.last_LUT4_C_Z_CCU2C_COUT_CIN_CCU2C_S0"
 PATH_ECP5 = path(
     step("clk-to-q", 0.5, START),
@@ -69,17 +69,17 @@ PATH_ECP5 = path(
     step("logic", 0.1, f"{CHAIN}$CCU2_COMB1"),
     step("routing", 0.0, f"{CHAIN}$CCU2_COMB1", "$nextpnr_CCU2C_51$CCU2_COMB0"),
     step("logic", 0.4, "$nextpnr_CCU2C_51$CCU2_COMB0"),
-    step("routing", 2.0, "$nextpnr_CCU2C_51$CCU2_COMB0", "core.entrance.credits_LUT4_A"),
-    step("logic", 0.2, "core.entrance.credits_LUT4_A"),
-    step("routing", 0.3, "core.entrance.credits_LUT4_A", END),
+    step("routing", 2.0, "$nextpnr_CCU2C_51$CCU2_COMB0", "core.admission.credits_LUT4_A"),
+    step("logic", 0.2, "core.admission.credits_LUT4_A"),
+    step("routing", 0.3, "core.admission.credits_LUT4_A", END),
     step("setup", 0.1, END),
 )
 HOPS_ECP5 = (
-    Hop("core.entrance.job.tail", 0.5, 0.0),
+    Hop("core.admission.job.tail", 0.5, 0.0),
     Hop("core.position.last", 0.5, 1.0),
     Hop("carry chain", 0.4, 0.0),
-    Hop("core.entrance.credits", 0.2, 2.0),
-    Hop("core.entrance.credits[1] (entrance.py:94)", 0.1, 0.3),
+    Hop("core.admission.credits", 0.2, 2.0),
+    Hop("core.admission.credits[1] (admission.py:94)", 0.1, 0.3),
 )
 
 NETLIST_ICE40 = {

@@ -133,7 +133,7 @@ def test_json(calls):
     assert told["fmax_mhz"] == 120.0
     assert told["seeds"] == [{"seed": n, "fmax_mhz": 100.0 + 10 * n} for n in (1, 2, 3)]
     assert told["elements_per_second"] == 120_000_000
-    assert told["critical_path"]["to"] == "core.entrance.credits[1] (entrance.py:94)"
+    assert told["critical_path"]["to"] == "core.admission.credits[1] (admission.py:94)"
     assert told["parameters"]["operators"] == ["argmax"]
     assert [tool for tool, _ in calls] == [toolchain.YOSYS, *[ECP5.tool] * 3]
 
@@ -145,7 +145,7 @@ def test_text(calls):
     assert "  Fmax           190.0 MHz, the median of seeds 9: 190.0" in out
     assert "  elements       380.0 million per second: 2 lanes, one beat per clock" in out
     assert "  critical path  5.00 ns: logic 1.70, routing 3.30" in out
-    assert out[-1] == "     0.40  core.entrance.credits[1] (entrance.py:94)"
+    assert out[-1] == "     0.40  core.admission.credits[1] (admission.py:94)"
 
 
 def test_beyond_the_clock_tree(calls):

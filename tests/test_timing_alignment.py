@@ -10,7 +10,7 @@ from amaranth.lib import data
 from gateware import Circuit, watch
 from synthesis import needs
 
-from extremum.hdl.timing import AlignmentError, Timed, align, delay, fanout_copy, registered
+from extremum.hdl.timing import AlignmentError, Timed, delay, fanout_copy, registered
 from extremum.hdl.timing.alignment import SIMULATOR_WORD
 from extremum.host.fpga import toolchain
 
@@ -186,32 +186,6 @@ def test_a_view_stays_a_view():
     clocks = [{"pair": PAIR.const({"low": low, "high": high}).as_bits()} for low, high in given]
     seen = watch(component, clocks, component.outputs)
     assert [(clock["low"], clock["high"]) for clock in seen[3:]] == given[:-3]
-
-
-def test_values_that_meet_are_aligned_with_the_last():
-    """Each as it was when the same input came, in the first clock in which all are valid."""
-    met: list[int] = []
-
-    def logic(m, port):
-        slow = Timed(m, delay(m, port.value, 5), 5)
-        clock, *values = align(
-            Timed(m, port.value), slow, Timed(m, delay(m, port.value, 2), 2), Timed(m, Const(9, 4))
-        )
-        met.append(clock)
-        return {f"value{number}": value for number, value in enumerate(values)}
-
-    component = Circuit({"value": 8}, logic)
-    assert met == [5]
-    given = numbers(random.Random(5), unsigned(8), 40)
-    seen = watch(component, [{"value": number} for number in given], component.outputs)
-    for number, clock in zip(given, seen[5:], strict=False):
-        assert list(clock.values()) == [number, number, number, 9]
-
-
-def test_aligned_alone_a_value_stays_where_it_is():
-    m, value = Module(), Signal(3)
-    m._MustUse__silence = True
-    assert align(Timed(m, value, 4)) == (4, value)
 
 
 @pytest.mark.parametrize("shape", [unsigned(1), signed(5)], ids=repr)

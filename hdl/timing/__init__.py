@@ -10,7 +10,6 @@ from extremum.hdl.timing.accumulator import SegmentedAccumulator
 from extremum.hdl.timing.alignment import (
     AlignmentError,
     Timed,
-    align,
     delay,
     fanout_copy,
     registered,
@@ -26,7 +25,6 @@ __all__ = [
     "SegmentedAccumulator",
     "Timed",
     "TimingParameters",
-    "align",
     "delay",
     "exceeds",
     "fanout_copy",

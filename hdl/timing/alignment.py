@@ -9,7 +9,8 @@ values with that clock, and asks for a value in the clock in which it needs it::
 
 ``at`` puts in the registers. A value that is asked for before it is valid is an
 :class:`AlignmentError` when the core is elaborated, so a stage whose latency changes either still
-fits, or does not elaborate.
+fits, or does not elaborate. What a :class:`Timed` value declares is believed: its clock is right if
+the latency is that of the part that computes it, which a test of each part measures.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class AlignmentError(ValueError):
 def delay(m: Module, signal: ValueLike, clocks: int) -> Value:
     """Return ``signal`` as it was ``clocks`` clocks ago; 0 returns the signal itself.
 
-    A constant is the same in every clock and needs no registers.
+    A constant is the same in every clock and needs no registers. The registers of a flag are reset
+    to 0, those of a wider value are not: a flag says whether anything looks at it.
     """
     value = Value.cast(signal)
     width, is_signed = len(value), value.shape().signed
@@ -79,6 +81,8 @@ class Timed:
     def at(self, clock: int) -> Any:
         """Return the value in a later clock, or in its own.
 
+        Each call adds registers of its own; synthesis merges those that are equal.
+
         Raises
         ------
         AlignmentError
@@ -99,12 +103,6 @@ class Timed:
     def moved_to(self, clock: int) -> Timed:
         """Return the same value, delayed until a later clock."""
         return Timed(self.m, self.at(clock), clock)
-
-
-def align(*values: Timed) -> tuple[int, *tuple[Any, ...]]:
-    """Return the first clock in which all of some values are valid, and the values in it."""
-    clock = max(value.clock for value in values)
-    return clock, *(value.at(clock) for value in values)
 
 
 def registered(

@@ -12,8 +12,8 @@ class Credits:
     Whoever lets something into a pipeline that cannot wait takes a credit for it, and returns the
     credit when it has left. So what is let in always finds space at the end.
 
-    Latency: :data:`LATENCY` clocks from a change to the flags, which are those of a register, so
-    the space that is shared out must be larger than ``limit`` by what may come in these clocks.
+    Latency: :data:`LATENCY` clocks from a change to the flags. What is let in meanwhile takes
+    credits too, so there must be space for more than ``limit``.
 
     Parameters
     ----------

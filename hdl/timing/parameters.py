@@ -59,8 +59,9 @@ class TimingParameters:
     slots_ahead
         Slots that are scheduled ahead of those that enter the pipeline.
     queue_margin
-        Beats that the result queue holds beyond those that can be in the pipeline, so that the
-        return of a credit is known in time and a sink that is always ready never sees a gap.
+        The result queue holds what may come of as many slots as the pipeline is long, and of so
+        many more: then the return of a credit is known in time, and a sink that is always ready
+        never sees a gap.
     """
 
     whole_count: int = 12

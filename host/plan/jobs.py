@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -32,6 +32,7 @@ from extremum.model import (
     AxisDirection,
     Pooling,
     Reduction,
+    SpatialDimension,
 )
 
 
@@ -174,6 +175,14 @@ class ReductionJob(Job):
             array.reshape(-1)[where] = given.reshape(-1)[:count]
 
 
+def sliding_registers(
+    dimensions: Sequence[SpatialDimension], weights: Sequence[int], config: CoreConfig
+) -> list[DimensionRegisters]:
+    """Return the registers of a tile's dimensions, as a core of this configuration has them."""
+    fixed_window = any(name.endswith(".window") for name, _ in config.fixed)
+    return dimension_registers(dimensions, weights, fixed_window=fixed_window)
+
+
 @dataclass(frozen=True)
 class SlidingJob(Job):
     """Slices ``first`` to ``stop`` of one tile of a pooling: in each lane a slice."""
@@ -193,11 +202,8 @@ class SlidingJob(Job):
 
     @cached_property
     def _dimensions(self) -> list[DimensionRegisters]:
-        return dimension_registers(
-            [tile.dimension for tile in self.tiles],
-            self._weights,
-            fixed_window=any(name.endswith(".window") for name, _ in self.config.fixed),
-        )
+        dimensions = [tile.dimension for tile in self.tiles]
+        return sliding_registers(dimensions, self._weights, self.config)
 
     @cached_property
     def rows(self) -> Rows:

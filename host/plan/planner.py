@@ -14,9 +14,9 @@ from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.host.plan.gathered import GATHERED_ELEMENTS, GatheredJob, gathered_axes
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob, sliding_registers
 from extremum.host.plan.parts import Steps
-from extremum.host.plan.registers import MAX_SLOTS, dimension_registers, schedule
+from extremum.host.plan.registers import MAX_SLOTS, schedule
 from extremum.host.plan.results import last_position, positions_fit
 from extremum.host.plan.sequence import Jobs
 from extremum.host.plan.tiles import Cuts, choose_grid, storage_limits
@@ -219,7 +219,7 @@ def _sliding_jobs(problem: Pooling, config: CoreConfig, cuts: tuple[Cuts, ...]) 
     most = dict(config.fixed).get("groups", MAX_SLOTS)
     for kinds in itertools.product(*(cut.kinds() for cut in cuts)):
         dimensions = [tile.dimension for tile, _ in kinds]
-        registers = dimension_registers(dimensions, (0, 0, 0))
+        registers = sliding_registers(dimensions, (0, 0, 0), config)
         one, two = (schedule(registers, groups).slots for groups in (1, 2))
         if one > MAX_SLOTS:
             raise OverflowError(f"a schedule of {one} slots exceeds {MAX_SLOTS}")

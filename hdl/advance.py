@@ -1,4 +1,4 @@
-"""How a part of the control begins a job, and goes on from slot to slot: one interface for all.
+"""The interface by which every part of the control begins a job and goes on from slot to slot.
 
 Every counter and every line of the control shows the slot at hand, and is told at the end of a
 clock whether to go on::
@@ -56,7 +56,7 @@ class AdvanceSignature(wiring.Signature):
 
 @dataclass(frozen=True)
 class Advance:
-    """The same signals as plain values, while they are computed."""
+    """The signals of an :class:`AdvanceSignature` as plain values, while they are computed."""
 
     token: Value
     begin: Value

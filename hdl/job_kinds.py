@@ -44,7 +44,7 @@ class Gate(Protocol):
 
 
 class JobKind(Protocol):
-    """How jobs begin and end."""
+    """The interface of a kind of jobs: it tells how jobs begin and end."""
 
     is_endless: bool
     """Whether the core has no separate jobs: then rows end, but no job does."""

@@ -45,7 +45,7 @@ def latency(config: CoreConfig) -> int:
 
 
 def _analysis(config: CoreConfig) -> int:
-    """Return the clocks of :func:`_analyse`, which tells floats, NaNs and signs apart."""
+    """Return the clocks of :func:`_analyse`; floats take more, since their fields are looked at."""
     return 2 if config.has_floats else 1
 
 

@@ -12,7 +12,7 @@ from extremum.hdl.registers import job_shapes
 
 
 class JobError(IntEnum):
-    """Why the core refused a job (``status.error``)."""
+    """The reason why the core refused a job (``status.error``)."""
 
     NONE = 0
     COUNT = 1

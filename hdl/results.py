@@ -1,4 +1,4 @@
-"""The end of the pipeline: results are put together, and packed into beats."""
+"""The end of the pipeline, where results are packed into output beats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the gateware reaches its clock, apart from what it computes.
+"""Components with which the gateware reaches a fast clock, apart from what it computes.
 
 A block that uses these components reads as if they were plain operations: a
 :class:`SegmentedAccumulator` is a sum, :func:`late_equal` a comparison, and :class:`Credits` count

@@ -10,7 +10,7 @@ from extremum.hdl.config import CoreConfig
 
 @dataclass(frozen=True)
 class TimingParameters:
-    """How much a core does in one clock.
+    """The numbers that decide how much a core does in one clock.
 
     None of these changes what is computed. Most of them change the latency, and all of them trade
     area for the clock; the defaults were found by measuring the presets on an ECP5.

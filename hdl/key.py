@@ -45,7 +45,7 @@ def latency(config: CoreConfig) -> int:
 
 
 def _analysis(config: CoreConfig) -> int:
-    """Return the clocks of :func:`_analyse`; floats take more, since their fields are looked at."""
+    """Return the clocks of :func:`_analyse`; floats take one more, to look at their fields."""
     return 2 if config.has_floats else 1
 
 

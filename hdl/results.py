@@ -117,7 +117,7 @@ class Packer(wiring.Component):
             live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
             here: Value = self.valid
             if config.can_fold:
-                # A beat's first result clears the places behind it.
+                # In a fold, a result also clears the lanes behind it, which later results may fill.
                 live = Mux(fold, place == lane, live)
                 here = self.valid & (~fold | (place <= lane))
             live_now = Timed(m, live, early).at(0)

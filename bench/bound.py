@@ -1,8 +1,9 @@
-"""The earliest clock in which any core could finish an operator, from the operator alone.
+"""The lower bound of an operator's clocks: no core could finish it earlier.
 
-One input beat is taken in each clock, from clock 0 on. An output beat leaves in the clock of the
-last input beat that it needs or later, at most one in each clock, in order. The bound B is the
-number of clocks until the last beat has moved.
+The bound depends on the operator and the width of a beat alone. One input beat is taken in each
+clock, from clock 0 on. An output beat leaves in the clock of the last input beat that it needs or
+later, at most one in each clock, in order. The bound B is the number of clocks until the last beat
+has moved.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import numpy as np
 from extremum.model import Pooling, Reduction, SpatialDimension
 
 NOTHING = -(1 << 60)
-"""The beat that an empty window needs: one that came long ago."""
+"""Number of the last element of an empty window, which needs none: long before the first element.
+"""
 
 FIXED_CLOCKS = 64
 SLACK = 0.02
 
 
 class Bound(NamedTuple):
-    """The beats of an operator, and the clocks that no core can do without."""
+    """The beats of an operator, and the least clocks in which any core could take and give them."""
 
     beats_in: int
     beats_out: int
@@ -37,7 +39,7 @@ class Bound(NamedTuple):
 def bound(problem: Reduction | Pooling, lanes: int) -> Bound:
     """Return the bound of an operator on beats of ``lanes`` elements.
 
-    The lanes carry slices; or consecutive elements of one row of a reduction, if that is faster.
+    The lanes carry slices, or consecutive elements of one row of a reduction if that is faster.
     """
     if isinstance(problem, Pooling):
         return _pooling(problem, lanes)
@@ -45,7 +47,7 @@ def bound(problem: Reduction | Pooling, lanes: int) -> Bound:
 
 
 def last_element(dimension: SpatialDimension) -> np.ndarray:
-    """Return the last element that each window meets along a dimension; `NOTHING` if none."""
+    """Return each window's last element along a dimension, or :data:`NOTHING` if it has none."""
     start = np.arange(dimension.outputs) * dimension.stride - dimension.start_padding
     tap = np.minimum(dimension.window - 1, (dimension.size - 1 - start) // dimension.dilation)
     last = start + tap * dimension.dilation
@@ -60,8 +62,9 @@ def _pooling(problem: Pooling, lanes: int) -> Bound:
         last = last_element(dimension)
         beats = needed[..., None] * dimension.size + last
         needed = np.where((needed[..., None] < 0) | (last < 0), NOTHING, beats).reshape(-1)
-    # Of group g, output o leaves no sooner than in clock g * plane + needed[o], and all that
-    # follow it one by one: the latest end is that of the first group's outputs or the last's.
+    # Output o of group g leaves no sooner than in clock g * plane + needed[o], and all outputs
+    # behind it follow one by one. So only the outputs of the first and of the last group can
+    # decide the end.
     windows = len(needed)
     after = (groups - 1 - np.array([0, groups - 1]))[:, None] * windows + windows
     ready = np.array([0, groups - 1])[:, None] * plane + needed
@@ -71,14 +74,14 @@ def _pooling(problem: Pooling, lanes: int) -> Bound:
 
 
 def _slices(problem: Reduction, lanes: int) -> Bound:
-    """Give every result a lane: the last result beat needs the last element."""
+    """Return the bound if every result has a lane: the last result beat needs the last element."""
     results = -(-math.prod(problem.output_sizes) // lanes)
     beats = results * problem.count
     return Bound(beats, results, beats)
 
 
 def _fold(problem: Reduction, lanes: int) -> Bound:
-    """Give each result's row all lanes, row after row; the results leave packed."""
+    """Return the bound if each row uses all lanes, row after row, and the results leave packed."""
     results = math.prod(problem.output_sizes)
     beats = results * -(-problem.count // lanes)
     return Bound(beats, -(-results // lanes), beats)

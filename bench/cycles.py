@@ -1,11 +1,12 @@
 """Counts the clocks of every workload at full size on 1, 4 and 16 lanes, beside the bound.
 
-Each result is checked bit for bit on the backend `native`. A sample is run under cocotb on
-Verilator too, where the clocks must be the same. Compiling takes most of the time, once.
+Each result is checked bit for bit on the backend `native`. A sample is also run under cocotb on
+Verilator, where the clocks must be the same. The first run takes longest, because it compiles the
+cores.
 
 Usage: ``python bench/cycles.py [--only WORKLOAD ...] [--lanes N ...]``. Writes
-``bench/results/cycles.json``; what is left out stays as it was measured last. Exit status 1 if
-anything is not as it should be.
+``bench/results/cycles.json``; workloads that are left out keep their last results. The exit status
+is 1 if a result or a number of clocks is wrong.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from extremum.model import EmptyWindowWarning, Pooling, Reduction
 RESULTS = Path(__file__).parent / "results" / "cycles.json"
 LANES = (1, 4, 16)
 PREDICTION_ERROR = 4
-"""Clocks by which a prediction may miss."""
+"""Clocks by which a prediction may differ from the clocks counted."""
 
 SAMPLE = ("k2s2p1", "yolo_sppf", "alternating_axes")
 SAMPLE_LANES = 16
@@ -71,7 +72,7 @@ def run(
     backend: str,
     limits: dict[str, Any],
 ) -> tuple[Report, bool]:
-    """Run an operator on a backend; tell what it took, and whether the golden model agrees."""
+    """Run an operator on a backend; return its report, and whether the golden model agrees."""
     with Accelerator(problem.data_type, lanes=lanes, backend=backend, **limits) as accelerator:
         found = accelerator.run(problem, x)
         report = accelerator.report
@@ -85,7 +86,7 @@ def arrays(result: Any) -> tuple[np.ndarray, ...]:
 
 
 def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool) -> Iterator[str]:
-    """Name what is not as it should be."""
+    """Yield a description of each requirement that a run did not meet."""
     cycles = report.cycles or 0
     if not agreement:
         yield "a wrong result"

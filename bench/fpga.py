@@ -1,8 +1,8 @@
-"""Measures what cores cost on FPGAs: the blocks with a target, and how figures grow.
+"""Measures area and clock of cores on FPGAs: blocks with a target, and cores of growing size.
 
-Usage: ``python bench/fpga.py [--only NAME ...]``. A core of four lanes takes minutes, once: results
-are kept in the user's cache. Writes ``bench/results/fpga.json``; what is left out stays as it was
-measured last.
+Usage: ``python bench/fpga.py [--only NAME ...]``. A core of four lanes takes minutes for the first
+time; then its result is in the user's cache. Writes ``bench/results/fpga.json``; blocks that are
+left out keep their last results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GROWTH = {
     "window": [("max_window", (1, taps, taps), taps) for taps in (2, 3, 5, 7)],
     "line": [("max_line", line, line) for line in (64, 256, 1024, 2048)],
 }
-"""What grows: the parameter of the programmable core, its values, and the numbers to plot."""
+"""For each series of growing cores: the parameter that grows, its values, where to plot them."""
 
 SMALL_PARTS = ("argmax-int8", "argmax-float32", "pool2x2-int8")
 
@@ -46,15 +46,16 @@ class Block:
     Parameters
     ----------
     name
-        Of its record.
+        Name of the block's record.
     preset
-        That it comes from.
+        Name of the preset that the block is derived from.
     config
-        Of the core.
+        Configuration of the core.
     device
-        To measure it on.
+        Device to measure the core on.
     series
-        What grows, and how large it is; None for a block that stands alone.
+        Name of the series, and the number of the core in its plot; None for a block that is in no
+        series.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Block:
 
 
 def blocks() -> Iterator[Block]:
-    """Give all of them."""
+    """Yield all blocks to measure."""
     for name, config in PRESETS.items():
         yield Block(name, name, config)
     for name in SMALL_PARTS:

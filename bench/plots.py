@@ -1,4 +1,4 @@
-"""The plots of ``bench/RESULTS.md``; equal figures give equal files."""
+"""Draws the plots of ``bench/RESULTS.md``; equal figures give equal files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from matplotlib import pyplot as plt  # noqa: E402 (after the choice of what dra
 Records = list[dict[str, Any]]
 WIDTH = 9.0
 CLOCK_TREE = 257
-"""MHz to which the ECP5's data sheet bounds the primary clock tree at speed grade 6."""
+"""Fastest clock, in MHz, of the ECP5's primary clock tree at speed grade 6, by its data sheet."""
 
 
 @contextmanager
 def figure(path: Path, height: float, columns: int = 1) -> Iterator[Any]:
-    """Give axes to draw on, and write them to a file."""
+    """Yield axes to draw on, then write the figure to a file."""
     drawn, axes = plt.subplots(1, columns, figsize=(WIDTH, height), layout="constrained")
     yield axes
     path.parent.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def cycles(records: Records, path: Path) -> None:
 
 
 def fmax(records: Records, targets: Records, path: Path) -> None:
-    """Draw the clocks of the blocks beside their aims and floors."""
+    """Draw the Fmax of each block beside its two targets: the aim, and the floor."""
     by_name = {record["name"]: record for record in records}
     shown = [target for target in targets if target["name"] in by_name]
     names = [target["name"] for target in shown]
@@ -95,7 +95,7 @@ def growth(records: Records, path: Path) -> None:
 
 
 def rates(records: Records, peers: Records, path: Path) -> None:
-    """Draw elements per second against lanes, beside others."""
+    """Draw elements per second against lanes, beside those of other designs."""
     ours = sorted(
         (record["lanes"], record["elements_per_second"] / 1e6)
         for record in records

@@ -1,6 +1,6 @@
 """Writes ``bench/RESULTS.md`` and its plots from what `cycles.py` and `fpga.py` measured.
 
-Usage: ``python bench/report.py``. Nothing is measured here.
+Usage: ``python bench/report.py``. It measures nothing itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Records = list[dict[str, Any]]
 
 
 def load(name: str) -> Records:
-    """Return the records of a file; none if nothing was measured."""
+    """Return the records of a file of results; there are none if nothing was measured."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else []
 
@@ -39,7 +39,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers_from: i
 
 
 def cycles_headline(records: Records) -> str:
-    """Tell in a few sentences how fast the workloads run."""
+    """Return a few sentences that tell how fast the workloads run."""
     met = sum(record["cycles"] <= record["allowed"] for record in records)
     beyond = max(record["cycles"] - record["bound"] for record in records)
     missed = max(abs(record["cycles"] - record["predicted"]) for record in records)
@@ -54,7 +54,7 @@ def cycles_headline(records: Records) -> str:
 
 
 def blocks_headline(records: Records, targets: Records) -> str:
-    """Tell in a sentence which blocks are as fast and as small as they should be."""
+    """Return a sentence that tells which blocks are as fast and as small as their targets."""
     wanted = {target["name"]: target for target in targets}
     blocks = with_target(records, targets)
     at_aim, at_floor = (
@@ -68,7 +68,7 @@ def blocks_headline(records: Records, targets: Records) -> str:
 
 
 def cycles_section(records: Records) -> Iterator[str]:
-    """Tell the clocks of every workload."""
+    """Yield the section about the clocks of every workload."""
     yield "## Clocks"
     yield (
         "B is the earliest clock in which any core could finish: input beat i is taken in clock i, "
@@ -96,7 +96,7 @@ def cycles_section(records: Records) -> Iterator[str]:
 
 
 def blocks_section(records: Records, targets: Records) -> Iterator[str]:
-    """Tell the blocks that have a target."""
+    """Yield the section about the blocks that have a target."""
     wanted = {target["name"]: target for target in targets}
     blocks = with_target(records, targets)
     yield "## Blocks on the ECP5-85F"
@@ -133,7 +133,7 @@ def with_target(records: Records, targets: Records) -> Records:
 
 
 def reached(record: dict[str, Any], target: dict[str, Any], level: str) -> bool:
-    """Tell whether a block has the clock and the area of its aim or floor."""
+    """Return whether a block reaches the clock and the area of one of its targets: aim or floor."""
     limit = target.get("aim_comb" if level == "aim" else "floor_comb", target.get("floor_comb"))
     return (
         record["fmax_mhz"] >= target[level]
@@ -152,7 +152,7 @@ def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]
 
 
 def figures(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what every table of FPGA figures begins with."""
+    """Return the first columns of a block's row, which all tables of FPGA figures share."""
     seeds = ", ".join(f"{run['fmax_mhz']:.0f}" for run in record["seeds"])
     fabric = (
         " \\*" if record["device"] == "ecp5-85k" and record["fmax_mhz"] > plots.CLOCK_TREE else ""
@@ -170,7 +170,7 @@ def path_row(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def small_section(records: Records) -> Iterator[str]:
-    """Tell the same blocks on other parts."""
+    """Yield the section about the same blocks on other parts."""
     yield "## Blocks on the iCE40"
     columns = (
         "block", "logic cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
@@ -187,7 +187,7 @@ GROWTH = {
 
 
 def growth_section(records: Records) -> Iterator[str]:
-    """Tell how the programmable core grows."""
+    """Yield the section about how area and clock of the programmable core grow."""
     yield "## How figures grow"
     yield (
         "The programmable core for int8 (`programmable-int8x4`), one parameter changed at a time. "
@@ -210,7 +210,7 @@ def growth_section(records: Records) -> Iterator[str]:
 
 
 def peers_section(peers: Records) -> Iterator[str]:
-    """Tell what others reach."""
+    """Yield the section about the figures of other designs."""
     yield "## Others"
     yield "The same part, tools and seeds."
     columns = ("work", "who", "Fmax, MHz", "COMB", "M elements/s", "note")
@@ -242,7 +242,7 @@ def readme_summary(records: Records, targets: Records) -> str:
 
 
 def with_summary(readme: str, summary: str) -> str:
-    """Return a README with another table of blocks."""
+    """Return a README in which the table of blocks is replaced."""
     before, _, rest = readme.partition(SUMMARY)
     _, _, after = rest.partition(SUMMARY_END)
     return before + summary + after

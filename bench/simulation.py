@@ -1,8 +1,8 @@
 """Measures the simulations: first use, elements per second, the pump's cost, memory, workloads.
 
-Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. Compiling is measured
-for the first use alone; ``--first-use`` measures nothing else. Writes
-``bench/results/simulation.json``.
+Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. The time to compile a
+core counts only in the figures of the first use; with ``--first-use`` only those are measured.
+Writes ``bench/results/simulation.json``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def rates(lanes: int) -> dict[str, float]:
     others = {name: CocotbSimulator(config, name) for name in ("icarus", "verilator")}
     seconds: dict[str, list[float]] = {name: [] for name in (*BEATS, "bare")}
     try:
-        for number in range(ROUNDS + 1):  # the first one warms up
+        for number in range(ROUNDS + 1):  # the first round only warms up
             for name, beats in BEATS.items():
                 x = tensor("float32", (lanes, beats), number)
                 (job,) = plan(Reduction.of("argmax", x.shape, x.dtype, 1), config).jobs
@@ -88,13 +88,13 @@ with Accelerator(lanes=int(sys.argv[1])) as accelerator:
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(seconds, sum(each.ru_utime + each.ru_stime for each in used))
 """
-"""A program that compiles the default core, and tells the seconds and the processor's seconds."""
+"""A program that compiles the default core, and prints the seconds and processor seconds taken."""
 
 
 def first_use(lanes: int) -> dict[str, float]:
-    """Return what it takes until a core is compiled, for the first time on a machine.
+    """Return the seconds until a core is compiled, for the first time on a machine.
 
-    ``again_processor_seconds`` is the same for a second core, when Verilator's runtime is kept.
+    ``again_processor_seconds`` is for a second core, when Verilator's runtime is already compiled.
     """
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"EXTREMUM_CACHE": folder}
@@ -113,7 +113,7 @@ def first_use(lanes: int) -> dict[str, float]:
 
 
 def problem_of(workload: dict[str, Any]) -> tuple[Reduction | Pooling, dict[str, Any]]:
-    """Return a workload's operator, and the core's limits that suit it."""
+    """Return a workload's operator, and limits of a core that can run it."""
     if workload["kind"] == "arg":
         problem = Reduction.of(
             workload["function"], workload["sizes"], workload["type"], workload["axes"],
@@ -166,7 +166,7 @@ def _bits(x: np.ndarray) -> np.ndarray:
 
 
 def occupy(case: str, backend: str) -> dict[str, Any]:
-    """Carry out one large operator; return the memory it took beyond its input, in MB."""
+    """Carry out a large operator; return its figures, with the memory beyond its input in MB."""
     x: np.ndarray
     if case == MEMORY[0]:
         x = np.random.default_rng(1).integers(-128, 128, (16, 6_250_000), np.int8)
@@ -223,7 +223,7 @@ def main() -> int:
         print(json.dumps(occupy(*arguments.occupy)))
         return 0
     console = Console(width=140)
-    # What is skipped stays as it was measured last.
+    # Measurements that are skipped keep their last results.
     found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     found["machine"] = platform.processor() or platform.machine()
     warnings.simplefilter("ignore", EmptyWindowWarning)

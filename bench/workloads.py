@@ -1,7 +1,9 @@
 """Runs every published workload, scaled down, through ``extremum run``, and prints a table.
 
-The windows, types and reduced lengths stay as published where they can: first the batch and the
-channels are cut, then the largest size. Usage: ``python bench/workloads.py [--lanes 4]``.
+Windows, types and reduced lengths stay as published where possible: a tensor is made smaller by
+its batch and channels first, then by its largest size.
+
+Usage: ``python bench/workloads.py [--lanes 4]``.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ DEFAULT_MAX_WINDOW = (3, 7, 7)
 
 
 def scaled(workload: dict[str, Any], most: int) -> tuple[int, ...]:
-    """Return sizes of at most about ``most`` elements."""
+    """Return the sizes of a workload's tensor, scaled down to at most about ``most`` elements."""
     sizes = list(workload["sizes"])
     first = (0, 1) if workload["kind"] == "pool" else ()
     kept = [axis for axis in range(len(sizes)) if axis not in workload.get("axes", [])]

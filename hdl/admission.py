@@ -48,13 +48,13 @@ class Admission(wiring.Component):
     beat_here : In(1)
         A beat can be taken.
     beat_wanted : Out(1)
-        It is taken if it is here.
+        The next slot needs a beat: if there is one, it is taken.
     slot : Out(1)
         A slot enters.
     end : Out(1)
         The slot would be the job's last.
     advance : Out(AdvanceSignature())
-        What the control is told of it, a clock later.
+        What the control is told of the slot, a clock after the slot entered.
     result_known, beat_shared, beat_left : In(1)
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
@@ -125,11 +125,12 @@ class Admission(wiring.Component):
         ]
         advance, active = job_kind(config).admit(m, config, self, port, credits.available)
         advance.drive(m, self.advance)
-        # Slots whose result is not known yet: they may take a credit.
+        # The core is also busy with slots whose result is not known yet: they may take a credit.
         recent = Signal(credit_delay(config) - 1)
         m.d.sync += recent.eq(Cat(self.slot, recent))
         m.d.comb += self.status.busy.eq(active | port.entering | ~credits.none_used | recent.any())
-        # The token is behind the last word of the job before.
+        # The token comes behind the last word of the job before, so all empty windows of that job
+        # have been given.
         with m.If(self.job_entered):
             m.d.sync += self.status.empty.eq(0)
         with m.If(self.empty_given):

@@ -1,4 +1,4 @@
-"""How a part of the control begins a job, and goes on from slot to slot: one interface for all.
+"""The interface by which every part of the control begins a job and goes on from slot to slot.
 
 Every counter and every line of the control shows the slot at hand, and is told at the end of a
 clock whether to go on::
@@ -14,9 +14,9 @@ Two more signals serve where ``token`` would be too slow:
 
 - ``begin`` is a fan-out copy of ``token``: the same value from a register of its own, for the few
   places where a late signal meets it.
-- ``restart`` is what a line asks beside its own end: it is set with a token that does not meet a
-  line's end, has any value where nothing steps, and is known earlier than the token in a core whose
-  lines tell the end of a job.
+- ``restart`` tells a line to begin anew where it does not end by itself: it is set with a token
+  that does not meet a line's end. Its value does not matter in a clock without ``step``. In a core
+  whose lines tell the end of a job it is known earlier than the token.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from extremum.hdl.timing import delay, fanout_copy
 
 
 class AdvancePort(Protocol):
-    """What a component sees of an :class:`AdvanceSignature`."""
+    """The signals of an :class:`AdvanceSignature`, as a component sees them on its port."""
 
     token: Signal
     begin: Signal
@@ -47,7 +47,7 @@ class AdvanceSignature(wiring.Signature):
     Members
     -------
     token, begin, restart, step, slot : Out(1)
-        As the module's docstring explains them.
+        The module's docstring explains them.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class AdvanceSignature(wiring.Signature):
 
 @dataclass(frozen=True)
 class Advance:
-    """The same signals as plain values, while they are computed."""
+    """The signals of an :class:`AdvanceSignature` as plain values, while they are computed."""
 
     token: Value
     begin: Value
@@ -80,9 +80,10 @@ class Advance:
         ]
 
     def outward(self, m: Module, line_ends: Value) -> Advance:
-        """Return what the next dimension outward is told, a clock later: a line is its slot.
+        """Return what the next dimension outward is told, a clock later.
 
-        ``line_ends``: the slot at hand is the last of its line.
+        A line of this dimension is a slot of the next one. ``line_ends`` is set if the slot at hand
+        is the last of its line.
         """
         begin = fanout_copy(m, self.token)
         return Advance(
@@ -96,8 +97,8 @@ class Advance:
     def outward_at_once(self, line_ends: Value) -> Advance:
         """Return what the next dimension outward is told in the same clock.
 
-        For a core whose lines tell the end of a job: there a token comes with the last slot of the
-        plane, or without a slot.
+        This serves a core whose lines tell the end of a job: there a token comes with the last slot
+        of the plane, or without a slot.
         """
         step = self.step & (~self.slot | line_ends)
         return Advance(self.token, self.begin, self.restart, step, self.slot)

@@ -1,4 +1,4 @@
-"""What is chosen when a core is generated: its types, lanes, operators and limits."""
+"""The configuration of a core, chosen when it is generated: types, lanes, operators, limits."""
 
 from __future__ import annotations
 
@@ -158,8 +158,8 @@ class CoreConfig:
     def axes(self) -> tuple[int, ...]:
         """The dimensions that windows can slide over, innermost first, by their place in a triple.
 
-        They are none if no window can slide, else width and height, and depth if the largest
-        window is deep.
+        There are none if no window can slide. Otherwise they are width and height, and the depth
+        as well if the largest window is deep.
         """
         if not self.has_windows:
             return ()

@@ -28,7 +28,7 @@ from extremum.hdl.words import WordPort, Words
 
 
 class Stage(Protocol):
-    """A component of the pipeline, as it is connected."""
+    """The ports of a component of the pipeline, as :func:`_feed` connects them."""
 
     job: data.View
     i: WordPort
@@ -47,14 +47,15 @@ class Core(wiring.Component):
     there are lanes, and results leave packed.
 
     Latency: :func:`extremum.hdl.latency.latency` clocks from the beat that completes a result to
-    its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and one beat out.
+    its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and one
+    beat out.
     Backpressure: a stall of either stream loses nothing and repeats nothing. No output of the
     core depends combinationally on an input.
 
     Parameters
     ----------
     config
-        What the core is built for.
+        Configuration of the core.
 
     Members
     -------
@@ -68,8 +69,9 @@ class Core(wiring.Component):
         Output beats.
     status : Out(status_layout())
         ``busy``: a job is under way, or results of it have not left. ``refused``: the last job
-        offered was refused. ``error``: why, a ``JobError``. ``empty``: a window of padding alone
-        has been given since the last job that ran was taken. Left out with the job port.
+        offered was refused. ``error``: the reason, a ``JobError``. ``empty``: a window of padding
+        alone has been given since the last job that ran was taken. A core without a job port has
+        no status.
     """
 
     job: stream.Interface
@@ -118,7 +120,7 @@ class Core(wiring.Component):
             ]
         m.d.comb += admission.job.eq(job)
 
-        # All clocks are counted from that of the slot.
+        # Every clock below is counted from the one in which the slot enters.
         m.submodules.windows = schedule = windows.WindowSchedule(config)
         words = self._words(m, admission, schedule, job)
         winners, tap_bits = self._winners(m, words, job)
@@ -183,11 +185,12 @@ class Core(wiring.Component):
         schedule: windows.WindowSchedule,
         queue: Queue,
     ) -> None:
-        """Put value and position of every result into the queue."""
+        """Put the value and the position of every result into the result queue."""
         config = self.config
         found = winners.token.clock + result_latency(config)
         early = found - results.lead(config)
-        # The last group and the last result are known at the head of the pipeline.
+        # Which group and which result is the last is known at the head of the pipeline already, so
+        # these two flags wait for the result.
         known = BEAT + windows.latency(config) + 1
         last_group, done = (
             Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
@@ -235,9 +238,10 @@ class Core(wiring.Component):
         job: data.View,
         found: int,
     ) -> list[Value]:
-        """Return the position of every lane's winner: in its tensor, or in its row.
+        """Return the index of every lane's winner: its position in the tensor, or in its row.
 
-        Where windows slide the ordinal is 0, and where they do not the position is.
+        In a pooling the ordinal is 0, and in a reduction the generated position is 0, so the index
+        is the OR of the two.
         """
         config = self.config
         indices: list[Value] = [Value.cast(0)] * config.lanes
@@ -279,6 +283,6 @@ def _pass(
     m: Module, component: pooling.SlidingWindow | fold.Fold | reduction.Reducer,
     words: Words, job: data.View, clocks: int,
 ) -> Words:  # fmt: skip
-    """Send words through a component; return those that come out of it, so many clocks later."""
+    """Send words through a component; return those that come out, ``clocks`` clocks later."""
     _feed(m, component, words, job)
     return Words.of(m, component.o, words.token.clock + clocks)

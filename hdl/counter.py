@@ -1,4 +1,4 @@
-"""Counters whose end is known a step ahead, so that a register tells it."""
+"""Counters that know their end a step ahead, so that their flags come from registers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from extremum.hdl.timing import SegmentedAccumulator, TimingParameters, late_equ
 class StepCount:
     """The number of steps since a beginning: in the first clock behind it 1, if none is skipped.
 
-    Whether the count has come to a goal is computed a step ahead, so that a register tells.
+    Whether the count has come to a goal is computed a step ahead, so the answer is a register.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ class StepCount:
     parameters
         The timing parameters.
     width
-        Bits of the count, which wraps.
+        Bits of the count; it wraps.
     name
         Prefix of the signals.
     begin
-        Begin again.
+        The count begins again.
     enable
-        Begin again, or take a step.
+        The count begins again, or takes a step.
     is_loaded
         Whether the count is begun before it is used; otherwise the reset begins it.
     skipped
@@ -67,8 +67,8 @@ class StepCount:
             with m.If(enable):
                 m.d.sync += self.following.eq(Mux(begin, second, self.following + 1))
         else:
-            # So few bits are counted by gates: neither a carry chain nor the reset of the
-            # flip-flops is as fast.
+            # A few bits are counted by gates, which are faster than a carry chain or the reset
+            # input of the flip-flops.
             bits, begins = self.following, begin.replicate(width)
             added = Cat(bits[place] ^ bits[:place].all() for place in range(width))
             with m.If(enable):
@@ -91,7 +91,7 @@ class StepCount:
             Whether the goal is the first number, ``skipped + 1``. The first step has none before it
             in which to compare.
         further
-            What must hold as well, unless the goal is 1.
+            A condition that must hold as well, unless the goal is 1.
         """
         if len(goal) == 1:
             return self._is_first & goal_is_one
@@ -111,7 +111,7 @@ class Cycle:
     of the low bits ahead, so whether they will be those of the last step is known long before the
     low bits wrap.
 
-    Latency: none; :attr:`last` tells of the present step.
+    Latency: 0 clocks; :attr:`last` belongs to the present step.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Cycle:
     parameters
         The timing parameters.
     steps_less_one
-        How many steps, less one: a shadow register, or a constant.
+        Number of steps, less one: a shadow register, or a constant.
     name
         Prefix of the signals.
 
@@ -139,7 +139,7 @@ class Cycle:
         self._goal = steps_less_one
         self._has_one_step = isinstance(steps_less_one, Const) and steps_less_one.value == 0
         self._name = name
-        # A counter of constant length may never be loaded: it begins with the reset.
+        # A counter of constant length begins with the reset, since it may never be loaded.
         self._is_loaded = not isinstance(steps_less_one, Const)
         self.last = Const(1, 1) if self._has_one_step else Signal(name=f"{name}_last")
 
@@ -149,12 +149,12 @@ class Cycle:
         Parameters
         ----------
         load
-            Begin again with a new number of steps, which is in the shadow register from the next
-            clock on.
+            The count begins again with a new number of steps, which is in the shadow register from
+            the next clock on.
         enable
-            Take a step, or begin again.
+            The count takes a step, or begins again.
         new_steps_less_one
-            The new number. It must have been there for two clocks when it is loaded.
+            The new number, less one. It must have been stable for two clocks when it is loaded.
         """
         if self._has_one_step:
             return
@@ -212,7 +212,8 @@ class Cycle:
                 f"low_count must leave the carries of {len(goal)} bits more than {ahead.latency} "
                 f"clocks, and {width} bits wrap after {1 << width}"
             )
-        # Two more clocks, for the comparison and for its answer, are long gone when the bits wrap.
+        # The comparison and the register of its answer take two more clocks. The low bits need more
+        # clocks than that until they wrap.
         ahead_is_last = Signal(name=f"{name}_ahead_close")
         m.d.sync += [
             late_restart.eq(enable & restart),
@@ -233,7 +234,7 @@ def _all(flags: Sequence[Any]) -> Any:
 
 
 def _both(one: Value, other: Value) -> Value:
-    """Return ``one & other``: a constant if both are."""
+    """Return ``one & other``, as a constant if both are constants."""
     if isinstance(one, Const) and isinstance(other, Const):
         return Const(one.value & other.value)
     return one & other

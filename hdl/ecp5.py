@@ -1,4 +1,4 @@
-"""The ECP5's own block memory, whose output register a synthesis tool would leave out."""
+"""The ECP5's block memory with its output register, which Yosys does not infer."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from extremum.hdl.words import select
 _ADDRESS_BITS = 14
 
 _SHAPES = {512: 36, 1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1}
-"""Words of a block, and how wide they are."""
+"""Width of a block's words, by how many words it has."""
 
 _PORT = 18
 """Data pins of a port of a DP16KD. Words of 36 bits have those of both ports."""
 
 
 class Ecp5:
-    """A platform, as far as the core needs one: hand it to Amaranth when the core is generated.
+    """A platform that provides the block memories: hand it to Amaranth as the core is generated.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Ecp5:
         return out
 
     def _select(self, m: Module, memory: RegisteredMemory, rows: list[Value], words: int) -> Value:
-        """Return what the block reads that the address of two clocks ago is in."""
+        """Return the word read by the block that the address of two clocks ago lies in."""
         if len(rows) == 1:
             return rows[0]
         index: Value = memory.read_address >> ceil_log2(words)
@@ -78,7 +78,7 @@ def _dp16kd(
 ) -> Instance:
     """Return a block of two alike ports of 18 bits or fewer: A writes and B reads."""
     width = _SHAPES[words]
-    # The lowest address pins of a word of two bytes enable these.
+    # In words of two bytes the two lowest address pins are byte enables.
     padding = Const(3 if width == _PORT else 0, _ADDRESS_BITS - ceil_log2(words))
     return _instance(
         "DP16KD",
@@ -138,7 +138,7 @@ def _pdpw16kd(
             "OCER": memory.output_enable,
             "RST": Const(0, 1),
         },
-        # What is written by the lower half of the pins is read by the upper half: DO18 is bit 0.
+        # The part reads the lower half of a word on the upper half of the pins: DO18 is bit 0.
         outputs={f"DO{(pin + _PORT) % width}": out[pin] for pin in range(len(out))},
     )
 
@@ -150,7 +150,7 @@ def _instance(
     inputs: dict[str, Value],
     outputs: dict[str, Value],
 ) -> Instance:
-    """Return a block; what all kinds of them share is added."""
+    """Return an instance of a block, with the parameters and pins that all kinds share."""
     shared = {"RESETMODE": "SYNC", "ASYNC_RESET_RELEASE": "SYNC", "GSR": "DISABLED"}
     return Instance(
         kind,

@@ -31,7 +31,7 @@ REASONS = {
     "ignore_nan": "no type of the core has NaN",
     "tail": "the core has one lane",
 }
-"""Why a core does not have a register, where it does not."""
+"""The reason why a core can be without a register, by the register's name."""
 
 Rule = tuple[tuple[str, ...], Callable[..., bool], str]
 
@@ -45,7 +45,7 @@ JOB_RULES: tuple[Rule, ...] = (
      lambda slots, length, volumes: length == 1 or slots == volumes,
      "volumes must equal slots in a reduction"),
 )  # fmt: skip
-"""What the registers of a job must obey: their names, the rule as a function, and in words."""
+"""Rules for the registers of a job: their names, the rule as a function, and the rule in words."""
 
 LINE_RULES: tuple[Rule, ...] = (
     (("window", "spacing"), lambda window, spacing: window > 1 or spacing == 1,
@@ -63,7 +63,7 @@ LINE_RULES: tuple[Rule, ...] = (
     (("regular", "final"), lambda regular, final: regular <= final,
      "final must be at least regular"),
 )  # fmt: skip
-"""What the registers of each dimension must obey."""
+"""Rules for the registers of each dimension."""
 
 UNPADDED_RULES: tuple[Rule, ...] = (
     (("window", "dilation", "head"),
@@ -72,7 +72,7 @@ UNPADDED_RULES: tuple[Rule, ...] = (
     (("size", "period"), lambda size, period: size == period,
      "period must equal size in a core without padding"),
 )  # fmt: skip
-"""What the registers of each dimension must obey besides, if windows never reach into padding."""
+"""More rules for the registers of each dimension, if windows never reach into padding."""
 
 
 def check_fixed(config: CoreConfig) -> None:
@@ -113,7 +113,7 @@ def check_fixed(config: CoreConfig) -> None:
 
 
 def _check_form(config: CoreConfig) -> None:
-    """Refuse what is not a tuple of names and integers, each name once."""
+    """Refuse anything but a tuple of pairs of a name and an integer, with each name once."""
     if not isinstance(config.fixed, tuple) or not all(
         isinstance(pair, tuple) and len(pair) == 2 for pair in config.fixed
     ):
@@ -139,7 +139,7 @@ def _limits(config: CoreConfig, name: str) -> tuple[int, int]:
     for axis, dimension in enumerate(DIMENSIONS):
         limits |= {
             f"{dimension}.window": (1, config.max_window[axis]),
-            # Storage decides: a larger dilation than max_dilation is for shorter lines.
+            # The limit is the storage: on shorter lines a dilation may exceed max_dilation.
             f"{dimension}.dilation": (1, config.max_spacing[axis]),
             f"{dimension}.shift": (0, config.max_window[axis] - 1),
             f"{dimension}.spacing": (1, config.max_spacing[axis]),
@@ -166,7 +166,7 @@ def _check_rules(prefix: str, rules: tuple[Rule, ...], known: dict[str, int]) ->
 
 
 def _check_pooling(config: CoreConfig, known: dict[str, int]) -> None:
-    """Refuse what only a reduction asks for beside a window that only a pooling has."""
+    """Refuse registers that only a reduction uses together with a window of a pooling."""
     windows = [f"{name}.window" for name in DIMENSIONS if known.get(f"{name}.window", 1) > 1]
     for name, value in _of_reductions(known):
         if windows:
@@ -183,7 +183,7 @@ def _check_pooling(config: CoreConfig, known: dict[str, int]) -> None:
 
 
 def _of_reductions(known: dict[str, int]) -> Iterator[tuple[str, int]]:
-    """Return the known registers that no pooling has as they are, and what it has instead."""
+    """Yield the known registers whose value no pooling uses, and the value that poolings use."""
     pooling = {"minimum": 0, "decreasing": 0, "fold": 0, "length": 1}
     for name, value in pooling.items():
         if known.get(name, value) != value:

@@ -17,14 +17,14 @@ from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks of the fold: the tree, and the choice of how the lanes are used."""
+    """Return the clocks of the fold: the tree, then the choice between folding and passing on."""
     return tree_latency(config.lanes) + 1 if config.can_fold else 0
 
 
 class Fold(wiring.Component):
-    """Puts the winner of all lanes into each lane, in a job that folds; else passes the lanes on.
+    """Puts the winner of all lanes into each lane in a job that folds; else passes the lanes on.
 
-    In a fold the lanes of a row's last word from ``tail`` on are absent.
+    In a fold, the lanes from ``tail`` on are absent in the last word of each row.
 
     Latency: :func:`latency` clocks. Throughput: one word per clock, taken always.
 

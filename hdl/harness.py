@@ -1,4 +1,4 @@
-"""The timing harness: a core between registers, so that every path of it counts when measured."""
+"""The timing harness: registers around a core, so that a measurement times all of its paths."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ TOP = "harness"
 class TimingHarness(wiring.Component):
     """Puts a register on every port of the core, and does nothing else.
 
-    A path from a pin or to a pin is not timed, one between registers is: within the harness
-    the logic at the core's ports is timed too.
+    Tools time the paths between registers, but not those from or to a pin. Within the harness the
+    logic at the core's ports is between registers too.
 
     Parameters
     ----------
     config
         Configuration of the core.
     pins
-        Whether each bit of a port has a pin. Else the inputs are shifted in from one, and the
-        outputs end in registers that are kept: for parts with few pins.
+        Whether each bit of a port has a pin. Otherwise, for parts with few pins, the inputs are
+        shifted in from a single pin, and the outputs end in registers that tools must keep.
 
     Members
     -------
-    Those of the core, each as plain bits, with ``pins``; else ``scan : In(1)``.
+    With ``pins`` the ports of the core, each as plain bits; otherwise ``scan : In(1)``.
     """
 
     scan: Signal
@@ -52,7 +52,8 @@ class TimingHarness(wiring.Component):
         chain: list[Value] = []
         for path, member, port in core.signature.flatten(core):
             name, value = "__".join(map(str, path)), Value.cast(port)
-            # What nothing reads would be optimised away, and all that leads to it.
+            # Nothing reads the registers of the outputs: without this attribute tools would remove
+            # them, and all logic in front of them.
             register = Signal(len(value), name=f"port_{name}", reset_less=True, attrs={"keep": 1})
             if member.flow is wiring.In:
                 m.d.comb += value.eq(register)
@@ -77,8 +78,8 @@ def netlist(config: CoreConfig, *, pins: bool = True, platform: object = None) -
     Parameters
     ----------
     config, pins
-        As :class:`TimingHarness` takes them.
+        See :class:`TimingHarness`.
     platform
-        What ``amaranth.lib.memory`` asks for a part's own memories; None leaves them to Yosys.
+        Provides a part's own memories (:class:`extremum.hdl.ecp5.Ecp5`); None leaves them to Yosys.
     """
     return str(rtlil.convert(TimingHarness(config, pins=pins), TOP, platform))

@@ -1,4 +1,4 @@
-"""What one must know to use a core's Verilog: its ports, the bits of their fields, its latency."""
+"""The interface of a core's Verilog: its ports, the bits of their fields, its latency."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def interface(config: CoreConfig) -> dict[str, Any]:
 
     Each port has a name, a direction and a width in bits. If it is a structure, it also has a list
     of fields: for each a name, its lowest bit, its width, and whether it is signed. The field of a
-    job register tells besides (``less_one``) whether the port carries the value less one.
+    job register also tells (``less_one``) whether the port carries the value less one.
     """
     core = Core(config)
     Fragment.get(core, None)  # Amaranth warns about a component that nobody elaborates.

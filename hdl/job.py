@@ -33,19 +33,20 @@ class DimensionRegisters:
     regular
         Coordinate of the slot of the last window on the grid of strides.
     final
-        Coordinate of the slot of the last window of all. It is ``regular``, or lies behind it,
-        beside the grid of strides: there a window whose last taps lie in the end padding is given
-        before its turn.
+        Coordinate of the slot of the line's last window. It is ``regular``, unless the last window
+        is an early one: then it lies behind ``regular``, and not on the grid of strides. The last
+        taps of an early window lie in the end padding, so it is given before the slot of the last
+        of them.
     shift
-        By how many taps the window in ``final`` is given early.
+        The number of taps by which the window in ``final`` is given early.
     spacing
         Words from one tap to the next in the stage's storage: ``dilation`` times the words that
         one slot of this dimension fills. It is 1 for a window of one tap, which needs no storage.
     position_step
-        What is added to the position on the way to the next window, while the dimensions within
-        begin again.
+        Added to the position to reach the next window, while the dimensions within this one begin
+        again.
     tap_step
-        What is added to the position on the way back by one tap.
+        Added to the position to go back by one tap.
     """
 
     window: int = 1
@@ -72,8 +73,8 @@ class JobRegisters:
     """The registers of one job: they tell the core what to do with one stream of beats.
 
     The core refuses a job if a single register is wrong (:class:`extremum.hdl.ports.JobError`). It
-    does not check that the registers agree with each other. Whoever writes them must see to that,
-    as :mod:`extremum.host.plan.registers` does, or the results are wrong:
+    does not check that the registers agree with each other. If they do not, the results are wrong.
+    :mod:`extremum.host.plan.registers` computes registers that agree; the rules are:
 
     - ``period`` is no shorter than the line of elements and than that of windows.
     - ``spacing`` is ``dilation`` times the words of a slot.
@@ -86,7 +87,7 @@ class JobRegisters:
     data_type
         Code of the type, see :meth:`CoreConfig.data_type_code`.
     minimum
-        Look for the least element instead of the greatest.
+        The job looks for the least element instead of the greatest.
     decreasing
         A reduction takes the last of equal elements instead of the first.
     ignore_nan
@@ -111,10 +112,9 @@ class JobRegisters:
         Position of the last tap of the first window in lane 0. Like all positions it is modulo
         ``2**index_width``.
     group_step
-        What is added to the position on the way to the next group, while all dimensions begin
-        again.
+        Added to the position to reach the next group, while all dimensions begin again.
     lane_step
-        What is added to the position from one lane to the next.
+        Added to the position to go from one lane to the next.
     depth, height, width
         The dimensions that windows slide over, outermost first.
     """

@@ -1,4 +1,4 @@
-"""The three kinds of jobs: queued, ending with their plane, never ending.
+"""The three kinds of jobs: those that are queued, that end with their plane, and that never end.
 
 How the core tells that a job ends, and when the next one may begin, depends on what its fixed
 registers leave open. Each kind is a class with the same interface, and :func:`job_kind` is the only
@@ -7,7 +7,7 @@ place that chooses it:
 - :class:`QueuedJobs`: the slots of a job are counted ahead of the pipeline. This is what a core
   does in general.
 - :class:`PlaneJobs`: a job is one plane without padding, so its lines tell its end.
-- :class:`EndlessJobs`: all registers of a reduction are fixed, and one row follows the other.
+- :class:`EndlessJobs`: all registers of a reduction are fixed, and rows follow each other forever.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from extremum.hdl.timing import Timed, delay, fanout_copy
 
 
 class JobPort(Protocol):
-    """What a kind of job sees of the job port and its check."""
+    """The signals of :class:`extremum.hdl.job_port.CheckedJobPort` that a kind of job uses."""
 
     may_offer: Signal
     offered: Signal
@@ -33,7 +33,7 @@ class JobPort(Protocol):
 
 
 class Gate(Protocol):
-    """What a kind of job sees of :class:`extremum.hdl.admission.Admission`."""
+    """The signals of :class:`extremum.hdl.admission.Admission` that a kind of job uses."""
 
     job: data.View
     beat_here: Signal
@@ -44,13 +44,13 @@ class Gate(Protocol):
 
 
 class JobKind(Protocol):
-    """How jobs begin and end."""
+    """The interface of a kind of jobs: it tells how jobs begin and end."""
 
     is_endless: bool
-    """Whether there are no jobs at all, so the end of a row is the end of everything."""
+    """Whether the core has no separate jobs: then rows end, but no job does."""
 
     dimension_delay: int
-    """By how many clocks the control of a dimension is behind that of the one within it."""
+    """Clocks by which the control of a dimension is behind that of the dimension within it."""
 
     def begin_latency(self, config: CoreConfig) -> int:
         """Return by how many clocks counting the slots of a job delays its first slot."""
@@ -72,17 +72,17 @@ class JobKind(Protocol):
         config
             Configuration of the core.
         gate
-            Signals of the admission: what enters is driven here.
+            The admission, whose outputs that let slots in are driven here.
         port
-            Tells whether a job may begin, and is told when it does.
+            The checked job port: it tells whether a job may begin, and is told when one does.
         has_credit
-            A slot may enter.
+            Whether there is a credit, so that a slot may enter.
 
         Returns
         -------
         (Advance, Value)
-            What the control of the innermost dimension is told, a clock after the slot entered;
-            and whether a job is under way.
+            The signals for the control of the innermost dimension, which come a clock after the
+            slot entered; and whether a job is under way.
         """
         ...
 
@@ -98,16 +98,17 @@ class QueuedJobs:
         return slots.latency(config)
 
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
-        """Go on in the clock after a line ended."""
+        """Return signals that let the next dimension go on in the clock after a line ended."""
         return advance.outward(m, line_ends)
 
     def admit(
         self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
     ) -> tuple[Advance, Value]:
-        """Let in the slots that the queue holds, and a token in front of a job's first."""
+        """Let in the slots that the queue holds, and a token in front of each job's first slot."""
         m.submodules.slots = queued = slots.SlotSchedule(config)
         active, pending, token = Signal(name="active"), Signal(name="pending"), Signal(name="token")
-        # The slots of a job take longer to come than its token.
+        # The slots of a job take longer to come through the queue than its token would, so the
+        # token waits for a clock.
         late_taken = delay(m, queued.taken, 1)
         m.d.sync += pending.eq(late_taken | (pending & ~token))
         m.d.comb += [
@@ -121,7 +122,7 @@ class QueuedJobs:
             gate.end.eq(queued.last),
         ]
         final = gate.slot & queued.last
-        # The token goes with the last slot of the job before, or when there is none.
+        # The token goes with the last slot of the job before, or at once if no job is under way.
         m.d.comb += token.eq(pending & (~active | final))
         m.d.sync += active.eq(token | (active & ~final))
         begin = fanout_copy(m, token)
@@ -138,8 +139,8 @@ class PlaneJobs:
     """Jobs of one plane without padding.
 
     Every slot needs a beat. Which slot was the last is known a clock later: in that clock the next
-    job begins, or no slot enters. So the token is a clock late too, and the dimensions are walked
-    in the same clock.
+    job begins, or no slot enters. So the token is a clock late too, and to make up for that all
+    dimensions go on in the same clock.
     """
 
     is_endless = False
@@ -150,13 +151,13 @@ class PlaneJobs:
         return 0
 
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
-        """Go on in the clock in which a line ends."""
+        """Return signals that let the next dimension go on in the clock in which a line ends."""
         return advance.outward_at_once(line_ends)
 
     def admit(
         self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
     ) -> tuple[Advance, Value]:
-        """Let beats in until the plane ends, and at once those of the next job, if there is one."""
+        """Let in beats until the plane ends, then at once those of the next job, if offered."""
         active, token = Signal(name="active"), Signal(name="token")
         late_slot = delay(m, gate.slot, 1)
         final = late_slot & gate.plane_end
@@ -166,14 +167,16 @@ class PlaneJobs:
             port.taken.eq(token),
             gate.beat_wanted.eq(valid & has_credit),
             gate.slot.eq(valid & has_credit & gate.beat_here),
-            # The token goes with the last slot of the job before, or when there is none.
+            # The token goes with the last slot of the job before, or at once if no job is under
+            # way.
             token.eq(port.offered & (~active | final)),
         ]
         m.d.sync += active.eq(token | (active & ~final))
         return Advance(
             token=token,
             begin=token,
-            # A token that does not come with a last slot comes without a slot.
+            # A step without a slot is a token in an idle core. A token with a slot meets the end of
+            # the plane, where the lines begin anew by themselves.
             restart=~late_slot,
             step=late_slot | (port.offered & ~active),
             slot=late_slot,
@@ -181,7 +184,7 @@ class PlaneJobs:
 
 
 class EndlessJobs:
-    """One reduction again and again: every beat is taken while there is space for its result."""
+    """A reduction that repeats forever: every beat is taken while there is space for its result."""
 
     is_endless = True
     dimension_delay = 1
@@ -191,7 +194,7 @@ class EndlessJobs:
         return 0
 
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
-        """Return the same: a reduction has no dimensions."""
+        """Return the signals unchanged, since a reduction has no dimensions."""
         return advance
 
     def admit(
@@ -206,7 +209,7 @@ class EndlessJobs:
 
 
 def job_kind(config: CoreConfig) -> JobKind:
-    """Return the kind of the jobs that a core does."""
+    """Return the kind of jobs of a core."""
     if is_endless(config):
         return EndlessJobs()
     return PlaneJobs() if ends_with_plane(config) else QueuedJobs()

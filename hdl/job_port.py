@@ -32,7 +32,7 @@ class CheckedJobPort(wiring.Component):
     job, valid, ready
         The job port.
     may_offer : In(1)
-        The next job may be offered. Only a core without a port asks.
+        The next job may be offered. Only a core without a job port uses it.
     offered : Out(1)
         A job may begin.
     taken : In(1)
@@ -44,7 +44,7 @@ class CheckedJobPort(wiring.Component):
     refused : Out(1)
         The last job that came to the port was refused.
     error : Out(JobError)
-        Why.
+        The reason why the last job was refused.
     """
 
     job: data.View
@@ -94,7 +94,7 @@ class CheckedJobPort(wiring.Component):
         return m
 
     def _check(self, m: Module) -> tuple[Value, Value]:
-        """Return, a clock later, whether the registers on the job port are wrong, and what is."""
+        """Return, a clock later, whether a register on the job port is wrong, and the reason."""
         config = self.config
         shapes = job_shapes(config)
 
@@ -117,7 +117,7 @@ class CheckedJobPort(wiring.Component):
         found = {
             JobError.COUNT: Cat(zero("tail"), *counts).any(),
             JobError.WINDOW: any_late(*above("window", config.max_window)),
-            # Each of these comparisons fills a clock.
+            # Each of these comparisons takes a whole clock, so they are joined after a register.
             JobError.SPACING: Cat(any_late(flag) for flag in above("spacing", furthest)).any(),
         }
         if "data_type" in shapes:
@@ -131,6 +131,9 @@ class CheckedJobPort(wiring.Component):
 
 
 def _is_above(value: Value, limit: int) -> Value:
-    """Return whether a number exceeds a limit; if that is all ones, the bits above it tell."""
+    """Return whether a number exceeds a limit.
+
+    For a limit of all ones this needs no comparison: the number exceeds it if a higher bit is set.
+    """
     bits = bits_for(limit)
     return value[bits:].any() if limit == (1 << bits) - 1 else value > limit

@@ -45,7 +45,7 @@ def latency(config: CoreConfig) -> int:
 
 
 def _analysis(config: CoreConfig) -> int:
-    """Return the clocks until it is known what an element is; floats take one more."""
+    """Return the clocks of :func:`_analyse`; floats take one more, to look at their fields."""
     return 2 if config.has_floats else 1
 
 
@@ -90,8 +90,8 @@ class KeyEncoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        # First what the fields of a float are, then what the top bit becomes and whether the others
-        # are inverted, and in the last clock the key.
+        # First the fields of a float are analysed, then the key's top bit is decided and whether
+        # the other bits are inverted, and the last clock makes the key.
         analysed = _analysis(config)
         token = Timed(m, self.token).at(analysed)
         data_type, minimum, ignore_nan = (
@@ -127,7 +127,7 @@ class KeyEncoder(wiring.Component):
 
 
 def _any(m: Module, bits: Value, clocks: int, at_once: int) -> Value:
-    """Return whether any bit is set: each clock brings ``at_once`` of them, or fewer, to one."""
+    """Return whether any bit is set: each clock reduces up to ``at_once`` bits to one."""
     for _ in range(clocks):
         parts = (bits[low : low + at_once] for low in range(0, len(bits), at_once))
         bits = delay(m, Cat(part.any() for part in parts), 1)
@@ -145,8 +145,8 @@ def _analyse(
 ) -> Value:
     """Return the key's top bit, whether the other bits are inverted, and the flags.
 
-    They are valid in the clock of ``minimum`` and ``ignore_nan``. Of a float's fields ``at_once``
-    bits are brought to one in each clock until then.
+    They are valid in the clock of ``minimum`` and ``ignore_nan``. In each clock until then
+    ``at_once`` bits of a float's fields are reduced to one.
     """
     form, bits, analysed = data_type.format, element.value, minimum.clock
     sign = Timed(m, bits[form.width - 1], element.clock).at(analysed)
@@ -165,7 +165,7 @@ def _analyse(
 
 
 class KeyDecoder(wiring.Component):
-    """Turns keys back into elements, bit for bit; an empty window into the identity of max.
+    """Turns keys back into elements, bit for bit, and an empty window into the lowest value.
 
     Latency: :attr:`LATENCY` clocks. Throughput: one word per clock, taken always.
 

@@ -1,7 +1,7 @@
-"""How long things take in a core of a configuration, in clocks: sums over its parts.
+"""The latencies of a core, in clocks, as sums over its parts.
 
-Everything here is an integer that follows from the configuration, so whoever plans jobs can use it
-without meeting a signal.
+Every function takes the configuration and returns an integer, so that jobs can be planned without
+generating hardware.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from extremum.hdl.job_kinds import job_kind
 from extremum.hdl.timing import timing_parameters
 
 BEAT = 1
-"""Clocks of the register that a beat is taken into."""
+"""Clocks of the register that takes an input beat."""
 
 
 def word_clock(config: CoreConfig) -> int:
-    """Return the clock, from that of the slot, in which its keys and its control are a word."""
+    """Return the clocks from a slot to its word, which joins its keys with its control."""
     return BEAT + max(key.latency(config), windows.latency(config))
 
 
@@ -44,10 +44,10 @@ def latency(config: CoreConfig) -> int:
 
 
 def job_interval(config: CoreConfig) -> int:
-    """Return the slots that a job must have to be followed by the next without a bubble.
+    """Return the slots that a job must have so that the next one follows without a gap.
 
-    Shorter jobs follow each other within as many clocks, or a few less. A job stays on its port
-    until its token has left the pipeline; then the next one is looked at, and its slots begin.
+    Shorter jobs begin at most this many clocks after each other. A job stays on its port until its
+    token has left the pipeline; only then the next job is checked, and its slots begin.
     """
     return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
 
@@ -62,7 +62,7 @@ def queue_depth(config: CoreConfig) -> int:
 
 
 def results_of(config: CoreConfig, slots: int) -> int:
-    """Return how many results may come of so many consecutive slots."""
+    """Return how many results may come of ``slots`` consecutive slots."""
     fixed = dict(config.fixed)
     apart = fixed.get("length", 1)
     if config.has_windows and not config.padding:

@@ -1,4 +1,4 @@
-"""One dimension of a job, as a line of slots; and its input side: which slots hold an element.
+"""One dimension of a job as a line of slots, and which of these slots hold an element.
 
 One dimension of a job is a line of ``period`` slots, and the next line follows without a gap. A
 slot has a coordinate: that of the element that it takes, if there is one. The first coordinates
@@ -25,7 +25,7 @@ from extremum.hdl.timing import TimingParameters, timing_parameters
 class Line:
     """Walks over the slots of a line, and of the next line of the same job, without a gap.
 
-    Every number must have been on the job port for a clock when the job begins.
+    Every number must have been on the job port for at least one clock when the job begins.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class Line:
     name
         Prefix of the signals.
     advance
-        When to go on, and to begin a job.
+        The signals that begin a job and go on from slot to slot.
     slots_less_one
         Slots of a line of the next job, less one.
     first_slots_less_one
-        The same for the job's first line, if that has another length.
+        Slots of the job's first line, less one, if that line has another length.
     ahead
         How many slots before the line's last :attr:`is_near_end` begins, and by how many slots the
         flags of :meth:`at` are early; :attr:`last` is on time. Every line must have more slots than
@@ -51,12 +51,12 @@ class Line:
     last
         The slot at hand is the line's last.
     is_near_end
-        The slot at hand is the last, or no more than ``ahead`` slots ahead of it.
+        The slot at hand is the line's last, or at most ``ahead`` slots in front of it.
     is_first
         The line at hand is the job's first.
     number, place
-        Which slot of its line is at hand, counted from 1, and from 0. They have no meaning if the
-        end is told ahead.
+        The number of the slot at hand within its line: ``number`` counts from 1, ``place`` from 0.
+        They have no meaning if the end is told ahead.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Line:
                 self.is_first.eq(begin | (self.is_first & ~self.last)),
                 self.place.eq(Mux(begin | self.last, 0, self.number)),
             ]
-        # A count that leaves out its first numbers is at its goal earlier.
+        # To tell the end ahead, the count skips its first numbers, so it reaches its goal earlier.
         ends = [self.at(slots_less_one, f"{name}_end", first_slots_less_one)]
         for number in range(ahead):
             late = Signal(name=f"{name}_end{number}", reset_less=True)
@@ -95,16 +95,16 @@ class Line:
         m.d.comb += self.last.eq(ends[-1])
 
     def at(self, number: Value, name: str, in_first: Value | None = None) -> Signal:
-        """Return whether the slot at hand is the one of a number, counted from 0.
+        """Return whether the slot at hand has a certain number, counted from 0.
 
         Parameters
         ----------
         number
-            On the job port, as the next job has it.
+            The number to look for, from the job port: that of the next job.
         name
             Prefix of the signals.
         in_first
-            The number to look for in the job's first line, if that is another.
+            The number to look for in the job's first line, if it is another one there.
 
         Returns
         -------
@@ -140,21 +140,21 @@ class Line:
 class InputSchedule(wiring.Component):
     """Walks over the slots of one line and tells which of them hold elements of the tensor.
 
-    Latency: none; ``present`` and ``last`` tell of the slot at hand.
+    Latency: 0 clocks; ``present`` and ``last`` belong to the slot at hand.
 
     Parameters
     ----------
     config
         Configuration of the core.
     axis
-        Which dimension, as a number into ``DIMENSIONS``.
+        The dimension, as an index into ``DIMENSIONS``.
 
     Members
     -------
     job : In(job_layout(config))
         Registers of the next job.
     advance : In(AdvanceSignature())
-        When to go to the next slot. ``slot`` is ignored.
+        The signals that go on from slot to slot. ``slot`` is ignored.
     present : Out(1)
         The slot holds an element.
     last : Out(1)
@@ -187,7 +187,7 @@ class InputSchedule(wiring.Component):
         )
         parameters = timing_parameters(self.config)
         line = Line(m, parameters, "slot", advance, slots_less_one=period)
-        # The elements begin behind the slots that lie before coordinate 0, and end a size later.
+        # The first element is in the slot of coordinate 0, and ``size`` slots hold elements.
         lead = precomputed(m, slots_before_zero, head)
         stop = precomputed(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
         begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
@@ -207,5 +207,5 @@ def slots_from_zero(head: Any) -> Any:
 
 
 def slots_before_zero(head: Any) -> Any:
-    """Return how many slots a line has in front of coordinate 0: those have no element."""
+    """Return how many slots of a line lie in front of coordinate 0: these hold no element."""
     return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)

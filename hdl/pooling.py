@@ -19,13 +19,13 @@ from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
 
 def _storage_latency(config: CoreConfig, axis: int) -> int:
-    """Return the clocks from a word to the older ones of this dimension."""
+    """Return the clocks from a word to the older words that this dimension has stored."""
     parameters = timing_parameters(config)
     return storage.latency(config.max_spacing[axis], parameters.register_spacing)
 
 
 def latency(config: CoreConfig, axis: int) -> int:
-    """Return the clocks of one dimension's stage: storage, choice of taps, tree."""
+    """Return the clocks of one dimension's stage: the storage, the presence of taps, the tree."""
     if config.max_window[axis] == 1:
         return 0
     return _storage_latency(config, axis) + 1 + tree_latency(config.max_window[axis])
@@ -34,9 +34,10 @@ def latency(config: CoreConfig, axis: int) -> int:
 class SlidingWindow(wiring.Component):
     """Slides a window over one dimension, as ``extremum.model.max_pooling`` does over all.
 
-    The winner of a box is the winner of its planes' winners, theirs that of their lines', so the
-    width's stage feeds the height's, and that the depth's. Each stores what it is given: the
-    first single elements, the second lines of winners, the third planes of them.
+    The winner of a box is found one dimension after the other: first the winner of each line, then
+    of each plane, then of the box. So the stage of the width feeds that of the height, which feeds
+    that of the depth. Each stage stores the words that it is given: the first stores single
+    elements, the second lines of winners, the third planes of winners.
 
     Latency: :func:`latency` clocks. Throughput: one word per clock, taken always.
 
@@ -45,7 +46,7 @@ class SlidingWindow(wiring.Component):
     config
         Configuration of the core.
     axis
-        Which dimension, as a number into ``DIMENSIONS``.
+        The dimension, as an index into ``DIMENSIONS``.
     tap_bits
         Bits of the tap numbers that the words carry already.
 
@@ -59,7 +60,7 @@ class SlidingWindow(wiring.Component):
     job : In(job_layout(config))
         Registers of the next job.
     i : In(WordStream)
-        A word for each slot that gives a window of the dimensions within.
+        A word for each slot in which the dimensions within give a window.
     o : Out(WordStream)
         A word for each window.
     """
@@ -74,7 +75,7 @@ class SlidingWindow(wiring.Component):
         self.name = DIMENSIONS[axis]
         self.window = config.max_window[axis]
         self.i_layout = candidate_layout(config, tap_bits)
-        # Where no position leaves the core nobody asks for the tap.
+        # The number of the winning tap is needed only if positions leave the core.
         self.has_number = self.window > 1 and config.index_width > 0
         number = {self.name: bits_for(self.window - 1)} if self.has_number else {}
         self.o_tap_bits = tap_bits | number
@@ -102,7 +103,8 @@ class SlidingWindow(wiring.Component):
         for lane, value in enumerate(won.lanes):
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(value.at(clocks))
             if self.has_number:
-                # From here on the tap's number is counted from the last tap of the window.
+                # So far the number is counted from the slot's own tap. From here on it is counted
+                # from the window's last tap, which in an early window comes ``shift`` taps later.
                 number = data.View(self.o_layout, value.at(clocks))[f"tap_{self.name}"]
                 shifted = number + self.o.control[f"shift_{self.name}"]
                 m.d.comb += self.o.lanes[lane][f"tap_{self.name}"].eq(shifted)
@@ -147,8 +149,8 @@ class SlidingWindow(wiring.Component):
     def _is_last_row(self, m: Module) -> Value:
         """Return whether a word is in the last row of the storage, so the next is in the first.
 
-        There are as many rows as words in ``dilation`` slots. A slot of this dimension ends with
-        the last window of the dimensions within.
+        The storage has as many rows as there are words in ``dilation`` slots of this dimension.
+        Such a slot ends with the last window of the dimensions within.
         """
         within = (axis for axis in self.config.axes if axis > self.axis)
         ends_slot = Cat(*(self.i.control[f"final_{DIMENSIONS[axis]}"] for axis in within)).all()

@@ -12,7 +12,7 @@ from extremum.hdl.registers import job_shapes
 
 
 class JobError(IntEnum):
-    """Why the core refused a job (``status.error``)."""
+    """The reason why the core refused a job (``status.error``)."""
 
     NONE = 0
     COUNT = 1
@@ -22,20 +22,20 @@ class JobError(IntEnum):
     SPACING = 3
     """Neighbouring taps are further apart than the storage of the core reaches."""
     DATA_TYPE = 4
-    """The code of the type is none that the core was built for."""
+    """The register ``data_type`` selects no type that the core was built for."""
     TAIL = 5
-    """The tail names more lanes than there are."""
+    """The tail is larger than the number of lanes."""
 
 
 EMPTY_INDEX = 0xFFFFFFFF
-"""Position of an empty window, as software has it: all ones. A core with fewer bits gives fewer."""
+"""Position of an empty window in software: 32 ones. On a narrower port it is fewer ones."""
 
 
 def job_layout(config: CoreConfig) -> data.StructLayout:
     """Return the layout of the job port: the registers of :func:`job_shapes`, in their order.
 
-    A dot in a register's name is an underscore here: ``width_size``. If all registers are fixed,
-    the core has no job port, and a single bit without use takes its place inside.
+    A dot in a register's name becomes an underscore: ``width_size``. If all registers are fixed,
+    the core has no job port; inside the core, a single unused bit takes its place.
     """
     members = {name.replace(".", "_"): shape for name, shape in job_shapes(config).items()}
     return data.StructLayout(members or {"unused": unsigned(1)})

@@ -1,9 +1,10 @@
 """The position of every winner: a sum of coordinate times weight, without a multiplier.
 
-The position of a window's last tap advances by what going on to the next window adds: along the
-width, to the next line, plane or group. Each lane adds its share. All this is known before the
-winner is, so it may take some clocks. What is left is, for each dimension, the way back to the
-winning tap. All of it is modulo ``2**index_width``.
+A running sum keeps the position of the window's last tap: each new window adds a step, which
+depends on whether it is next along the width or begins a line, a plane or a group. Each lane adds
+its own offset. All this is known before the winner is, so it may take some clocks. When the winner
+is known, only the way back from the last tap to the winning tap is added, for each dimension. All
+sums are modulo ``2**index_width``.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ def _digits(config: CoreConfig, axis: int) -> int:
 def lead(config: CoreConfig) -> int:
     """Return by how many clocks the control of a window must be ahead of its winner.
 
-    They are for the carries of the running position and for the share of each lane.
+    These clocks are for the carries of the running position and for the offset of each lane.
     """
     segment = timing_parameters(config).position_segment
     return SegmentedAccumulator.latency_of(config.index_width, segment) + (config.lanes > 1)
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from a winner to its position: its multiples, and a tree of sums."""
+    """Return the clocks from a winner to its position: the choice of multiples, a tree of sums."""
     if not config.has_windows or not config.index_width:
         return 0
     ways_back = sum(_digits(config, axis) for axis in config.axes)
@@ -61,7 +62,7 @@ class PositionGenerator(wiring.Component):
     job : In(job_layout(config))
         Registers of the next job.
     early_token, early_valid, early_control : In
-        As in ``i``, :func:`lead` clocks ahead of it.
+        The token, valid and control of ``i``, :func:`lead` clocks ahead of it.
     i : In(WordStream)
         Winners, in the order of the outputs: groups, depth, height, width.
     positions : Out(ArrayLayout)
@@ -115,7 +116,7 @@ class PositionGenerator(wiring.Component):
         return m
 
     def _sum(self, m: Module, terms: list[Timed], name: str) -> Timed:
-        """Return the sum of some terms that are valid in the same clock: two are added in each."""
+        """Return the sum of terms that are valid in the same clock; each clock adds pairs."""
         level = 0
         while len(terms) > 1:
             clock, sums = terms[0].clock, []
@@ -127,7 +128,7 @@ class PositionGenerator(wiring.Component):
         return terms[0]
 
     def _last_taps(self, m: Module) -> list[Timed]:
-        """Return the position of the window's last tap in each lane: valid in clock 1."""
+        """Return the position of the window's last tap in each lane, which is valid in clock 1."""
         config = self.config
         position = self._running_position(m)
         if config.lanes == 1:
@@ -148,7 +149,7 @@ class PositionGenerator(wiring.Component):
         """Return the position of the window's last tap in lane 0, in time for the other lanes."""
         config, job, token = self.config, self.job, self.early_token
         timing = timing_parameters(config)
-        # The innermost dimension that is not at its end moves on.
+        # The step is that of the innermost dimension that is not at its end.
         names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]
         steps = [shadow(m, register(config, job, name), token, name) for name in names]
         chosen = steps[-1]
@@ -167,8 +168,8 @@ class PositionGenerator(wiring.Component):
     def _multiples(self, m: Module, name: str, count: int, token: Value) -> list[Value]:
         """Return 0, 1, ... times a job register, each copied when the token passes.
 
-        The odd ones are summed up in the few clocks after the job came to the port, and the even
-        ones are shifts.
+        The odd multiples are added up in the few clocks after the job came to the port; the even
+        ones are shifts of others.
         """
         step = register(self.config, self.job, name)
         new: list[Value] = [Const(0, len(step)), step]

@@ -1,4 +1,4 @@
-"""FIFOs: results wait in one to leave, slots in another to enter."""
+"""The FIFO in which results wait to leave the core, and in another place slots to enter."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from extremum.hdl.timing import TimingParameters
 
 
 def depth(results: int) -> int:
-    """Return how many beats a queue for so many holds."""
+    """Return the depth of a queue that must hold ``results`` beats: a power of two."""
     return 1 << ceil_log2(max(results, 2))
 
 
 def latency(depth: int, parameters: TimingParameters) -> int:
-    """Return the clocks from a beat to its place at the output."""
+    """Return the clocks from writing a beat to an empty queue until the beat is at the output."""
     if depth == 2:
         return 1
     return 1 + (MEMORY_LATENCY if depth > parameters.lookup_queue else 1)
@@ -27,18 +27,19 @@ def latency(depth: int, parameters: TimingParameters) -> int:
 class Queue(wiring.Component):
     """A FIFO whose output is a register.
 
-    Two beats need no memory: the one that waits stays where it came from. More of them wait in a
-    small memory, and many in a block memory whose own register is the output.
+    A queue of two beats needs no memory: the second beat waits on ``i``, where it stays until the
+    next one. A queue of more beats has a small memory, and a deep queue has a block memory whose
+    own register is the output.
 
-    Latency: :func:`latency` clocks. Throughput: one beat per clock. It is never given more than
-    it holds: who writes to it counts credits.
+    Latency: :func:`latency` clocks. Throughput: one beat per clock. The queue does not tell whether
+    it is full: whoever writes to it counts credits, and never writes more than it holds.
 
     Parameters
     ----------
     width
         Bits of a beat.
     depth
-        How many beats it holds, a power of two from 2 on.
+        How many beats it holds: a power of two, at least 2.
     parameters
         The timing parameters.
 
@@ -87,14 +88,14 @@ class Queue(wiring.Component):
         return m
 
     def _wait(self, m: Module, free: Value) -> tuple[Value, Value]:
-        """Return whether a beat waits for the output register, and which: the one on ``i``."""
+        """Return whether a beat waits for the output register, and that beat: the one on ``i``."""
         kept = Signal()
         waiting = self.write | kept
         m.d.sync += kept.eq(waiting & ~free)
         return waiting, self.i
 
     def _store(self, m: Module, free: Value) -> tuple[Value, Value]:
-        """Return whether a beat waits for the output register, and which: the memory's oldest."""
+        """Return whether a beat waits for the output register, and the oldest beat in memory."""
         m.submodules.memory = memory = Memory(
             shape=len(self.i), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
         )
@@ -112,7 +113,7 @@ class Queue(wiring.Component):
         """Keep beats in a block memory, whose registers hold the oldest two for the output."""
         m.submodules.memory = memory = RegisteredMemory(len(self.i), self.depth)
         is_read, both = Signal(), Signal()
-        # Each register takes what is in front of it as soon as its own word goes on.
+        # Each register takes its next word as soon as its own word goes on.
         output_free = ~self.valid | self.ready
         read_free = ~both | self.ready
         newest, oldest, waiting = self._count(m, read_free)
@@ -132,14 +133,14 @@ class Queue(wiring.Component):
         m.d.sync += both.eq((waiting | ~read_free) & (is_read | ~output_free))
 
     def _count(self, m: Module, free: Value) -> tuple[Signal, Signal, Signal]:
-        """Return where the next beat is written, the oldest is read, and whether there is one.
+        """Return the addresses of the newest and the oldest beat, and whether a beat is waiting.
 
-        The oldest is taken whenever there is one and the way is free.
+        The oldest beat is taken whenever there is one and ``free`` is set.
         """
         newest, oldest, following = (Signal(range(self.depth), init=init) for init in (0, 0, 1))
         waiting = Signal()
         m.d.sync += newest.eq(newest + self.write)
-        # What is late, whether the way is free, leads to enables alone.
+        # ``free`` is known late in the clock, so it leads to enables alone.
         with m.If(self.write | free):
             m.d.sync += waiting.eq(self.write | (waiting & (following != newest)))
         with m.If(waiting & free):

@@ -1,4 +1,4 @@
-"""The running winner of a group of words."""
+"""The reducer: it keeps the running winner of consecutive words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, re
 
 
 def _digits(config: CoreConfig) -> int:
-    """Return in how many digits a key is compared."""
+    """Return the number of digits in which the reducer compares a key."""
     return -(-config.element_width // timing_parameters(config).reducer_digit)
 
 
@@ -30,7 +30,10 @@ def _compared(config: CoreConfig) -> int:
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks of the reducer: NaNs made equal, digits, the ordinal's carries, result."""
+    """Return the clocks of the reducer.
+
+    They make NaNs equal, compare the digits, wait for the ordinal's carries and keep the result.
+    """
     if not config.has_reduction:
         return 0
     carries = SegmentedAccumulator.latency_of(
@@ -40,14 +43,14 @@ def latency(config: CoreConfig) -> int:
 
 
 class Reducer(wiring.Component):
-    """Reduces the words from a ``first`` to a ``last`` to their winner, as a running one.
+    """Reduces each row of words, from one marked ``first`` to one marked ``last``, to its winner.
 
     The key is compared from its most significant digit on, each digit one clock after the one
-    before it. So the loop from a winner to the next comparison is one digit long, and a group may
-    be a single word. A word that ties in every digit is taken if the direction is DECREASING.
+    before it. So the loop from a winner to the next comparison is one digit long, and a row may be
+    a single word. A word that ties in every digit is taken if the direction is DECREASING.
 
-    Latency: :func:`latency` clocks, from a group's last word to its result. Throughput: one word
-    per clock, taken always.
+    Latency: :func:`latency` clocks, from a row's last word to its result. Throughput: one word per
+    clock, taken always.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ class Reducer(wiring.Component):
     i : In(WordStream)
         Words.
     o : Out(WordStream)
-        Winners, with their ordinal in the group: in a fold, that of the word's first element.
+        Winners, with their ordinal in the row; in a fold it is that of the word's first element.
     """
 
     job: data.View
@@ -95,7 +98,7 @@ class Reducer(wiring.Component):
             takes.at(compared) | (ties.at(compared) & decreasing.replicate(config.lanes))
         )
         taken = Timed(m, take, compared)
-        # The flag moves on for all lanes at once: one register for each clock.
+        # The flags of all lanes move on together, in one register for each clock.
         taken_at = {part.clock: taken.at(part.clock) for part in ordinal} | {compared: take}
         kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
         for lane in range(config.lanes):
@@ -110,7 +113,7 @@ class Reducer(wiring.Component):
                 parts.append(Timed(m, best, part.clock + 1).at(clocks))
             if parts:
                 m.d.comb += Value.cast(result.ordinal).eq(Cat(*parts))
-        # A result is there when its last word has been compared.
+        # A result is complete when its last word has been compared.
         m.d.comb += [
             self.o.token.eq(words.token.at(clocks)),
             self.o.valid.eq(last.at(clocks)),
@@ -123,7 +126,7 @@ class Reducer(wiring.Component):
         return Timed(m, shadow(m, register(self.config, self.job, name), self.i.token, name))
 
     def _ordinal(self, m: Module, valid: Timed, last: Timed, clock: int) -> list[Timed]:
-        """Return the ordinal of a word in its group, in parts, from ``clock`` on."""
+        """Return the ordinal of a word in its row, in segments, the first of them in ``clock``."""
         config = self.config
         if "ordinal" not in self.o_layout.members:
             return []
@@ -137,9 +140,9 @@ class Reducer(wiring.Component):
         ).segments  # fmt: skip
 
     def _compare(self, m: Module, valid: Timed, first: Timed) -> tuple[Timed, Timed]:
-        """Return in which lanes a word beats its group, and where it ties in every digit.
+        """Return in which lanes a word beats the words before it, and in which it ties with them.
 
-        A digit of all lanes is one signal, and so is what waits below it: fewer and wider registers
+        The digits that still wait share one signal for all lanes, because fewer and wider registers
         simulate faster.
         """
         lanes, width = self.config.lanes, timing_parameters(self.config).reducer_digit
@@ -174,7 +177,7 @@ class Reducer(wiring.Component):
 
 
 def _with_equal_nans(m: Module, candidate: data.View, ignore_nan: Value) -> Value:
-    """Return the key, one clock later, with all NaNs made equal: below or above every number."""
+    """Return the key, one clock later; all NaNs become equal, below or above every number."""
     key = Value.cast(candidate.key)
     equal = Signal(len(key), name="key", reset_less=True)
     m.d.sync += equal.eq(Mux(candidate.nan, (~ignore_nan).replicate(len(key)), key))

@@ -1,4 +1,4 @@
-"""The table of the job registers as plain numbers: their names, their bits, and who has them.
+"""The table of the job registers in plain numbers: names, bits, and which core has which.
 
 A job describes one run of a core (:class:`extremum.hdl.job.JobRegisters`). This module needs no
 hardware library, so that a configuration can be checked against it.
@@ -58,7 +58,7 @@ JOB_REGISTERS = (
     "data_type", "minimum", "decreasing", "ignore_nan", "fold", "slots", "volumes", "length",
     "groups", "tail", "origin", "group_step", "lane_step",
 )  # fmt: skip
-"""The registers that are no dimension's."""
+"""The registers that do not belong to a dimension."""
 
 
 def register_names() -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def register_names() -> tuple[str, ...]:
 
 
 def is_less_one(name: str) -> bool:
-    """Return whether the job port carries one less than a register's value."""
+    """Return whether the job port carries a register's value less one."""
     return name.rpartition(".")[2] in LESS_ONE
 
 
@@ -97,7 +97,7 @@ def value_range(name: str, bits: Bits) -> tuple[int, int]:
 def all_bits(config: CoreConfig) -> dict[str, Bits]:
     """Return the bits of every register, by name, in the order of the job port."""
     word, position = Bits(POSITION_WIDTH), Bits(config.index_width)
-    # A place may lie in the padding before the first element: its coordinate is negative.
+    # A place may lie in the padding before the first element, where coordinates are negative.
     coordinate, place = Bits(config.coordinate_width), Bits(config.coordinate_width + 1, True)
     table = {
         "data_type": Bits(4),
@@ -137,7 +137,7 @@ def all_bits(config: CoreConfig) -> dict[str, Bits]:
 def absent_registers(config: CoreConfig) -> dict[str, int]:
     """Return the registers that the core does not need, and the value that it takes for each.
 
-    ``config.fixed`` is not among them, but what it makes superfluous is.
+    The registers of ``config.fixed`` are not among them, but those that these make superfluous are.
     """
     constants: dict[str, int] = {}
     if len(config.data_types) == 1:

@@ -41,7 +41,7 @@ __all__ = [
 
 
 def encode(name: str, value: int) -> int:
-    """Return what the job port carries for a register."""
+    """Return the number that the job port carries for a register's value."""
     return value - is_less_one(name)
 
 
@@ -83,7 +83,7 @@ def is_endless(config: CoreConfig) -> bool:
 def register(config: CoreConfig, job: data.View, name: str) -> Value:
     """Return a job register: bits of the job port, or a constant if it is not on the port.
 
-    Those of :data:`LESS_ONE` are one less than their names say.
+    The registers of :data:`LESS_ONE` come as their value less one.
     """
     constants = fixed_registers(config)
     shape = all_shapes(config)[name]

@@ -1,4 +1,4 @@
-"""The end of the pipeline: results are put together, and packed into beats."""
+"""The end of the pipeline, where results are packed into output beats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ LATENCY = 1
 
 
 class Packer(wiring.Component):
-    """Puts results into beats: one of each lane, or in a fold, where all agree, one after another.
+    """Puts results into output beats.
+
+    Without a fold, a beat takes one result of each lane at once. In a fold all lanes have the same
+    result, and the results of consecutive rows fill a beat one after the other.
 
     Latency: :data:`LATENCY` clock from ``results``. Throughput: one result of each lane per clock,
     taken always.
@@ -40,11 +43,11 @@ class Packer(wiring.Component):
     token : In(1)
         The next job's results come next.
     valid : In(1)
-        There is a result: :func:`lead` clocks before it is on ``results``.
+        There is a result, which is on ``results`` :func:`lead` clocks later.
     last_group : In(1)
-        It is of the last group of slices.
+        The result belongs to the last group of slices.
     done : In(1)
-        It is the job's last.
+        The result is the job's last.
     results : In(ArrayLayout)
         Value and index of each lane.
     packed : Out(1)
@@ -100,10 +103,11 @@ class Packer(wiring.Component):
                 m.d.sync += place.eq(0)
             with m.Elif(self.valid):
                 m.d.sync += place.eq(Mux(full, 0, place + 1))
-        # Clock 0 is that of the results; what is known of them comes earlier.
+        # Clock 0 is that of the results; the flags that belong to them come earlier.
         early = -lead(config)
         valid, done = Timed(m, self.valid, early).at(0), Timed(m, self.done, early).at(0)
-        # The fields have no reset of their own, so that it can clear the lanes without a result.
+        # The beat is not reset, so that the flip-flops' reset input can clear lanes without a
+        # result.
         o = Signal(output_layout(config), reset_less=True)
         m.d.comb += [self.packed.eq(self.valid & ~full), self.o.eq(o)]
         m.d.sync += self.o_valid.eq(valid & Timed(m, full, early).at(0))
@@ -113,7 +117,7 @@ class Packer(wiring.Component):
             live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
             here: Value = self.valid
             if config.can_fold:
-                # A beat's first result clears the places behind it.
+                # In a fold, a result also clears the lanes behind it, which later results may fill.
                 live = Mux(fold, place == lane, live)
                 here = self.valid & (~fold | (place <= lane))
             live_now = Timed(m, live, early).at(0)

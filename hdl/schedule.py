@@ -1,4 +1,4 @@
-"""The output side of a line of slots: when a window is given, and what of it lies in padding.
+"""The output side of a line of slots: in which a window is given, and which taps are padding.
 
 A window is given in the slot of its last tap, so the line of windows begins in the slot of
 coordinate ``head`` and is a line of ``period`` slots too (:mod:`extremum.hdl.line`). Its last
@@ -7,11 +7,11 @@ slots of the next line, and no slot is spent on them. In a core without padding 
 a line of windows is the line of its elements.
 
 The last window of a line may be given earlier than in the slot of its last tap, if that tap and
-those up to the slot lie in the end padding: in the slot of coordinate ``final``, with ``shift``
-taps less. Where windows stand more than one slot apart this saves slots.
+those up to the slot lie in the end padding. It is then given in the slot of coordinate ``final``,
+without its last ``shift`` taps. This saves slots if windows are more than one slot apart.
 
-This is where padding is decided: a tap is an element if its coordinate lies in the tensor. Of the
-elements themselves the schedule knows nothing.
+Padding is decided here: a tap is an element if its coordinate lies in the tensor. The schedule
+does not need the elements themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from extremum.hdl.timing import Timed, delay, late_equal, late_exceeds, timing_p
 
 
 def inside(coordinate: Value, size_less_one: Value) -> Value:
-    """Return whether a coordinate is in the tensor: what is not is padding, and absent.
+    """Return whether a coordinate is in the tensor; all others are padding, where taps are absent.
 
     The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
     is beyond every size. A line with its padding, and the extent of a window, are shorter than
@@ -42,13 +42,14 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
 
 
 COORDINATE_LATENCY = 2
-"""Clocks from a slot to its coordinate: the sum, and a clock behind its carry chain."""
+"""Clocks from a slot to its coordinate: one for the sum, and one to shorten the path behind it."""
 
 
 def latency(config: CoreConfig) -> int:
-    """Return the clocks from a slot to what an :class:`OutputSchedule` tells of it.
+    """Return the clocks from a slot to the outputs of :class:`OutputSchedule` that belong to it.
 
-    With padding: the coordinate, a late comparison, and the answer's own register.
+    With padding these are the clocks of the coordinate, of a late comparison, and of a register for
+    the answer.
     """
     return COORDINATE_LATENCY + 2 if config.padding and config.has_windows else 2
 
@@ -57,29 +58,30 @@ class OutputSchedule(wiring.Component):
     """Walks over the slots of one line of windows and tells which are given, and of what taps.
 
     Latency: :func:`latency` clocks from a slot to ``emit`` and ``final``, one more to ``present``
-    and ``shift``; ``last`` tells of the slot at hand.
+    and ``shift``; ``last`` belongs to the slot at hand.
 
     Parameters
     ----------
     config
         Configuration of the core.
     axis
-        Which dimension, as a number into ``DIMENSIONS``.
+        The dimension, as an index into ``DIMENSIONS``.
 
     Members
     -------
     job : In(job_layout(config))
         Registers of the next job.
     advance : In(AdvanceSignature())
-        When to go to the next slot.
+        The signals that begin a job and go on from slot to slot.
     last : Out(1)
         The slot is the last of the line of windows.
     emit : Out(1)
         A window is given in this slot.
     final : Out(1)
-        It is the line's last.
+        The window is the line's last.
     present : Out(max_window)
-        Which of its taps are elements of the tensor. Tap 0 is that of the slot's coordinate.
+        A bit for each tap of the window: whether it is an element of the tensor. Tap 0 has the
+        slot's coordinate.
     shift : Out
         Number of tap 0 in the window, counted from its last tap.
     """
@@ -123,7 +125,7 @@ class OutputSchedule(wiring.Component):
     def _within_lines(self, m: Module, advance: Advance) -> None:
         """Give windows that end within the line of their elements, the last one on the grid.
 
-        The next window on the grid would not be inside: it ends with the line.
+        The last window on the grid is the line's last, since the next would reach beyond the line.
         """
         ends_tell = ends_tell_final(self.config, self.axis)
         ahead = 0
@@ -146,7 +148,8 @@ class OutputSchedule(wiring.Component):
     def _across_lines(self, m: Module, advance: Advance) -> None:
         """Give windows that reach into padding, some of them in the next line."""
         parameters = timing_parameters(self.config)
-        # The line of windows begins with the first of them; in front of it are absent slots.
+        # The line of windows begins with its first window. In front of the job's first line are
+        # slots without a window.
         head, period = self._register("head"), self._register("period")
         more = precomputed(m, slots_from_zero, head)
         first = precomputed(m, lambda period, more: period + more, period, more)[: len(period)]
@@ -170,7 +173,7 @@ class OutputSchedule(wiring.Component):
         self._look_at_taps(m, coordinate, token, Timed(m, is_final, compared))
 
     def _coordinate(self, m: Module, advance: Advance, line: Line) -> Timed:
-        """Return the coordinate of the slot: the first line begins at 0 or below."""
+        """Return the coordinate of the slot; that of the job's first slot is 0 or negative."""
         head = self._register("head")
         again = shadow(m, head, advance.token, "restart")
         base, coordinate = (
@@ -184,7 +187,7 @@ class OutputSchedule(wiring.Component):
     def _due(self, m: Module, advance: Advance, last: Value) -> Timed:
         """Return whether the slot is on the grid of strides: valid in clock 1.
 
-        ``last``: the slot is its line's last.
+        ``last`` is set if the slot is its line's last.
         """
         # Counts the slots since the line began, or since a window was due: `head` slots to the
         # first window, then `stride` slots from one window to the next. The register of the stride
@@ -214,7 +217,7 @@ class OutputSchedule(wiring.Component):
             )
         )
         if self.config.padding:
-            # The line of windows begins with the first of them.
+            # With padding, every line of windows but the job's first begins with a window.
             begins_due = Const(1, 1)
         head = head.as_unsigned()[:width]
         goal = slots.at(Mux(from_first, head, stride), Mux(from_first, head_is_one, stride_is_two))
@@ -234,7 +237,7 @@ class OutputSchedule(wiring.Component):
         told = is_final.clock + 1
         shift_here = Timed(m, Mux(is_final.value, shift, 0), is_final.clock)
         m.d.sync += self.shift.eq(shift_here.at(told))
-        # The taps of a window, and of one that is given early.
+        # The taps of a usual window, and of one that is given early, which has fewer.
         usual = shadow(m, self._first_taps(window), late_token, "usual_taps")
         mask = (1 << bits_for(self.taps)) - 1
         left = precomputed(m, lambda window, shift: (window - shift) & mask, window, new_shift)
@@ -242,7 +245,7 @@ class OutputSchedule(wiring.Component):
         taps = Timed(m, Mux(is_final.value, early, usual), is_final.clock).at(told)
         here = coordinate.value
         if self.config.max_dilation[self.axis] == 1:
-            # One subtraction serves all taps.
+            # Without dilation, one subtraction serves all taps.
             place, beyond = Signal.like(here), Signal(signed(len(here) + 1))
             last_element = shadow(m, new_size, token, "last_element")
             m.d.sync += [place.eq(here), beyond.eq(here - last_element)]
@@ -269,12 +272,12 @@ class OutputSchedule(wiring.Component):
         return delay(m, Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1]), 1).as_signed()
 
     def _first_taps(self, count: Value) -> Value:
-        """Return a bit for each tap: whether it is one of the first so many."""
+        """Return a bit for each tap: whether it is one of the first ``count`` taps."""
         return Cat(count[: bits_for(self.taps)] > tap for tap in range(self.taps))
 
 
 def phase_width(head: Value, stride: Value) -> int:
-    """Return the bits of a count up to the first window, and from one to the next."""
+    """Return the bits of a count that runs up to the first window, and from window to window."""
     widths = [
         bits_for(max(0, value.value))
         if isinstance(value, Const)

@@ -17,7 +17,7 @@ from extremum.hdl.timing.alignment import delay
 
 
 def shadow(m: Module, value: ValueLike, token: Value, name: str) -> Value:
-    """Return a copy of a job register, renewed when the token passes; a constant as it is."""
+    """Return a copy of a job register, taken when the token passes; a constant needs no copy."""
     value = Value.cast(value)
     if isinstance(value, Const):
         return value
@@ -28,10 +28,10 @@ def shadow(m: Module, value: ValueLike, token: Value, name: str) -> Value:
 
 
 def precomputed(m: Module, function: Callable[..., Any], *values: Value) -> Value:
-    """Return what follows from job registers alone, a clock after they came to the port.
+    """Return a function of job registers, computed within a clock of their coming to the port.
 
-    ``function`` is given the registers; or integers, if all of them are constants, and then the
-    result is a constant.
+    ``function`` is called with the registers. If all of them are constants it is called with
+    integers, and the result is a constant.
     """
     if all(isinstance(value, Const) for value in values):
         return Const(int(function(*(value.value for value in values if isinstance(value, Const)))))

@@ -1,4 +1,4 @@
-"""The slots of a job, told ahead of the pipeline: which need a beat, and which is the last."""
+"""The schedule of a job's slots ahead of the pipeline: which need a beat, and which is the last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from extremum.hdl.timing import Credits, Timed, timing_parameters
 
 
 def _outermost(config: CoreConfig) -> int:
-    """Return by how many clocks the outermost dimension is behind the innermost."""
+    """Return the clocks by which the outermost dimension is behind the innermost."""
     return len(config.axes) - 1 if config.padding and config.has_windows else 0
 
 
@@ -31,8 +31,8 @@ def latency(config: CoreConfig) -> int:
 class SlotSchedule(wiring.Component):
     """Walks over the slots of one job after the other, as far ahead as a queue has space for them.
 
-    What a slot needs is known before anyone asks whether it is there. Only the count of the slots
-    waits, for a credit; what follows from it never does.
+    So when a slot may enter the pipeline it is known already whether it needs a beat. Only the
+    count of the slots waits, for a credit; everything that follows from the count never waits.
 
     Latency: :func:`latency` clocks. Throughput: one slot per clock, and no clock is lost between
     jobs.
@@ -88,7 +88,7 @@ class SlotSchedule(wiring.Component):
         slots_ahead = parameters.slots_ahead
         m.submodules.queue = waiting = queue.Queue(2, slots_ahead, parameters)
         change = Signal(signed(2))
-        # As many more are on their way before the credits know of the first.
+        # ``Credits.LATENCY`` more slots are on their way before the credits know of the first.
         limit = slots_ahead - Credits.LATENCY
         has_credit = Credits(m, change, limit, most=slots_ahead).available
 
@@ -124,8 +124,8 @@ class SlotSchedule(wiring.Component):
     def _wanted(self, m: Module, token: Value, slot: Value) -> Timed:
         """Return whether a slot needs a beat.
 
-        What is padding in any dimension, or behind the last input volume, does not. Each dimension
-        is a clock behind the one within it, and goes on when that ends.
+        A slot needs none if it is padding in any dimension, or comes after the last input volume.
+        Each dimension is a clock behind the one within it, and goes on when that one's line ends.
         """
         config, clock = self.config, 1 + _outermost(self.config)
         if not config.padding or not config.has_windows:
@@ -148,11 +148,11 @@ class SlotSchedule(wiring.Component):
         return Timed(m, wanted, clock)
 
     def _flushing(self, m: Module, token: Timed, ends: Timed) -> Signal:
-        """Return whether the last volume has ended.
+        """Return whether the last volume has ended, so that the slots are those of the flush.
 
-        ``ends`` tells that with this slot one does, or that the next job begins. The volumes are
-        counted a clock later: the slot behind the token meets the count of the job before. A job
-        whose first slot is a whole volume has no slots behind its last one.
+        ``ends`` is set if a volume ends with this slot, or if the next job begins. The volumes are
+        counted a clock later, so the slot behind the token still meets the count of the job before.
+        This is right, because a job whose first slot is a whole volume has no flush.
         """
         late = token.clock + 1
         late_token = token.at(late)

@@ -17,7 +17,7 @@ MEMORY_LATENCY = 2
 
 
 def latency(max_spacing: int, register_spacing: int) -> int:
-    """Return the clocks from a word to the older ones."""
+    """Return the clocks from a word on ``i`` to the older words on ``o``."""
     return 0 if max_spacing <= register_spacing else MEMORY_LATENCY
 
 
@@ -25,13 +25,13 @@ class DelayLine(wiring.Component):
     """Shows the words given 1, 2, ... times ``spacing`` words before each one.
 
     Latency: :attr:`latency` clocks from a word on ``i`` to the older words on ``o``. Throughput:
-    one word per clock, taken always. What the line shows before it has been given enough words is
-    left over from before: the caller knows how many it gave.
+    one word per clock, taken always. Until the line has been given enough words, it shows words
+    of earlier jobs. The caller must know how many words it gave.
 
     Taps that are near each other come from a shift register. Those further apart come from a
-    memory: all older taps of a word stand in one of its rows, and move on by one tap when the row
-    comes round again. There are ``spacing`` rows; who gives the words tells which is the last. A
-    row that was written so shortly ago that the memory does not show it yet comes from registers.
+    memory of ``spacing`` rows that are used in turn: a row has all older taps of a word, and each
+    time its turn comes they move on by one tap. The caller tells which word is in the last row. A
+    row that was written too recently to be read from the memory comes from registers.
 
     Parameters
     ----------
@@ -42,9 +42,10 @@ class DelayLine(wiring.Component):
     max_spacing
         Largest distance of two taps, in words.
     fixed_spacing
-        The distance less one, if it never changes; the member ``spacing`` is ignored then.
+        The distance of two taps less one, if it never changes; then the member ``spacing`` is
+        ignored.
     register_spacing
-        Taps up to so many words apart are kept in registers.
+        The largest distance of taps that are kept in registers, in words.
 
     Members
     -------
@@ -86,7 +87,7 @@ class DelayLine(wiring.Component):
         self.max_spacing = max_spacing
         self.fixed_spacing = fixed_spacing
         self.latency = latency(max_spacing, register_spacing)
-        """Clocks from a word to the older ones."""
+        """Clocks from a word on ``i`` to the older words on ``o``."""
         super().__init__(
             {
                 "token": In(1),
@@ -127,7 +128,7 @@ class DelayLine(wiring.Component):
             m.d.comb += shown.eq(select(spacing, choices))
 
     def _memory(self, m: Module) -> None:
-        """Keep the words in the rows of a memory: read a row, and write it back moved on."""
+        """Keep the words in the rows of a memory: read a row, and write it back one tap further."""
         given = self._given_spacing
         row = Signal(range(self.max_spacing), name="row", reset_less=True)
         with m.If(self.step):
@@ -146,8 +147,8 @@ class DelayLine(wiring.Component):
             memory.write_data.eq(self._moved_on(word, memory.read_data)),
             memory.write_enable.eq(valid),
         ]
-        # The memory shows a row that was written before its address came. If there are one or two
-        # rows, they stand in registers, and what is in the memory means nothing.
+        # The memory can show a row only if it was written before the row's address came. If there
+        # are only one or two rows, they come from registers and the memory is not used.
         is_one = precomputed(m, lambda given: given == 0, given)
         is_many = precomputed(m, lambda given: given >> 1 != 0, given)
         is_one_row = shadow(m, is_one, token.at(shown - 1), "is_single")
@@ -161,7 +162,7 @@ class DelayLine(wiring.Component):
         m.d.comb += self.o.eq(Mux(is_far, memory.read_data, near))
 
     def _moved_on(self, word: Value, row: Value) -> Value:
-        """Return a row that a word is added to, and the oldest is taken from."""
+        """Return a row with a word added at its front and the oldest word dropped."""
         return Cat(word, row)[: len(row)]
 
 
@@ -170,7 +171,7 @@ class RegisteredMemory(wiring.Component):
 
     Latency: :data:`MEMORY_LATENCY` clocks from an address to its data, if both enables are set. A
     word can be read in the clock after it was written. A platform that has such a memory provides
-    it by a method ``get_registered_memory(component)``; else it is inferred.
+    it by a method ``get_registered_memory(component)``; otherwise the memory is inferred.
 
     Parameters
     ----------
@@ -183,9 +184,9 @@ class RegisteredMemory(wiring.Component):
     -------
     read_address : In
     read_enable : In(1)
-        Read; else the memory keeps what it read.
+        The memory reads; otherwise it keeps the word that it read before.
     output_enable : In(1)
-        Put what was read into the register at the output. Never without ``read_enable``.
+        The register at the output takes the word that was read. Never set without ``read_enable``.
     read_data : Out(width)
     write_address : In
     write_data : In(width)

@@ -18,7 +18,7 @@ TOP = "extremum_core"
 """Name of the generated module."""
 
 MEMORY = "extremum_memory"
-"""Name of the module that every large memory is an instance of: ``hdl/memory.v``."""
+"""Name of the module in ``hdl/memory.v``, of which every large memory is an instance."""
 
 
 def generate(config: CoreConfig, platform: object = None) -> str:
@@ -80,10 +80,10 @@ class VerilogMemories:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Let Python look for no reference cycles meanwhile.
+    """Stop Python's cyclic garbage collector within a ``with`` block, to save time.
 
-    A netlist is millions of small objects that all stay until it is written. Searching them again
-    and again for garbage took a third of the time.
+    A netlist consists of millions of small objects that all stay until it is written. Searching
+    them for unused ones again and again took a third of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

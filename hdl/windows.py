@@ -1,4 +1,4 @@
-"""What is given in a slot: the control of every word, known before its elements are looked at."""
+"""The control of every word: which windows its slot gives, found without looking at elements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WindowSchedule(wiring.Component):
     job : In(job_layout(config))
         Registers of the next job.
     advance : In(AdvanceSignature())
-        When to go to the next slot.
+        The signals that begin a job and go on from slot to slot.
     end : In(1)
         The slot is the job's last.
     plane_end : Out(1)
@@ -48,11 +48,11 @@ class WindowSchedule(wiring.Component):
     control : Out(control_layout(config))
         Control of the slot.
     result : Out(1)
-        A clock later: the slot gives a result.
+        The slot gives a result; this is told a clock after ``control``.
     last_group : Out(1)
-        With ``result``: that is of the last group.
+        With ``result``: the result belongs to the last group.
     done : Out(1)
-        With ``result``: that is the job's last.
+        With ``result``: the result is the job's last.
     """
 
     job: data.View
@@ -130,9 +130,10 @@ class WindowSchedule(wiring.Component):
         return m
 
     def _groups(self, m: Module, token: Timed, closing: Timed, step: Timed) -> None:
-        """Tell, a clock later, whether this is the last group, and the job's last result.
+        """Tell, a clock later, whether a result is of the last group, and whether it is the last.
 
-        ``closing``: a result of this slot would be its group's last. ``step``: it is, or a token.
+        ``closing`` is set if a result of this slot would be its group's last. ``step`` is set if
+        the slot gives this result, or with a token.
         """
         clock = token.clock + 1
         if not self.config.has_windows:
@@ -150,9 +151,9 @@ class WindowSchedule(wiring.Component):
         ]
 
     def _count(self, m: Module, token: Value, step: Value) -> tuple[Value, Value]:
-        """Return whether a window is the first, the last of those reduced to one result.
+        """Return whether a window is the first, and the last, of those reduced to one result.
 
-        ``step``: the next window follows, with a token that of the next job.
+        ``step`` goes on to the next window, which after a token is the first of the next job.
         """
         new_length = register(self.config, self.job, "length")
         length_less_one = shadow(m, new_length, token, "length")

@@ -23,7 +23,7 @@ from extremum.hdl.timing import (
 )
 
 CELL_LATENCY = 2
-"""Clocks of one winner: compare, then select."""
+"""Clocks to find the winner of two candidates: one to compare them, one to select."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Tap:
     Parameters
     ----------
     present
-        Whether it takes part. What is absent loses to everything.
+        Whether the candidate takes part. An absent candidate loses to every present one.
     layout
         Layout of one lane.
     lanes
@@ -60,7 +60,7 @@ def beats(
 ) -> Value:
     """Return, a clock later, whether ``newer`` is greater than ``older``, or equals it.
 
-    NaNs are equal to each other. ``or_equals``: whether it is enough to be equal.
+    NaNs are equal to each other. ``or_equals`` tells whether being equal is enough.
     """
     newer_key, older_key = Value.cast(newer.key), Value.cast(older.key)
     greater = late_exceeds(m, newer_key, older_key, parameters, or_equals)
@@ -75,7 +75,7 @@ def winner(
 ) -> Tap:
     """Return the winner of two neighbours; a tie goes to ``older``, unless ``take_last``.
 
-    Latency: :data:`CELL_LATENCY` clocks. ``take_last`` is valid in the clock of the two.
+    Latency: :data:`CELL_LATENCY` clocks. ``take_last`` is valid in the clock of the candidates.
     """
     compared = older.clock + 1
     older_present, newer_present = older.present.at(compared), newer.present.at(compared)
@@ -98,7 +98,7 @@ def tree_latency(count: int) -> int:
 def tree(m: Module, parameters: TimingParameters, taps: list[Tap], take_last: Value = NEVER) -> Tap:
     """Return the winner of all candidates, given in scan order; a tie goes to the first.
 
-    With ``take_last``, which is valid in their clock, a tie goes to the last.
+    With ``take_last``, which is valid in the clock of the candidates, a tie goes to the last.
 
     Latency: :func:`tree_latency` clocks.
     """

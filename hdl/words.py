@@ -1,7 +1,7 @@
-"""Words: what flows through the pipeline, one candidate for each lane and the control of a slot.
+"""Words move through the pipeline: each has a candidate for each lane, and the control of a slot.
 
-The pipeline never waits. A word that is valid in a clock moves on in that clock; what it needs to
-wait for (input, space in the result queue) is settled before it enters.
+The pipeline never waits: a word that is valid in a clock moves on in that clock. All waiting, for
+input and for space in the result queue, is done before a slot enters the pipeline.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from extremum.hdl.timing.alignment import Timed
 
 
 def control_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the layout of what is known of a slot before its elements are looked at.
+    """Return the layout of the control of a slot, which is known without looking at elements.
 
-    For each dimension: ``emit``, a window is given; ``present``, which of its taps are elements,
-    tap 0 the newest; ``shift``, the number of tap 0 in the window; ``final``, the window is the
-    line's last. ``empty``: the window has no element. Of the windows reduced to one result:
-    ``first`` and ``last``.
+    For each dimension there are ``emit``: a window is given; ``present``: which of its taps are
+    elements, where tap 0 is the newest; ``shift``: the number of tap 0 in the window; and
+    ``final``: the window is the line's last. ``empty`` tells that the window has no element.
+    ``first`` and ``last`` mark the first and the last of the windows reduced to one result.
     """
     members: dict[str, int] = {}
     for axis in config.axes:
@@ -63,7 +63,7 @@ def candidate_layout(config: CoreConfig, tap_bits: dict[str, int]) -> data.Struc
 
 
 def result_layout(config: CoreConfig, tap_bits: dict[str, int]) -> data.StructLayout:
-    """Return the layout of a candidate with its ordinal: which of the reduced windows it is."""
+    """Return the layout of a candidate with its ordinal among the windows that were reduced."""
     members = {
         str(name): Shape.cast(member.shape) for name, member in candidate_layout(config, tap_bits)
     }
@@ -75,7 +75,7 @@ def result_layout(config: CoreConfig, tap_bits: dict[str, int]) -> data.StructLa
 
 
 class WordPort(Protocol):
-    """What a component sees of a :class:`WordStream`."""
+    """The signals of a :class:`WordStream`, as a component sees them on its port."""
 
     token: Signal
     valid: Signal
@@ -101,8 +101,8 @@ class WordStream(wiring.Signature):
     valid : Out(1)
         There is a word in this clock.
     step : Out(1)
-        A token or a word, in a register of its own because it drives many enables. It is there in
-        front of the windows only.
+        A token or a word, in a register of its own because it drives many enables. Only the
+        streams in front of the sliding windows have it.
     control : Out(control_layout(config))
         Control of the word's slot.
     lanes : Out(ArrayLayout)
@@ -143,7 +143,7 @@ class Words:
         return Words(*(part.moved_to(clock) for part in parts))
 
     def drive(self, m: Module, port: WordPort, clock: int, **changed: Timed | None) -> None:
-        """Connect the words to a port in a clock; ``changed`` takes the place of members.
+        """Connect the words to a port in a clock; ``changed`` replaces some of the members.
 
         A member that is None stays unconnected.
         """
@@ -154,7 +154,7 @@ class Words:
 
 
 def select(index: Value, values: Sequence[ValueLike]) -> Value:
-    """Return ``values[index]``, by a tree of multiplexers; the index must not lie beyond."""
+    """Return ``values[index]``, by a tree of multiplexers; the index must be within the values."""
     level: list[Any] = [Value.cast(value) for value in values]
     for bit in index:
         if len(level) == 1:

@@ -14,7 +14,7 @@ from extremum.host.progress import Progress, Tell
 from extremum.host.simulation.backend import JobRun, Simulator
 
 WATCHDOG_CLOCKS = 10_000
-"""Clocks without a transfer, beyond the slots of a job, after which it is given up by default."""
+"""Clocks without a transfer, in addition to the slots of a job, before the job is given up."""
 
 
 def run_plan(
@@ -44,8 +44,8 @@ def run_plan(
     tell
         Called now and then with how far the operator has come.
     watchdog
-        Clocks without any transfer after which a job is given up; if None, more than any job of
-        its size can need.
+        Clocks without any transfer after which a job is given up. If it is None, the limit is
+        larger than any job of its size can need.
     input_stalls, output_stalls, seed
         See :class:`extremum.host.simulation.backend.JobRun`.
     """

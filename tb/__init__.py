@@ -1,1 +1,1 @@
-"""What runs inside a simulator under cocotb: sources, sinks, monitors and scoreboards."""
+"""The benches that run inside a simulator under cocotb, with their sequences and scoreboard."""

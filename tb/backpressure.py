@@ -1,4 +1,4 @@
-"""Bench: stalls where a stream goes wrong: the last beat of a row, and a queue that is full."""
+"""Bench: stalls where streams tend to fail: at the last beat of a row, and at a full queue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def one_result_per_beat(beats: int, jobs: int = 1) -> Scoreboard:
 
 @cocotb.test()
 async def stall_ends_at_the_last_beat(dut: Any) -> None:
-    """The sink, then the source, rests until about the clock of the last beat."""
+    """Stalls of the sink, or of the source, begin or end in every clock around the last beat."""
     bench = await started(dut)
     queue = board(11, 3)
     free = await carry_out(bench, queue)
@@ -44,7 +44,7 @@ async def stall_ends_at_the_last_beat(dut: Any) -> None:
 
 
 def rows(length: int, count: int) -> Scoreboard:
-    """Return a scoreboard of rows that are reduced in their lanes; in a fold if that is shorter."""
+    """Return a scoreboard of rows, each reduced in a lane of its own, or folded if faster."""
     config = core()
     filled = Scoreboard(config, length)
     source = random.Random(length)
@@ -56,7 +56,7 @@ def rows(length: int, count: int) -> Scoreboard:
 
 @cocotb.test()
 async def stalls_change_in_mid_row_and_at_its_end(dut: Any) -> None:
-    """Rates change in the middle of each row; a stall ends just where a row does, or near it."""
+    """Stalls lose nothing if rates change within rows, and stalls end near the end of a row."""
     bench = await started(dut)
     config = core()
     length = 9
@@ -65,10 +65,10 @@ async def stalls_change_in_mid_row_and_at_its_end(dut: Any) -> None:
         beats = len(queue.beats)
         per_row = beats // -(-count // config.lanes) if beats % length == 0 else -(-length // 4)
         for off in (-1, 0, 1):
-            # The source: at full rate to mid-row, at half of it to the row's end, then a rest.
+            # The source runs at full rate to mid-row, then at half rate to the end, then rests.
             turn = [(per_row // 2, 0), (max(1, 2 * (per_row - per_row // 2) + off), 50), (7, 100)]
             await carry_out(bench, queue, input_stalls=turn * beats + [(1, 0)], seed=off + 2)
-            # Either side rests up to the very clock of a row's last beat.
+            # Source and sink also rest up to about the clock of a row's last beat.
             ends = [(max(1, per_row - 1 + off), 100), (1, 0)] * beats + [(1, 0)]
             await carry_out(bench, queue, output_stalls=ends, seed=off + 2)
             await carry_out(bench, queue, input_stalls=ends, output_stalls=turn * beats + [(1, 0)])
@@ -76,7 +76,7 @@ async def stalls_change_in_mid_row_and_at_its_end(dut: Any) -> None:
 
 @cocotb.test()
 async def full_queue_loses_nothing(dut: Any) -> None:
-    """A sink that rests for long stops the source at the queue's depth; then the rate is back."""
+    """A long stall of the sink stops the source at the queue's depth; then full rate returns."""
     bench = await started(dut)
     held = queue_depth(core())
     queue = one_result_per_beat(3 * held)
@@ -86,14 +86,14 @@ async def full_queue_loses_nothing(dut: Any) -> None:
     assert stopped.taken == held
     await bench.reset()
     outcome = await carry_out(bench, queue, output_stalls=[(rest, 100), (1, 0)])
-    # One result in every clock from the first after the stall on.
+    # From the first result after the stall on, one leaves in every clock.
     assert np.diff(outcome.given).max() == 1
     assert outcome.given[0] == rest
 
 
 @cocotb.test()
 async def sink_of_half_the_rate(dut: Any) -> None:
-    """A sink that takes every other clock sets the pace exactly."""
+    """A sink that takes a result every other clock sets the pace exactly."""
     bench = await started(dut)
     queue = one_result_per_beat(100)
     outcome = await carry_out(bench, queue, output_stalls=[(1, 100), (1, 0)] * 500)

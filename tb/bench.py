@@ -1,4 +1,4 @@
-"""What every bench begins with: its core, how long it runs, and a core that has been reset."""
+"""Helpers of every bench: the core's configuration, the number of examples, start and run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from extremum.tb.cores import CORE, CORES
 from extremum.tb.scoreboard import Scoreboard
 
 EXAMPLES = "EXTREMUM_EXAMPLES"
-"""Environment variable that makes the random sequences longer: 40 is the usual."""
+"""Environment variable that sets the length of the random sequences; 40 is the usual length."""
 
 
 def core() -> CoreConfig:
@@ -22,7 +22,7 @@ def core() -> CoreConfig:
 
 
 def examples(usual: int) -> int:
-    """Return how many random examples to run where ``usual`` would do."""
+    """Return how many random examples to run: ``usual``, scaled by the environment variable."""
     return usual * int(os.environ.get(EXAMPLES, "40")) // 40
 
 
@@ -34,7 +34,7 @@ async def started(dut: Any, *, strict: bool = True) -> CoreBench:
 
 
 async def carry_out(bench: CoreBench, board: Scoreboard, **options: Any) -> Outcome:
-    """Run what the scoreboard expects, compare, and see that nothing more comes."""
+    """Run the jobs of a scoreboard, compare the results, and check that no others come."""
     outcome = await bench.run(board.run(**options))
     board.check(outcome.results, outcome.taken)
     await bench.quiet(pipeline_latency(board.config) + 20)

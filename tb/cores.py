@@ -1,4 +1,4 @@
-"""The cores that the benches run on: few, since each has to be compiled, and unlike each other."""
+"""The cores that the benches run on: few, since each must be compiled, but unlike each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.model import DataType
 
 CORES = {
-    # Every type in one core, storage and counters so small that most poolings are tiled.
+    # This core has every type, and so little storage that most poolings are tiled.
     "every_type": CoreConfig(
         tuple(DataType),
         lanes=3,
@@ -16,9 +16,10 @@ CORES = {
         max_plane=48,
         coordinate_width=6,
     ),
-    # Planes of bytes: no stage for the depth, so its stride and padding must be gathered.
+    # This core pools planes of bytes. Without a stage for the depth, windows that are deeper, or
+    # move over the depth, must be gathered.
     "image": CoreConfig((DataType.INT8,), lanes=4, max_window=(1, 3, 4), max_line=40),
-    # One lane, every dimension pooled, block memories and registers at their smallest.
+    # This core has one lane and pools every dimension, with the smallest memories and registers.
     "volume": CoreConfig(
         (DataType.FLOAT16,),
         max_window=(3, 2, 3),
@@ -27,11 +28,11 @@ CORES = {
         max_plane=12,
         coordinate_width=5,
     ),
-    # No sliding window at all.
+    # This core has no sliding window.
     "reduction": CoreConfig(
         (DataType.INT64, DataType.FLOAT32), lanes=2, max_window=(1, 1, 1), coordinate_width=4
     ),
 }
-"""By name: the environment variable :data:`CORE` tells a bench in which one it runs."""
+"""The cores by name; the environment variable :data:`CORE` tells a bench on which it runs."""
 
 CORE = "EXTREMUM_CORE"

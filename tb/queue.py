@@ -1,4 +1,4 @@
-"""Bench: queues of random jobs that follow each other without a pause, at all rates of stalls."""
+"""Bench: random jobs that follow each other without a pause, with stalls at all rates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def board(seed: int, count: int) -> Scoreboard:
 @cocotb.test()
 @cocotb.parametrize(input_stalls=RATES, output_stalls=RATES)
 async def random_jobs(dut: Any, input_stalls: int, output_stalls: int) -> None:
-    """Many jobs, results in order, none missing, none extra; no output follows an input."""
+    """All results of many jobs come in order, and no output depends combinationally on an input."""
     bench = await started(dut)
     seed = 1000 * input_stalls + output_stalls
     for part in range(examples(1) or 1):
@@ -42,7 +42,7 @@ async def random_jobs(dut: Any, input_stalls: int, output_stalls: int) -> None:
 
 @cocotb.test()
 async def changing_stalls(dut: Any) -> None:
-    """Each side rests and runs in turns of its own, in the middle of rows and jobs."""
+    """Nothing is lost if source and sink rest and run in random turns, in the middle of jobs."""
     bench = await started(dut)
     source = random.Random(7)
     for part in range(examples(3)):

@@ -44,7 +44,7 @@ async def latency_of_a_beat(dut: Any) -> None:
 
 @cocotb.test()
 async def jobs_back_to_back(dut: Any) -> None:
-    """A job that lasts as long as the pipeline is followed by the next without a bubble."""
+    """A job as long as the job interval is followed by the next without a gap."""
     bench = await started(dut)
     least = job_interval(core())
     for beats in (1, least - 1, least, least + 1, 3 * least):
@@ -62,9 +62,9 @@ async def jobs_back_to_back(dut: Any) -> None:
 
 @cocotb.test()
 async def rows_back_to_back(dut: Any) -> None:
-    """A row takes as many clocks as it has beats, in a fold too, from one job to the next as well.
+    """A row takes as many clocks as it has beats, also in a fold, and also from job to job.
 
-    A core that cannot fold gives each row a lane instead.
+    In a core that cannot fold, each row has a lane of its own instead.
     """
     config = core()
     bench = await started(dut)
@@ -86,9 +86,9 @@ async def rows_back_to_back(dut: Any) -> None:
 
 @cocotb.test()
 async def generous_padding_costs_no_slots(dut: Any) -> None:
-    """Windows whose last taps lie in the end padding are given early: an element per clock.
+    """Windows whose last taps lie in the end padding are given early, so no clock is lost.
 
-    A core without windows in a plane is given their elements as rows, without padding.
+    A core that cannot slide windows gets their elements as rows, without padding.
     """
     config = core()
     bench = await started(dut)
@@ -96,7 +96,7 @@ async def generous_padding_costs_no_slots(dut: Any) -> None:
     shapes: list[tuple[tuple[int, ...], dict[str, Any]]] = []
     padded = {"strides": 2, "start_padding": 1, "end_padding": 1}
     for size in (28, 4, 3):
-        # PyTorch's kernel 2, stride 2, padding 1.
+        # This is a pooling as in PyTorch with kernel 2, stride 2 and padding 1.
         shapes.append(((1, config.lanes, size, size), {"window": 2, **padded}))
     if config.max_window[1] >= 3:
         shapes.append(((1, 2 * config.lanes, 14, 14), {"window": 3, **padded}))

@@ -23,11 +23,11 @@ from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import jobs, tensor
 
 AXIS_COUNTS = ("window", "dilation")
-"""Counts that the job port can carry as zero: the others travel less one."""
+"""Registers that can be zero on the job port; other counts are carried as their value less one."""
 
 
 def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegisters, JobError]]:
-    """Yield a good job with one register spoiled, in every way, and the reason to be given."""
+    """Yield a job with one wrong register for every possible fault, and the expected reason."""
     shapes = job_shapes(config)
     if "tail" in shapes:
         yield replace(good, tail=0), JobError.COUNT
@@ -91,7 +91,7 @@ async def every_reason(dut: Any) -> None:
 
 @cocotb.test()
 async def refused_at_first(dut: Any) -> None:
-    """A core that has seen nothing but a bad job is not busy, and takes no beat for it."""
+    """A core that was offered only a bad job is not busy, and takes no beat for it."""
     bench = await started(dut)
     config = core()
     good = good_jobs(1)[0]
@@ -123,9 +123,9 @@ async def limits_are_allowed(dut: Any) -> None:
 
 @cocotb.test()
 async def empty_windows_are_told(dut: Any) -> None:
-    """The status speaks of the job last taken: set by its empty windows, cleared by the next.
+    """``status.empty`` is set by empty windows of the last job that ran, and cleared by the next.
 
-    A core that slides no windows is never given an empty one, and so never tells of one.
+    A core that slides no windows has no empty windows, so there it stays 0.
     """
     config = core()
     slides = config.max_window[2] > 1
@@ -143,7 +143,7 @@ async def empty_windows_are_told(dut: Any) -> None:
         await carry_out(bench, board)
         assert status(dut.status.value)["empty"] == (empty and slides), order
     assert not status(dut.status.value)["refused"]
-    # A refused job has no windows, so the status still speaks of the job before it.
+    # A refused job has no windows, so the status is still that of the job before it.
     board = Scoreboard(config)
     board.add(with_hole, x)
     board.refuse(a_bad_job(with_hole.registers))

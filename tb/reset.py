@@ -1,4 +1,4 @@
-"""Bench: a reset in the middle of anything leaves nothing behind."""
+"""Bench: after a reset in the middle of a job the core works as if it were new."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from extremum.tb.queue import board
 
 @cocotb.test()
 async def reset_in_mid_row(dut: Any) -> None:
-    """One clock of reset, at any clock of a job: nothing comes, and a fresh job is right."""
+    """After a reset in any clock of a job no result comes, and the next job's results are right."""
     bench = await started(dut)
     latency = pipeline_latency(core())
     interrupted, fresh = board(21, 5), board(22, 1)
@@ -32,7 +32,7 @@ async def reset_in_mid_row(dut: Any) -> None:
 
 @cocotb.test()
 async def reset_of_a_full_core(dut: Any) -> None:
-    """The credits come back, and the beats that waited are gone."""
+    """A reset returns all credits, and drops the beats that waited in the queue."""
     bench = await started(dut)
     dense = one_result_per_beat(3 * pipeline_latency(core()))
     await bench.run(dense.run(output_stalls=100), stop_after=4 * pipeline_latency(core()))

@@ -1,4 +1,4 @@
-"""Collects what must come out of the core, from the golden model, and compares it in the end."""
+"""The scoreboard compares a core's results with those of the golden model, after a run."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class ScoreboardError(AssertionError):
 
 
 class Scoreboard:
-    """Collects jobs, what they are fed, and the results that they must give, in order.
+    """Collects jobs, their input beats, and the results that they must give, in order.
 
-    Bits of a beat that mean nothing carry random garbage: lanes without a slice, and the upper bits
-    of a lane that is wider than the element. The core must not depend on them.
+    Unused bits of an input beat are random: those of lanes without a slice, and the upper bits of a
+    lane that is wider than the element. The core must not depend on them.
 
     Parameters
     ----------
     config
         Configuration of the core.
     seed
-        Seed of the garbage.
+        Seed of the unused bits.
     """
 
     def __init__(self, config: CoreConfig, seed: int = 0) -> None:
@@ -134,15 +134,15 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
     values = np.zeros(job.beats_out * lanes, dtype)
     positions = np.zeros(job.beats_out * lanes, np.uint32)
     if isinstance(job, GatheredJob):
-        # The core sees rows, which are a reduction of their own. That the host gathers the right
-        # elements is for the tests of the accelerator.
+        # The core gets rows, which are a reduction of their own. The tests of the accelerator check
+        # that the host gathers the right elements.
         live = job.rows.count
         rows = _rows(job, x)
         problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
         won, where = golden(problem, rows)
         values[:live], positions[:live] = won[:, 0], where[:, 0]
     elif isinstance(job, (ReductionJob, SlidingJob)):
-        # Scatter the numbers of the result words, to learn which output each of them belongs to.
+        # Scattering the numbers of the results tells which output each of them belongs to.
         won, where = golden(job.problem, x)
         numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
         owner = np.full(won.shape, -1, np.int64)

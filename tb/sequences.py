@@ -1,4 +1,4 @@
-"""Random jobs: every operator and type, data with many ties, windows that reach far out."""
+"""Random jobs of every operator and type, with many ties, and windows far into the padding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -
 
 
 def _element(source: random.Random, data_type: DataType) -> int:
-    """Return the bits of an element where a wrong order shows: extremes, zeros, infinities, NaN."""
+    """Return the bits of an element that reveals a wrong order: an extreme, a zero or a NaN."""
     width = 8 * data_type.dtype.itemsize
     top = 1 << width - 1
     choices = [0, 1, top - 1, top, top + 1, 2 * top - 1, source.getrandbits(width)]
@@ -99,7 +99,7 @@ def jobs(source: random.Random, config: CoreConfig, count: int) -> Iterator[tupl
         else:
             problem = pooling(source, data_type)
         x = tensor(source, data_type, problem.sizes)
-        # A pooling may be cut into many tiles: a few of them will do.
+        # A pooling may be cut into many tiles, of which a few are enough.
         for job in plan(problem, config).jobs[:4]:
             yield job, x
             count -= 1

@@ -1,8 +1,8 @@
-"""The ECP5's block memories as Verilog that simulates: as much of them as `hdl/ecp5.py` uses.
+"""Verilog models of the ECP5's block memories, as far as `hdl/ecp5.py` uses them.
 
-After the memory usage guide of the part's maker. That one enable holds both halves of a word of 36
-bits is an assumption. A word that is written in the clock in which it is read comes out inverted,
-since nothing may rely on it.
+They follow the memory usage guide of the part's maker. One thing is assumed: that in words of 36
+bits a single enable serves both halves. A word that is written in the clock in which it is read
+comes out inverted, since nothing may rely on it.
 """
 
 PORT = 18
@@ -23,7 +23,7 @@ def _module(name, parameters, inputs, outputs, body):
 
 
 def _memory(width, shift):
-    """Storage, the register behind it and the one at the output."""
+    """Return the storage, the register behind it, and the register at the output."""
     return f"""
   reg [{width - 1}:0] words [0:16383];
   reg [{width - 1}:0] read, out;
@@ -39,7 +39,7 @@ def _memory(width, shift):
 
 
 def _two_ports():
-    """A word of 18 bits lies at every 16th address, one of a bit at every address."""
+    """Return a DP16KD. A word of 18 bits takes 16 addresses, a word of one bit takes one."""
     clocked = ["CLKA", "CLKB", "CEA", "CEB", "OCEA", "OCEB", "WEA", "WEB", "RSTA", "RSTB"]
     selects = [f"CS{port}{n}" for port in "AB" for n in range(3)]
     address = {port: _pins(f"AD{port}", 14) for port in "AB"}
@@ -69,7 +69,7 @@ def _two_ports():
 
 
 def _port_each_way():
-    """What is written by the lower half of the pins is read by the upper half."""
+    """Return a PDPW16KD. The lower half of a word is read on the upper half of the pins."""
     clocked = ["CLKW", "CLKR", "CEW", "CER", "OCER", "RST"]
     selects = [f"CS{port}{n}" for port in "WR" for n in range(3)]
     write, read = _pins("ADW", 9), _pins("ADR", 14)
@@ -94,4 +94,4 @@ def _port_each_way():
 SHARED = ["RESETMODE", "ASYNC_RESET_RELEASE", "GSR"]
 
 VERILOG = _two_ports() + _port_each_way()
-"""Both kinds of blocks."""
+"""The models of both kinds of blocks."""

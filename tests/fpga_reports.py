@@ -1,4 +1,4 @@
-"""Netlists of Yosys and reports of nextpnr, cut down from real ones."""
+"""Examples of Yosys's netlists and nextpnr's reports, cut down from real ones."""
 
 from extremum.host.fpga.critical_path import Hop
 

@@ -1,4 +1,4 @@
-"""The tools of synthesis that a test needs: without them it is skipped."""
+"""The mark of tests that need tools for synthesis, and are skipped without them."""
 
 import importlib.util
 

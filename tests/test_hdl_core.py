@@ -1,4 +1,4 @@
-"""Cores of many configurations, in Amaranth's simulator, against the golden model."""
+"""Compares cores of many configurations, in Amaranth's simulator, with the golden model."""
 
 import random
 from dataclasses import replace
@@ -28,7 +28,7 @@ INT8, FLOAT16 = (DataType.INT8,), (DataType.FLOAT16,)
 
 
 def window(taps, stride, padding):
-    """The registers of a square window, fixed, as a small block has them."""
+    """Return the fixed registers of a square window, as a small block has them."""
     registers = {"window": taps, "stride": stride, "dilation": 1, "head": taps - 1 - padding}
     both = [
         (f"{axis}.{name}", value)
@@ -39,7 +39,7 @@ def window(taps, stride, padding):
 
 
 def pool(taps, stride, padding=0, indices=0, groups=(), **others):
-    """A core that does one max-pooling of planes up to 16 wide."""
+    """Return a core for a single max pooling of planes up to 16 wide."""
     return CoreConfig(
         INT8, max_window=(1, taps, taps), **NO_DILATION, coordinate_width=6,
         operators=("max-pool",), index_width=indices, padding=padding > 0,
@@ -63,14 +63,14 @@ REDUCTIONS = {
         fixed=(("decreasing", 1), ("ignore_nan", 1)),
     ),
     "always folds": CoreConfig(INT8, 4, **NO_WINDOW, fixed=(("fold", 1),)),
-    # So few results that the queue holds two.
+    # This core gives so few results that its queue holds only two.
     "folds of 200": CoreConfig(INT8, 4, **NO_WINDOW, fixed=(("fold", 1), ("length", 50))),
     "rows of 7": CoreConfig(INT8, **NO_WINDOW, operators=("argmax",), fixed=(("length", 7),)),
 }  # fmt: skip
 
 
 def reductions(config, rng, count):
-    """Random reductions that the core was built for."""
+    """Yield random reductions that the core was built for."""
     fixed = dict(config.fixed)
     functions = [op for op in config.operators if op.startswith("arg") and config.index_width]
     if config.has_values:
@@ -89,14 +89,14 @@ def reductions(config, rng, count):
             axis_direction=direction if function.startswith("arg") else "increasing",
         )  # fmt: skip
         for job in plan(problem, config).jobs:
-            # A core that always folds is not asked for rows that would rather be slices.
+            # A core that always folds cannot run jobs that are planned as slices.
             if "fold" not in fixed or job.registers.fold:
                 yield job, tensor(rng, data_type, sizes)
                 count -= 1
 
 
 def boards(config, jobs, rng, parts):
-    """Scoreboards of a few jobs each, and runs of them with stalls on all sides."""
+    """Yield scoreboards of a few jobs each, and runs of them with stalls on all sides."""
     for part in range(parts):
         board = Scoreboard(config, part)
         for job, x in jobs[part::parts]:
@@ -109,7 +109,7 @@ def boards(config, jobs, rng, parts):
 
 
 def check(config, jobs, rng, parts=4):
-    """Run jobs, compare every result, and what the status tells of the last job of each run."""
+    """Run jobs, and compare all results, and the status after the last job of each run."""
     filled = list(boards(config, jobs, rng, parts))
     outcomes = stream(Core(config), [todo for _, todo in filled], quiet=latency(config) + 20)
     for (board, _), outcome in zip(filled, outcomes, strict=True):
@@ -151,7 +151,7 @@ POOLINGS |= {
 
 @pytest.mark.parametrize("name", POOLINGS)
 def test_fixed_windows(name):
-    """Planes of all sizes, even and odd, square and not."""
+    """Small blocks pool planes of all sizes, even and odd, square and not."""
     config, taps, stride, padding = POOLINGS[name]
     rng, (kind,) = random.Random(name), config.data_types
     jobs = []
@@ -168,7 +168,7 @@ def test_fixed_windows(name):
 
 
 def test_planes_follow_each_other_at_once():
-    """Where a job ends with its plane, the next one's first beat is taken in the clock after."""
+    """If jobs end with their plane, the next job's first beat is taken in the clock after."""
     config, rng = POOLINGS["2x2 s2 one group"][0], random.Random(1)
     board, beats = Scoreboard(config), 0
     for sizes in ((1, 1, 4, 6), (1, 1, 6, 4), (1, 1, 2, 12), (1, 1, 12, 2), (1, 1, 9, 9)):
@@ -184,7 +184,7 @@ def test_planes_follow_each_other_at_once():
 @pytest.mark.parametrize("lanes", [1, 3, 64])
 @pytest.mark.parametrize("types", [*((kind,) for kind in DataType), tuple(DataType)])
 def test_no_result_is_later_than_64_clocks(types, lanes):
-    """L of the largest programmable cores: windows to 3x7x7, their lines in memories or not."""
+    """The latency of the largest programmable cores, with windows to 3x7x7, is within 64 clocks."""
     assert latency(CoreConfig(types, lanes)) <= 64
     assert latency(CoreConfig(types, lanes, max_dilation=(1, 2, 5))) <= 66
 
@@ -205,7 +205,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows(name):
-    """Windows of any size, and between them reductions where the core has them."""
+    """Cores pool with windows of any size, and run reductions between them if they have any."""
     config, rng = WINDOWS[name], random.Random(name)
     fixed = dict(config.fixed)
     jobs = []
@@ -243,7 +243,7 @@ def test_windows(name):
 
 @pytest.mark.parametrize("name", ["argmax", "both", "folds of 200"])
 def test_busy_until_the_last_result_has_left(name):
-    """In each clock from the first beat on; also a job of one beat, whose result is far behind."""
+    """The core is busy in each clock from the first beat on, also in a job of a single beat."""
     config, rng = REDUCTIONS[name], random.Random(name)
     todo = list(reductions(config, rng, 6))
     if "length" not in dict(config.fixed):
@@ -263,7 +263,7 @@ REFUSING = {
 
 @pytest.mark.parametrize("name", REFUSING)
 def test_bad_jobs_are_refused(name):
-    """Each with its reason, twice, between good ones, which run as ever."""
+    """Each bad job is refused with its reason, and the good jobs between them run as usual."""
     config, rng = REFUSING[name], random.Random(name)
     layout = status_layout()
     sizes = (1, 3, 4, 5)
@@ -289,7 +289,7 @@ def test_bad_jobs_are_refused(name):
 
 
 def endless(length, data_type=DataType.INT8, **others):
-    """An argmax of rows of one length, one after the other, without jobs."""
+    """Return a core for argmax of rows of one length, which has no job port."""
     fixed = {"length": length, "slots": length, "decreasing": 0}
     if data_type.format.is_float:
         fixed["ignore_nan"] = 0
@@ -299,7 +299,7 @@ def endless(length, data_type=DataType.INT8, **others):
 
 
 def rows_of(config, x):
-    """The argmax of each row: every one is a job of its own, that the core is not told of."""
+    """Return a scoreboard of the argmax of each row, as jobs that the core is not told of."""
     board = Scoreboard(config)
     problem = Reduction.of("argmax", x.shape, DataType.from_dtype(x.dtype), 1)
     for row in range(len(x)):
@@ -310,7 +310,7 @@ def rows_of(config, x):
 @pytest.mark.parametrize("data_type", [DataType.INT8, DataType.FLOAT32])
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 300, 1000])
 def test_without_jobs(length, data_type):
-    """Every row its argmax; each beat in a clock of its own while nothing rests."""
+    """A core without a job port gives each row's argmax, and unstalled takes a beat per clock."""
     config = endless(length, data_type)
     assert is_endless(config)
     assert not job_shapes(config)
@@ -335,7 +335,7 @@ def test_without_jobs(length, data_type):
 
 @pytest.mark.parametrize("length", [1, 2, 5, 40])
 def test_a_queue_as_short_as_results_are_rare(length):
-    """However long the sink rests, nothing is lost, and the source waits no sooner than it must."""
+    """If the sink rests for long, nothing is lost, and the source waits no sooner than it must."""
     config = endless(length)
     rows = 400 // length + 10
     board = rows_of(config, tensor(random.Random(5), DataType.INT8, (rows, length)))
@@ -345,6 +345,6 @@ def test_a_queue_as_short_as_results_are_rare(length):
     board.check(outcome.results, len(outcome.taken))
     waited = sum(clock < rest for clock in outcome.taken)
     assert waited < len(board.beats) or length == 40
-    # Once the sink goes on, so does the source, at a beat per clock.
+    # Once the sink goes on, the source goes on too, at a beat per clock.
     later = [clock for clock in outcome.taken if clock > rest + 2 * latency(config) + 2 * length]
     assert set(np.diff(later)) <= {1}

@@ -1,4 +1,4 @@
-"""Counters: every number of steps, at any pace, begun again at any time."""
+"""Tests counters with every number of steps, with gaps, and loaded again at any time."""
 
 import itertools
 import random
@@ -20,7 +20,7 @@ LIMITS = (255, 256, 257, 511, 512, 513)
 
 
 class Counter(wiring.Component):
-    """A :class:`Cycle` between ports, as the core uses it: of constant length, or of any."""
+    """A component with ports around a :class:`Cycle` of constant or of variable length."""
 
     load: Signal
     enable: Signal
@@ -39,7 +39,7 @@ class Counter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Without this a counter of one step would have no clock.
+        # A counter of one step has no registers; this one gives the simulation its clock.
         m.d.sync += Signal().eq(self.enable)
         new = self.new if self.steps is None else Const(self.steps - 1, len(self.new))
         goal = shadow(m, new, self.load & self.enable, "goal")
@@ -50,13 +50,13 @@ class Counter(wiring.Component):
 
 
 def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int = 0) -> int:
-    """Hold a counter against one that counts up; clocks are (load, step, new number of steps).
+    """Compare a counter with one that counts up; return how many last steps there were.
 
-    Returns how many last steps there were.
+    Each of the clocks is a tuple (load, step, new number of steps).
     """
     lasts, rng = 0, random.Random(1)
     listed = [(0, 0, 1), (0, 0, 1), *clocks]
-    # A new number is there for two clocks before it is loaded.
+    # A new number must be on the port for two clocks before it is loaded.
     loaded = [new if load else None for load, _, new in [*listed, (0, 0, 1), (0, 0, 1)]]
     coming = [soon or later for soon, later in itertools.pairwise(loaded[1:])]
 
@@ -66,10 +66,10 @@ def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int
         for (load, step, new), after in zip(listed, coming, strict=True):
             if (load, step, new, after) != shown:
                 shown = load, step, new, after
-                # What is not enabled loads nothing.
+                # Without ``enable`` the counter must ignore ``load``.
                 context.set(component.load, load if load or step else rng.getrandbits(1))
                 context.set(component.enable, load or step)
-                # Another number may stand on the port meanwhile, until the next one does.
+                # Until the next number must be on the port, any other number may be there.
                 idle = rng.getrandbits(len(component.new)) + 1
                 context.set(component.new, (new if load else after or idle) - 1)
             if total:
@@ -88,10 +88,10 @@ def check(component: Counter, clocks: Iterator[tuple[int, int, int]], steps: int
 
 
 def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int, int, int]]:
-    """Load each number, go round once and some steps further, with gaps."""
+    """Yield the clocks that load each number, then go round once and some steps further."""
     step = 0
     for length in lengths:
-        # The load may meet the last step before it, or come on its own.
+        # The load may come with the last step of the round before, or in a clock of its own.
         if rng.random() < load_alone:
             step = 0
         yield 1, step, length
@@ -107,7 +107,7 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
 @pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("short", [8, 12])
 def test_every_number_of_steps(part, short):
-    """In one piece, or low bits and those above ahead of them: from 1 to 600 steps, shuffled."""
+    """Counters of one carry chain, and those that are split, count from 1 to 600 steps."""
     parameters = TimingParameters(whole_count=short)
     rng = random.Random(part)
     lengths = list(range(1 + part, 601, 3))
@@ -127,7 +127,7 @@ def test_gaps_at_the_limits(gaps):
 @pytest.mark.parametrize(("bits", "part"), [(3, 3), (3, 14), (4, 2), (4, 3), (4, 14)])
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_many_parts_above(bits, part, gaps):
-    """With few bits in a clock, carries go on from part to part, and many parts are compared."""
+    """With short segments, carries pass through many of them, and many parts are compared."""
     parameters = TimingParameters(whole_count=bits, low_count=bits, count_segment=part)
     rng = random.Random(f"{bits} {gaps}")
     limits = [1 << n for n in range(11)]
@@ -158,7 +158,7 @@ def test_begun_again_at_any_time(bits):
             length = max(1, near + rng.randint(-1, 1))
             yield 1, rng.randint(0, 1), length
             pace = rng.choice((1, 1, 0.5))
-            # Often it is loaded again just about where something wraps.
+            # The counter is often loaded again close to the step where its bits wrap.
             for _ in range(max(2, rng.choice((length, 1 << bits, near)) + rng.randint(-3, 4))):
                 yield 0, int(rng.random() < pace), length
 
@@ -168,7 +168,7 @@ def test_begun_again_at_any_time(bits):
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 111, *LIMITS, 600])  # 111: a carry meets the end
 @pytest.mark.parametrize("part", [2, 11])
 def test_a_constant_number_of_steps(steps, part):
-    """It runs from reset on, without a load; and with one in the middle."""
+    """A counter of constant length runs from reset on without a load, and with a load later."""
     parameters = TimingParameters(whole_count=4, fixed_count_segment=part)
     rng = random.Random(steps)
     gaps = 0.1

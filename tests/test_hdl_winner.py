@@ -1,4 +1,4 @@
-"""The winner of neighbours: ties, absence, NaN; the tree of every size."""
+"""Tests the winner of two candidates (ties, absent ones, NaN), and the tree of many."""
 
 import random
 
@@ -17,11 +17,11 @@ from extremum.model import DataType
 FLOAT = candidate_layout(CoreConfig((DataType.FLOAT16,)), {"width": 5})
 INTEGER = candidate_layout(CoreConfig((DataType.UINT8,)), {"width": 5})
 WIDE = candidate_layout(CoreConfig((DataType.UINT32,)), {"width": 5})
-"""Compared in two halves."""
+"""A layout whose keys are so wide that they are compared in two halves."""
 
 
 class Tree(wiring.Component):
-    """A tree between ports."""
+    """A component with ports around a tree."""
 
     present: Signal
     take_last: Signal
@@ -44,7 +44,7 @@ class Tree(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Without this a tree of one tap would have no clock.
+        # A tree of one tap has no registers; this one gives the simulation its clock.
         m.d.sync += Signal().eq(1)
         size, lanes = self.layout.size, self.lanes
         taps = []
@@ -62,7 +62,7 @@ class Tree(wiring.Component):
 
 
 def winner_of(candidates, take_last):
-    """The contract, one candidate after the other; NaNs are equal whatever their keys."""
+    """Return the expected winner, found one after the other; all NaNs equal each other."""
     best = None
     for candidate in candidates:
         if best is None:

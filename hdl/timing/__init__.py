@@ -1,9 +1,9 @@
-"""How the gateware reaches its clock, apart from what it computes.
+"""Components with which the gateware reaches a fast clock, apart from what it computes.
 
-A block that uses these reads as if they were not there: a :class:`SegmentedAccumulator` is a sum,
-:func:`late_equal` a comparison, :class:`Credits` a count of what is under way. What each costs in
-clocks is a property of it, and :class:`Timed` values are delayed until they meet. All numbers that
-trade area or latency for the clock are in :class:`TimingParameters`.
+A block that uses these components reads as if they were plain operations: a
+:class:`SegmentedAccumulator` is a sum, :func:`late_equal` a comparison, and :class:`Credits` count
+what is under way. Each component tells its latency, and :class:`Timed` values are delayed until
+they meet. All numbers that trade area or latency for the clock are in :class:`TimingParameters`.
 """
 
 from extremum.hdl.timing.accumulator import SegmentedAccumulator

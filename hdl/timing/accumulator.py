@@ -32,16 +32,17 @@ class SegmentedAccumulator:
     name
         Prefix of the signals.
     load, start
-        Begin again from ``start``, which must stay for :attr:`latency` clocks after the load.
+        The sum begins again from ``start``, which must stay for :attr:`latency` clocks after the
+        load.
     enable, addend
-        Add; the addend is read as unsigned. What is read in a clock is the sum before the addition
-        of that clock.
+        The addend, which is read as unsigned, is added. The sum that can be read in this clock is
+        that before the addition.
     clock
         The clock of the stage in which the inputs are valid.
     init
         The sum after reset.
     reset_less
-        Whether the reset leaves the sum alone, since it is loaded before it is used.
+        Whether the sum needs no reset, since it is loaded before it is used.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class SegmentedAccumulator:
     """
 
     CARRY_LATENCY = 2
-    """Clocks of the carry from one segment to the next: one of them to get there."""
+    """Clocks of the carry from one segment to the next: one to find it, and one for the way."""
 
     def __init__(
         self,
@@ -98,9 +99,9 @@ class SegmentedAccumulator:
             carry = self._full(Cat(part, terms), now) if counts else Timed(m, total[-1], now)
 
     def _full(self, bits: Value, clock: int) -> Timed:
-        """Return whether all bits are set: where at most 1 is added, that is the carry.
+        """Return whether all bits are set, which is the carry if at most 1 is ever added.
 
-        It is found by gates in the two clocks that a carry has, so no path is longer than the carry
+        Gates find it in the two clocks that a carry takes, so no path is longer than the carry
         chain of the segment.
         """
         parts = -(-len(bits) // self._full_bits)
@@ -109,7 +110,7 @@ class SegmentedAccumulator:
 
     @classmethod
     def latency_of(cls, width: int, segment: int) -> int:
-        """Return by how many clocks the last segment is behind the first."""
+        """Return the clocks by which the last segment is behind the first."""
         return cls.CARRY_LATENCY * max(0, -(-width // segment) - 1)
 
     @property
@@ -120,5 +121,8 @@ class SegmentedAccumulator:
 
     @property
     def unaligned(self) -> Value:
-        """The sum's segments as they stand: the whole sum once :attr:`latency` clocks were idle."""
+        """The sum's segments side by side, not delayed to the same clock.
+
+        They are the whole sum once nothing has changed for :attr:`latency` clocks.
+        """
         return Cat(*(part.value for part in self.segments))

@@ -22,7 +22,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueCastable, Value
 from amaranth.lib import data
 
 SIMULATOR_WORD = 64
-"""Bits that a simulator shifts at once."""
+"""Bits that a simulator shifts in one operation."""
 
 
 class AlignmentError(ValueError):
@@ -39,7 +39,7 @@ def delay(m: Module, signal: ValueLike, clocks: int) -> Value:
     width, is_signed = len(value), value.shape().signed
     if isinstance(value, Const) or not width:
         return value
-    # A few clocks share a register as long as a word of a simulator: it has less to do.
+    # Several clocks share one register, up to a simulator's word, because that simulates faster.
     share = max(1, SIMULATOR_WORD // width)
     for done in range(0, clocks, share):
         count = min(share, clocks - done)
@@ -54,8 +54,8 @@ def fanout_copy(m: Module, flag: Value) -> Value:
 
     A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
     so that the others have a short path. It is kept inverted, so that no tool merges the two; and
-    so it is 1 in the clock after reset, where the flag is 0: use it only where an enable that is 0
-    then decides whether it counts.
+    so it is 1 in the clock after reset, where the flag is 0: use it only together with an enable
+    that is 0 in that clock.
     """
     return ~delay(m, ~flag, 1)
 
@@ -71,7 +71,7 @@ class Timed:
     value
         A value, or a view of one.
     clock
-        Counted from the clock in which the stage's input is valid.
+        The clock in which it is valid, counted from the one in which the stage's input is valid.
     """
 
     m: Module
@@ -108,7 +108,7 @@ class Timed:
 def registered(
     m: Module, value: ValueLike | ValueCastable, clock: int, *, name: str, reset_less: bool = True
 ) -> Timed:
-    """Return a register of its own that takes a value in a clock: valid in the next one."""
+    """Return a register that takes a value in ``clock``, so it is valid in the next clock."""
     taken = Value.cast(value)
     signal = Signal(taken.shape(), name=name, reset_less=reset_less)
     m.d.sync += signal.eq(taken)

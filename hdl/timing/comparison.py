@@ -8,7 +8,7 @@ from extremum.hdl.timing.alignment import delay
 from extremum.hdl.timing.parameters import TimingParameters
 
 LATENCY = 1
-"""Clocks from two numbers to what :func:`late_equal` and :func:`late_exceeds` tell of them."""
+"""Clocks from two numbers to the answers of :func:`late_equal` and :func:`late_exceeds`."""
 
 NEVER = Const(0, 1)
 
@@ -24,15 +24,15 @@ def late_equal(
 ) -> Value:
     """Return whether ``a == b`` held in the clock before.
 
-    Both are unsigned, or both are signed and of the same width. With ``enable``: in the last clock
-    before this one that was enabled. Parts of ``parameters.equality_bits`` are compared side by
-    side.
+    Both are unsigned, or both are signed and of the same width. With ``enable``, the answer is that
+    of the last enabled clock before this one. Parts of ``parameters.equality_bits`` are compared
+    side by side.
     """
     parts = -(-max(len(a), len(b)) // parameters.equality_bits)
     equal = Signal(parts, name=name, reset_less=True)
     with m.If(Const(1, 1) if enable is None else enable):
         for part in range(parts):
-            # Each part takes every so many bits, so that all parts are of one size.
+            # A part takes every ``parts``-th bit, so that the sizes of all parts are equal.
             m.d.sync += equal[part].eq(a[part::parts] == b[part::parts])
     return equal.all()
 
@@ -40,8 +40,8 @@ def late_equal(
 def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
     """Return whether ``a > b``, or ``a >= b`` if ``or_equals``; both are unsigned.
 
-    It is the sign of one subtraction, which stays on the carry chain, where a tool might choose a
-    slower form of the comparison itself.
+    The answer is the sign of a subtraction, which tools put on a carry chain. For a plain
+    comparison they might choose a slower form.
     """
     if isinstance(or_equals, Const):
         return ~(a - b)[-1] if or_equals.value else (b - a)[-1]
@@ -57,7 +57,7 @@ def late_exceeds(
     ``parameters.order_bits`` are compared in two halves, side by side.
     """
     if a.shape().signed:
-        # Two signed numbers are in the order of the unsigned ones with their signs inverted.
+        # With its sign bit inverted, a signed number can be compared as an unsigned one.
         a, b = (Cat(value[:-1], ~value[-1]) for value in (a, b))
     if len(a) <= parameters.order_bits:
         return delay(m, exceeds(a, b, or_equals), LATENCY)

@@ -1,4 +1,4 @@
-"""Credits: a count of what is under way, so that no more is let in than there is space for."""
+"""Credits count what is under way, so that no more is let in than there is space for."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Credits:
     limit
         Another credit may be taken while fewer than this many are in use.
     most
-        Credits that are ever in use at once: more than ``limit`` by those that are taken before the
-        flags know of it.
+        The most credits that are ever in use at once: ``limit``, and those that are taken before
+        the flags tell that it is reached.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Credits:
     """Clocks from a change to the flags."""
 
     def __init__(self, m: Module, change: Value, limit: int, most: int):
-        # The sum is kept less the limit, so that its sign is the flag.
+        # The register holds the credits in use less the limit, so that its sign is the flag.
         late = Signal(change.shape())
         above = Signal(signed(bits_for(max(limit + self.LATENCY, most - limit)) + 1), init=-limit)
         m.d.sync += [late.eq(change), above.eq(above + late)]

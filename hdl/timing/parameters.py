@@ -10,7 +10,7 @@ from extremum.hdl.config import CoreConfig
 
 @dataclass(frozen=True)
 class TimingParameters:
-    """How much a core does in one clock.
+    """The numbers that decide how much a core does in one clock.
 
     None of these changes what is computed. Most of them change the latency, and all of them trade
     area for the clock; the defaults were found by measuring the presets on an ECP5.
@@ -25,9 +25,10 @@ class TimingParameters:
         reset of the flip-flops is as fast, so more than four cost a level of look-up tables; but
         the carries of the bits above have only ``2**low_count`` steps to arrive.
     count_segment, fixed_count_segment
-        Bits of each carry chain of the bits above: in a counter whose number of steps is a job
-        register, and in one whose number of steps is fixed, which belongs to a block that is made
-        for its clock. Larger: fewer flip-flops, a longer carry chain.
+        Bits of each carry chain of the bits above the low ones. ``count_segment`` is for counters
+        whose number of steps is a job register, ``fixed_count_segment`` for those whose number of
+        steps is fixed: these are in small blocks that should reach a fast clock. Larger: fewer
+        flip-flops, a longer carry chain.
     equality_bits
         Bits of two numbers that are compared for equality in one clock. Six are two levels of
         look-up tables with four inputs. Larger: fewer flip-flops, more levels.
@@ -44,18 +45,19 @@ class TimingParameters:
         comparison; smaller digits add a clock of latency each, and flip-flops for what is carried
         along.
     ordinal_segment
-        Bits of each carry chain of the reducer's ordinals. Smaller: two clocks of latency more for
-        each segment more.
+        Bits of each carry chain of the reducer's ordinals. Smaller: more segments, each of which
+        adds two clocks of latency.
     position_segment
-        The same for the running position of a pooling.
+        Bits of each carry chain of a pooling's running position. Smaller: as ``ordinal_segment``.
     tap_digit
         Bits of a tap's number that are multiplied by a weight in one clock, by choosing among the
         multiples of the weight. Larger: twice as many multiples per bit, fewer sums.
     register_spacing
-        Taps up to so many words apart are kept in registers, others in a memory. Larger: a
-        multiplexer for every tap grows, and two clocks of latency are saved up to there.
+        Largest distance, in words, of taps that are kept in registers; taps further apart are in
+        a memory. Larger: a larger multiplexer for every tap, but two clocks of latency less where
+        registers take the place of a memory.
     lookup_queue
-        A queue of up to so many beats is made of look-up tables, a longer one of block memory.
+        Most beats of a queue that is made of look-up tables; a longer one is made of block memory.
     slots_ahead
         Slots that are scheduled ahead of those that enter the pipeline.
     queue_margin
@@ -87,7 +89,7 @@ def timing_parameters(config: CoreConfig) -> TimingParameters:
     """Return the timing parameters of a core: the only place that chooses them."""
     return TimingParameters(
         reducer_digit=_reducer_digit(config),
-        # Behind windows latency is scarce.
+        # The pipeline of a core with windows is long already, so fewer clocks are spent here.
         ordinal_segment=16 if config.has_windows else 8,
     )
 
@@ -95,9 +97,9 @@ def timing_parameters(config: CoreConfig) -> TimingParameters:
 def _reducer_digit(config: CoreConfig) -> int:
     """Return the bits that the reducer compares in one clock.
 
-    Digits of one or two bits make the fastest clock, for a block that gives positions alone. With
-    more to carry along they would be dear. Behind windows latency is scarce, so there are eight
-    digits at most.
+    Digits of one or two bits make the fastest clock, for a block that gives positions alone. In
+    other cores small digits cost too many flip-flops, since each of them carries the values along.
+    The pipeline of a core with windows is long already, so there are eight digits at most.
     """
     if config.has_windows:
         return max(2, -(-config.element_width // 8))

@@ -14,20 +14,20 @@ SHELL = "port_"
 """Prefix of the registers that the harness puts on the core's ports."""
 
 CARRY = "carry chain"
-"""What nextpnr adds a cell of its own for."""
+"""Name, in a path, of the cells that nextpnr adds to lead into or out of a carry chain."""
 
 _CELL = re.compile(
     r"_(?:TRELLIS_FF|LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_DPR16X4|DP16KD|PDPW16KD|MULT18X18D|SB_[A-Z0-9_]+?)_"
     r"(?=[A-Z])"
 )
-"""Where Yosys goes on, in the name of a cell, from a signal's name to the cells around it."""
+"""Where, in the name of a cell, the signal's name ends and Yosys's names of the cells begin."""
 
 _PACKED = re.compile(r"(?:_LC|_DFFLC|_RAM|(?:\$[A-Z][A-Z0-9_]*)+)$")
-"""What nextpnr adds to the name of a cell when it packs it."""
+"""The ending that nextpnr adds to the name of a cell when it packs the cell."""
 
 _BANK = re.compile(r"(?:\.\d+)+$")
 _NUMBER = re.compile(r"^([^.]*)\$\d+$")
-"""What Amaranth adds to the name of a wire between the harness and the core."""
+"""The number that Amaranth adds to the name of a wire between the harness and the core."""
 
 _LOCATION = re.compile(r"([^|:]+\.py):(\d+)")
 _REGISTER = re.compile(r"TRELLIS_FF|SB_DFF")
@@ -35,15 +35,15 @@ _REGISTER = re.compile(r"TRELLIS_FF|SB_DFF")
 
 @dataclass(frozen=True)
 class Hop:
-    """The part of a path that passes the logic nearest to one signal.
+    """The part of a path that passes through the logic named after one signal.
 
     Attributes
     ----------
     name : str
-        The signal, by its place in the hierarchy. For the register where the path begins or ends
-        also the bit, and the line of the sources that assigns it.
+        The signal, by its place in the hierarchy. The name of the register where the path begins or
+        ends also has the bit, and the line of the sources that assigns it.
     logic, routing : float
-        Nanoseconds spent in its cells, and on the wires that lead to them.
+        Nanoseconds spent in the signal's cells, and on the wires that lead to them.
     """
 
     name: str
@@ -65,7 +65,7 @@ class CriticalPath:
 
     @classmethod
     def of(cls, report: Mapping[str, Any], names: SourceNames) -> CriticalPath:
-        """Read it from nextpnr's report.
+        """Return the critical path in a report of nextpnr.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class CriticalPath:
         return sum(hop.routing for hop in self.hops)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it: delays in nanoseconds."""
+        """Return the path as plain data for JSON, with delays in nanoseconds."""
         return {
             "from": self.hops[0].name,
             "to": self.hops[-1].name,
@@ -110,14 +110,14 @@ class CriticalPath:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CriticalPath:
-        """Read what `as_dict` gave."""
+        """Return the path that :meth:`as_dict` turned into plain data."""
         return cls(
             tuple(Hop(hop["name"], hop["logic_ns"], hop["routing_ns"]) for hop in data["hops"])
         )
 
 
 class SourceNames:
-    """From the cells of a netlist to signals of the sources.
+    """Finds the signals of the sources that the cells of a netlist belong to.
 
     Parameters
     ----------
@@ -146,12 +146,15 @@ class SourceNames:
                     self._registers[cell] = self._registers[driven[bit]]
 
     def register(self, cell: str) -> str:
-        """Name the register in which a path begins or ends; another cell as `nearest` does."""
+        """Return the name of the register in which a path begins or ends.
+
+        The name of any other cell is that of :meth:`nearest`.
+        """
         return self._registers.get(_PACKED.sub("", cell)) or self.nearest(cell)
 
     @staticmethod
     def nearest(cell: str) -> str:
-        """Name the signal that Yosys named a cell after."""
+        """Return the name of the signal that Yosys named a cell after."""
         if cell.startswith("$nextpnr"):
             return CARRY
         name = _PACKED.sub("", cell)
@@ -161,9 +164,9 @@ class SourceNames:
 
 
 def _register_name(cell: str, aliases: list[tuple[str, int, int]], source: str) -> str:
-    """Choose among the names of a register's output, and give the line that assigns it."""
+    """Return the best of the names of a register's output, and the line that assigns it."""
     if any(name.startswith(SHELL) for name, _, _ in aliases):
-        # A port of the core. The narrowest name is that of a field of its payload.
+        # The register is at a port of the core. The narrowest name is that of a payload's field.
         name, place, width = min(aliases, key=lambda a: (a[2], not a[0].startswith(SHELL), a[0]))
         location = ""
     else:
@@ -179,7 +182,7 @@ def _length(steps: list[dict[str, Any]]) -> float:
 
 
 def _hops(steps: list[dict[str, Any]], names: SourceNames) -> tuple[Hop, ...]:
-    """Sum the steps up by the signal that their cells are named after."""
+    """Return the steps of a path, added up for each signal that their cells are named after."""
     start, *middle, arrival, setup = steps
     hops = [Hop(names.register(start["from"]["cell"]), start["delay"], 0.0)]
     for step in middle:

@@ -1,4 +1,4 @@
-"""The parts that a core can be measured on, and how the tools are told of them."""
+"""The FPGAs that a core can be measured on, and the options of the tools for each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from extremum.hdl.ecp5 import Ecp5
 
 @dataclass(frozen=True)
 class Device:
-    """A part, and how the tools are told of it.
+    """An FPGA, and the options of the tools for it.
 
     Attributes
     ----------
     title : str
         Name of the part, for people.
     synthesis : str
-        Command of Yosys, after what has to be done before it.
+        Commands of Yosys that synthesise for the part.
     tool : str
         Package of nextpnr for this family.
     options : tuple of str
@@ -29,7 +29,7 @@ class Device:
     frequency : int
         The clock that placement and routing aim at, in MHz.
     platform : object
-        What the core asks for the part's own memories; None leaves them to Yosys.
+        Provides the part's own memories to the core; None leaves them to Yosys.
     clock_limit : int or None
         The fastest clock that the part's clock tree is specified for, in MHz.
     """
@@ -48,8 +48,8 @@ class Device:
 
 
 def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
-    # Look-up tables are no memory here. nextpnr has no out-of-context mode for iCE40: the harness
-    # must do with a few pins.
+    # The look-up tables of an iCE40 cannot be memories, so the attribute that asks for that is
+    # removed. nextpnr has no out-of-context mode for iCE40, so the harness may use a few pins only.
     synthesis = "setattr -unset ram_style */m:*; synth_ice40"
     options = (part, "--package", package, "--pcf-allow-unconstrained")
     return Device(
@@ -67,4 +67,4 @@ DEVICES = {
     "ice40-up5k": _ice40("iCE40 UP5K", "--up5k", "sg48", 50),
     "ice40-hx8k": _ice40("iCE40 HX8K", "--hx8k", "ct256", 150),
 }  # fmt: skip
-"""The parts that can be asked for."""
+"""The parts that a core can be measured on, by name."""

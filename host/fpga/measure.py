@@ -1,4 +1,4 @@
-"""What a core costs on an FPGA: area and clock, as Yosys and nextpnr find them."""
+"""Measures the area and the clock of a core on an FPGA, with Yosys and nextpnr."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["DEFAULT_SEEDS", "Measurement", "Placement", "measure", "record"]
 
 DEFAULT_SEEDS = (1, 2, 3)
 AT_ONCE = 2
-"""How many placements run side by side."""
+"""Number of placements that run at the same time."""
 ALWAYS = ("--timing-allow-fail", "--tmg-ripup", "-q")
-"""Options of nextpnr: go on if the clock is missed, and route again what misses it."""
+"""Options of nextpnr: do not fail if the clock is missed, but route the nets that miss it again."""
 FLOW = 4
-"""Version of what is done between the tools; a new one makes the entries of the cache stale."""
+"""Version of the steps of a measurement; changing it makes the entries of the cache stale."""
 MEASUREMENT = "measurement.json"
 
 _SOURCE = re.compile(r'^ *attribute \\src "[^"]*"\n', re.MULTILINE)
@@ -39,16 +39,18 @@ _SOURCE = re.compile(r'^ *attribute \\src "[^"]*"\n', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Placement:
-    """One placement.
+    """The result of one placement.
 
     Attributes
     ----------
     seed : int
+        Seed of the placement.
     comb, block_ram : int
         Logic cells and memories, as nextpnr counts them.
     fmax : float
         Fastest clock, in MHz.
     critical_path : CriticalPath
+        The path that limits the clock.
     """
 
     seed: int
@@ -59,7 +61,7 @@ class Placement:
 
     @classmethod
     def of(cls, report: dict[str, Any], seed: int, device: Device, names: SourceNames) -> Placement:
-        """Read nextpnr's report."""
+        """Return the placement that a report of nextpnr describes."""
         used = {name: counts["used"] for name, counts in report["utilization"].items()}
         return cls(
             seed,
@@ -72,7 +74,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a core costs on a device.
+    """The area and the clock of a core on a device.
 
     Attributes
     ----------
@@ -80,7 +82,7 @@ class Measurement:
         Look-up tables and flip-flops in Yosys's netlist. The flip-flops of the harness are not
         counted.
     runs : tuple of Placement
-        One for each seed.
+        The placements, one for each seed.
     """
 
     lut4: int
@@ -89,7 +91,7 @@ class Measurement:
 
     @property
     def comb(self) -> int:
-        """Logic cells: look-up tables and carry cells, those that are routed through too."""
+        """Logic cells: look-up tables and carry cells, with those that only pass a signal on."""
         return statistics.median_low(run.comb for run in self.runs)
 
     @property
@@ -99,21 +101,21 @@ class Measurement:
 
     @property
     def fmax(self) -> float:
-        """The median of the seeds, in MHz; of an even number the lower one."""
+        """The median of the runs' Fmax, in MHz; of an even number of runs, the lower median."""
         return self.median.fmax
 
     @property
     def median(self) -> Placement:
-        """The run whose Fmax is the median."""
+        """The placement whose Fmax is the median."""
         ordered = sorted(self.runs, key=lambda run: run.fmax)
         return ordered[(len(ordered) - 1) // 2]
 
     def elements_per_second(self, lanes: int, cycles_per_beat: float = 1.0) -> float:
-        """Give the input elements that a core takes each second at its Fmax."""
+        """Return the input elements that a core takes each second at its Fmax."""
         return self.fmax * 1e6 * lanes / cycles_per_beat
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
+        """Return the measurement as plain data for JSON."""
         return {
             "lut4": self.lut4,
             "ff": self.ff,
@@ -124,7 +126,7 @@ class Measurement:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Measurement:
-        """Read what `as_dict` gave."""
+        """Return the measurement that :meth:`as_dict` turned into plain data."""
         runs = (
             Placement(**(run | {"critical_path": CriticalPath.from_dict(run["critical_path"])}))
             for run in data["runs"]
@@ -135,18 +137,18 @@ class Measurement:
 def record(
     name: str, config: CoreConfig, measured: Measurement, cycles_per_beat: float = 1.0
 ) -> dict[str, Any]:
-    """Give a measurement as `extremum fpga --json` has it.
+    """Return a measurement as plain data, in the form of ``extremum fpga --json``.
 
     Parameters
     ----------
     name
-        Of the core.
+        Name of the core.
     config
-        What was measured.
+        Configuration of the core that was measured.
     measured
-        With what result.
+        The result of the measurement.
     cycles_per_beat
-        Clocks that the core takes for one input beat, where that is known better.
+        Clocks that the core takes for one input beat: 1, unless a workload was measured.
     """
     return {
         "name": name,
@@ -172,20 +174,20 @@ def measure(
     frequency: int | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Measurement:
-    """Synthesise a core, and place and route it once for each seed; or find that done before.
+    """Synthesise a core, and place and route it once for each seed, or reuse an earlier result.
 
     Parameters
     ----------
     config
-        Of the core.
+        Configuration of the core.
     device
-        One of `DEVICES`.
+        The device, one of :data:`DEVICES`.
     seeds
-        Of the placements.
+        Seeds of the placements.
     frequency
-        The clock to aim at, in MHz; None for the device's.
+        The clock to aim at, in MHz; None for the default of the device.
     say
-        Is told what goes on.
+        Called with lines that tell the progress.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Cores that are worth a name: small fixed blocks, and programmable ones."""
+"""The presets: cores with a name, which are small fixed blocks and programmable cores."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NO_DILATION = (1, 1, 1)
 LONGEST_ROW = 2**32 - 1
 LINE = 2048
 LINE_BITS = 12
-"""Bits of a coordinate that reaches 2048."""
+"""Coordinate bits of planes up to 2048 wide and high."""
 
 
 def _argmax(data_type: DataType) -> CoreConfig:
-    """Return an argmax that does nothing else: the first of equals, NaN beats all.
+    """Return a core for argmax alone, where the first of equal elements wins and NaN beats all.
 
-    Every register is fixed, so it has no job port. A row is as long as an index can tell; fix
-    another ``length``, and ``slots`` to the same, for shorter ones.
+    Every register is fixed, so the core has no job port. A row is as long as an index can tell. For
+    shorter rows, fix ``length`` and ``slots`` to another value.
     """
     return CoreConfig(
         (data_type,),
@@ -39,7 +39,7 @@ def _argmax(data_type: DataType) -> CoreConfig:
 
 
 def _window(taps: int, stride: int, padding: int) -> Fixed:
-    """Fix a square window; what is left to the job are the sizes of the planes."""
+    """Return the fixed registers of a square window; the job gives the sizes of the planes."""
     registers = {
         "window": taps,
         "stride": stride,
@@ -55,9 +55,9 @@ def _window(taps: int, stride: int, padding: int) -> Fixed:
 
 
 def _pooling(taps: int, stride: int, padding: int, line: int, *, indices: bool) -> CoreConfig:
-    """Return an int8 pooling of planes up to 2048 wide, whose lines hold ``line`` windows.
+    """Return a core for int8 poolings of planes up to 2048 wide, whose lines hold ``line`` windows.
 
-    Without padding a job is one plane.
+    Without padding, a job is one plane.
     """
     return CoreConfig(
         (DataType.INT8,),
@@ -92,4 +92,4 @@ PRESETS = {
         max_plane=3136, coordinate_width=10,
     ),
 }  # fmt: skip
-"""Configurations by name."""
+"""The configuration of each preset, by name."""

@@ -1,4 +1,4 @@
-"""Synthesis of a core by Yosys, and what is read from its netlist."""
+"""Synthesises a core with Yosys, and counts the cells of its netlist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _HARNESS = re.compile(r"harness\.py:")
 
 def synthesise(build: Path, device: Device, frequency: int) -> dict[str, Any]:
     """Synthesise the core in ``core.il`` of a folder into ``core.json``; return its top module."""
-    # Told in picoseconds: what is fast enough is made small. Half of the clock is for wires.
+    # abc9 takes the delay that logic may have, in picoseconds, and makes faster logic smaller. It
+    # gets half of the clock; the other half is for wires.
     clock = f"scratchpad -set abc9.D {0.5e6 / frequency:.0f}"
     script = f"{clock}; read_rtlil core.il; {device.synthesis} -top {TOP} -json core.json"
     toolchain.call(toolchain.YOSYS, ["-q", "-p", script], build)
@@ -33,7 +34,7 @@ def synthesise(build: Path, device: Device, frequency: int) -> dict[str, Any]:
 def disconnect_unread(module: dict[str, Any]) -> None:
     """Disconnect the carry outputs that nothing reads.
 
-    nextpnr would lead each of them out of its chain, by a carry cell of its own.
+    Otherwise nextpnr would add a carry cell for each of them, to lead it out of its chain.
     """
     cells = module["cells"].values()
     read = {bit for port in module["ports"].values() for bit in port["bits"]}
@@ -47,7 +48,7 @@ def disconnect_unread(module: dict[str, Any]) -> None:
 
 
 def count_cells(module: dict[str, Any], device: Device) -> tuple[int, int]:
-    """Count the look-up tables of a netlist, and the flip-flops that are not the harness's."""
+    """Return the look-up tables of a netlist, and the flip-flops without those of the harness."""
     cells = module["cells"].values()
     ff = sum(
         bool(

@@ -40,8 +40,8 @@ def call(tool: str, arguments: list[str], build: Path) -> None:
 def _prepare(tool: str) -> None:
     """Let a tool compile itself, as it does when it is new, while no other process does.
 
-    It keeps what it compiled where all processes find it; one that reads what another is about to
-    write would die.
+    The tool keeps its compiled form in a file that all processes share. A process that read the
+    file while another one writes it would fail.
     """
     usual = user_cache_path("YoWASP", appauthor=False)
     kept = Path(os.environ.get("YOWASP_CACHE_DIR", usual))

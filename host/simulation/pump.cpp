@@ -1,8 +1,9 @@
-// Feeds and drains a compiled core from buffers, one run at a time. Compiled by host/simulation/native_build.py.
+// Feeds and drains a compiled core from buffers, one run at a time. host/simulation/native_build.py
+// compiles this file.
 //
-// Clock for clock it does what extremum.host.simulation.agents.CoreBench.run does. No output of the core depends
-// combinationally on an input, so what is offered in a clock is settled before the clock begins,
-// and once it has begun all outputs are known, and with them the transfers at its end.
+// In every clock it does the same as extremum.host.simulation.agents.CoreBench.run. No output of
+// the core depends combinationally on an input. So the inputs of a clock are decided before the
+// clock begins; then all outputs are known, and with them the transfers at the clock's end.
 
 #include <algorithm>
 #include <chrono>
@@ -22,7 +23,7 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-// What the model itself complains about becomes an exception, not the end of the process.
+// Errors of the compiled model become exceptions, which do not end the process.
 void vl_fatal(const char*, int, const char*, const char* message) {
     throw std::runtime_error(message);
 }
@@ -32,12 +33,12 @@ void vl_finish(const char*, int, const char*) { throw std::runtime_error("the co
 namespace {
 
 constexpr uint64_t NEVER = ~uint64_t{0};
-constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // between two looks at the time
+constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // clocks after which the time is checked again
 
-// The layout of both is known to host/simulation/native.py.
+// host/simulation/native.py repeats the layouts of Request and Outcome.
 struct Request {
     const uint8_t* jobs;
-    const uint64_t* ends;  // of each job: results up to its last
+    const uint64_t* ends;  // for each job: the number of results up to its last one
     uint64_t job_count;
     uint64_t beat_count;
     uint64_t* statuses;
@@ -93,18 +94,18 @@ class Pump {
         buffer_ = ResultBuffer{};
     }
 
-    // Goes on with these beats; the last ones must have been taken.
+    // Gives the pump more beats; the core must have taken all earlier ones.
     void feed(const uint8_t* elements, uint64_t beats, uint32_t bytes) {
         pack_ = packer(bytes);
         beats_.refill(elements, std::min(beats, beats_.left), LANES * bytes);
     }
 
-    // Puts the next results here.
+    // Gives the pump a buffer for the next results.
     void drain(uint8_t* values, uint8_t* indices, uint64_t beats, uint32_t bytes) {
         buffer_ = {values, indices, beats, bytes, unpacker(bytes)};
     }
 
-    // Goes on until the run is done, has failed, needs a buffer, or has taken so many seconds.
+    // Continues until the run is done or has failed, a buffer is needed, or the time is over.
     State advance(double seconds) {
         using Time = std::chrono::steady_clock;
         const auto end = Time::now() + std::chrono::duration<double>(seconds);
@@ -127,7 +128,7 @@ class Pump {
         }
     }
 
-    // The same model without the pump: the measure of how much the pump costs.
+    // Runs the model without the pump's work, to measure how much that work costs.
     void idle(uint64_t clocks) {
         while (clocks--) tick();
     }
@@ -179,7 +180,7 @@ class Pump {
         ++outcome.clock;
     }
 
-    // Holds the output against the rules of a stream; returns whether a result leaves.
+    // Checks the output by the rules of a stream; returns whether a result leaves.
     bool look(bool ready) {
         const uint8_t* payload = reinterpret_cast<const uint8_t*>(&core_.o_payload);
         if (!core_.o_valid) {
@@ -208,7 +209,7 @@ class Pump {
         buffer_.put(payload);
     }
 
-    // The transfers of this clock happen at the edge to come; after it nothing is offered.
+    // Ends a run: the last transfers happen at the coming clock edge, and then nothing is offered.
     void finish() {
         beats_.rest(core_.i_valid, core_.i_payload);
         jobs_.rest(core_.job_valid, core_.job_payload);
@@ -280,7 +281,7 @@ EXPORT void pump_idle(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->i
 
 EXPORT void pump_close(void* pump) { delete static_cast<Pump*>(pump); }
 
-// For the test that holds the generator against the one in Python.
+// Serves the test that compares this generator with the one in Python.
 EXPORT void pump_stalls(uint32_t rate, uint32_t seed, uint64_t count, uint8_t* stalls) {
     Stalls generator(rate, seed);
     for (uint64_t i = 0; i < count; ++i) stalls[i] = generator();

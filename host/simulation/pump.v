@@ -1,11 +1,12 @@
-// What the native simulation compiles: the core, and a register before each of its inputs.
+// The top module of the native simulation: the core, with a register before each of its inputs.
 //
-// The registers load in the clock edge at which the core moves. So nothing depends on a port
+// The registers load at the same clock edge as those of the core. So no signal changes with a port
 // within a clock, and the compiled model computes every signal once per clock, not three times.
 // Reset is tied low: every register of the core powers up in its reset state.
 //
-// Results have one form, whatever the core gives: a value of each lane, an index of 32 bits of
-// each lane, and `last`. What the core does not give is 0; an index of all ones stays one.
+// Results have the same form for every core: a value of each lane, an index of 32 bits of each
+// lane, and `last`. Fields that the core does not give are 0. An index of all ones, which marks an
+// empty window, is all ones here too.
 
 module extremum_native #(
     parameter JOB_BITS = 1,

@@ -1,6 +1,7 @@
-// What stands on both sides of the core's streams: stalls, sources of payloads, buffers for results.
+// The far ends of the core's streams: stalls, sources of payloads, and buffers for results.
 //
-// Given on the command line: JOB_BITS, the width of the job port; LANES and LANE_BITS, the beats.
+// The compiler's command line defines JOB_BITS, the width of the job port, and LANES and LANE_BITS,
+// the form of a beat.
 
 #pragma once
 
@@ -15,7 +16,7 @@ constexpr size_t VALUE_BYTES = LANES * LANE_BITS / 8;
 constexpr size_t INDEX_BYTES = LANES * 4;
 constexpr size_t RESULT_BYTES = VALUE_BYTES + INDEX_BYTES + 1;
 
-// The generator of extremum.host.simulation.stalls.Stalls: xorshift32.
+// Generates the same stalls as extremum.host.simulation.stalls.Stalls, by xorshift32.
 class Stalls {
   public:
     Stalls(uint32_t rate, uint32_t seed) : rate_(rate), state_((2 * seed + 1) * 0x9E3779B9u) {}
@@ -33,7 +34,7 @@ class Stalls {
     uint32_t rate_, state_;
 };
 
-// Copies the elements of a beat, each into the low bits of one as wide as To, or out of them.
+// Copies the elements of a beat, and makes each as wide as To: it adds zeros or cuts high bits off.
 using Copy = void (*)(uint8_t* to, const uint8_t* from);
 
 template <class To, class From>
@@ -69,24 +70,24 @@ Copy unpacker(uint32_t bytes) {
                         : UNPACK<uint64_t>;
 }
 
-// One side of a stream that offers payloads, rests now and then, and shows garbage meanwhile.
+// Offers payloads to a stream. In stalls the payload on the port is random.
 template <size_t BITS>
 class Source {
   public:
     Source() = default;
     Source(uint64_t count, Stalls stalls) : left(count), stalls_(stalls) {}
 
-    // Goes on with these items, each of so many bytes.
+    // Gives the source more items, each of `bytes` bytes.
     void refill(const uint8_t* items, uint64_t count, size_t bytes) {
         next_ = items;
         here_ = count;
         bytes_ = bytes;
     }
 
-    // Whether nothing can be offered before it is refilled.
+    // Tells whether the source must be refilled before it can offer more.
     bool dry() const { return here_ == 0 && left > 0; }
 
-    // Settles what stands on the port in the coming clock.
+    // Decides what is on the port in the coming clock.
     template <class Valid, class Payload, class Write>
     void offer(Valid& valid, Payload& payload, Write write) {
         if (offered_) return;
@@ -100,7 +101,7 @@ class Source {
         garbage_ = false;
     }
 
-    // Tells whether the core takes what is offered at the end of this clock.
+    // Returns whether the core takes the offered item at the end of this clock.
     bool moves(bool ready) {
         if (!offered_ || !ready) return false;
         offered_ = false;
@@ -131,7 +132,7 @@ class Source {
     bool offered_ = false, garbage_ = false;
 };
 
-// Where results go: so many beats of values and of positions.
+// Memory for the next results: `beats` beats of values and of positions.
 struct ResultBuffer {
     uint8_t* values = nullptr;
     uint8_t* indices = nullptr;

@@ -47,8 +47,8 @@ class Core(wiring.Component):
     there are lanes, and results leave packed.
 
     Latency: :func:`extremum.hdl.latency.latency` clocks from the beat that completes a result to
-    its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and one
-    beat out.
+    its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and
+    one beat out.
     Backpressure: a stall of either stream loses nothing and repeats nothing. No output of the
     core depends combinationally on an input.
 

@@ -33,8 +33,6 @@ from extremum.model import EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "cycles.json"
 LANES = (1, 4, 16)
-PREDICTION_ERROR = 4
-"""Clocks by which a prediction may differ from the clocks counted."""
 
 SAMPLE = ("k2s2p1", "yolo_sppf", "alternating_axes")
 SAMPLE_LANES = 16
@@ -92,7 +90,7 @@ def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool)
         yield "a wrong result"
     if cycles > least.allowed:
         yield f"{cycles - least.allowed} clocks too many"
-    if abs(cycles - report.predicted_cycles) > PREDICTION_ERROR:
+    if cycles != report.predicted_cycles:
         yield "a wrong prediction"
     if cocotb not in (None, cycles):
         yield f"cocotb counts {cocotb}"

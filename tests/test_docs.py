@@ -318,15 +318,6 @@ def test_the_package_is_not_looked_for_in_an_index() -> None:
         assert not re.search(r"pip install '?extremum['\[ `\n]", path.read_text()), path
 
 
-SUMMARY = """
-import json, sys, tomllib
-sys.path.insert(0, "bench")
-import report
-targets = tomllib.loads((report.FOLDER / "targets.toml").read_text())
-print(report.summary(report.load("fpga"), targets["block"]))
-"""
-
-
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize(
     ("interpreter", "environment"),

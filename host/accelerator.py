@@ -205,13 +205,9 @@ class Accelerator:
     ) -> np.ndarray:
         """Do as :func:`extremum.model.argmin`."""
         return self._reduce(
-            ReduceFunction.ARGMIN,
-            x,
-            axes,
-            axis_direction=axis_direction,
-            index_type=index_type,
-            nan=nan,
-        )
+            ReduceFunction.ARGMIN, x, axes,
+            axis_direction=axis_direction, index_type=index_type, nan=nan,
+        )  # fmt: skip
 
     @suggests_keywords
     def argmax(
@@ -225,13 +221,9 @@ class Accelerator:
     ) -> np.ndarray:
         """Do as :func:`extremum.model.argmax`."""
         return self._reduce(
-            ReduceFunction.ARGMAX,
-            x,
-            axes,
-            axis_direction=axis_direction,
-            index_type=index_type,
-            nan=nan,
-        )
+            ReduceFunction.ARGMAX, x, axes,
+            axis_direction=axis_direction, index_type=index_type, nan=nan,
+        )  # fmt: skip
 
     @suggests_keywords
     def reduce_min(

@@ -19,7 +19,7 @@ class Report:
         Clocks, as counted in the simulation, from a job's first beat taken to its last beat
         given (or taken, should that come later), summed over jobs. None without a simulation.
     predicted_cycles
-        The same, without stalls, as the plan predicts it.
+        Clocks that the plan predicts for a run without stalls.
     empty_windows
         Pooling windows that hold no element.
     notes

@@ -287,3 +287,19 @@ def test_a_job_tells_what_it_is():
     ):
         (job,) = plan(problem, config).jobs
         assert job.summary == summary
+
+
+def test_jobs_of_a_fixed_window_are_split_by_the_slots_that_they_take(monkeypatch):
+    """Such a core gives no window early, so its lines may be longer than those of another core."""
+    most = 60
+    for module in ("planner", "registers"):
+        monkeypatch.setattr(f"extremum.host.plan.{module}.MAX_SLOTS", most)
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 3, 3), max_dilation=(1, 1, 1), operators=("max-pool",),
+        fixed=(("height.window", 3), ("width.window", 3)),
+    )  # fmt: skip
+    problem = Pooling.of((40, 1, 1, 6), "int8", 3, start_padding=1, end_padding=1)
+    todo = plan(problem, config)
+    assert len(todo.jobs) > 1
+    assert all(job.registers.slots <= most for job in todo.jobs)
+    assert (covered(todo) == 1).all()

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -152,3 +153,35 @@ def test_the_command_line_tells_each_stage(monkeypatch, tmp_path):
     with redirect_stdout(io.StringIO()), redirect_stderr(again):
         assert cli.main(line.split()) == 0
     assert again.getvalue() == ""
+
+
+def test_an_entry_that_is_used_without_its_maker_counts_as_used(tmp_path, monkeypatch):
+    """Otherwise it would be the first to be removed when the cache is full."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+
+    def make(folder):
+        (folder / "made").write_text("1")
+
+    folder = cache.kept("kind", "key", make, maker="compiler 1")
+    os.utime(folder / cache.LOCK, (0, 0))
+    assert cache.kept("kind", "key", make, maker=None) == folder
+    assert (folder / cache.LOCK).stat().st_mtime > 0
+
+
+def test_an_entry_that_vanishes_while_it_is_looked_at_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    made = []
+
+    def make(folder):
+        made.append(folder)
+        (folder / "made").write_text("1")
+
+    cache.kept("kind", "key", make, maker="compiler 1")
+
+    def vanish(folder):
+        shutil.rmtree(folder)
+        return 0.0
+
+    monkeypatch.setattr(cache, "_last_use", vanish)
+    assert (cache.kept("kind", "key", make, maker=None) / "made").read_text() == "1"
+    assert len(made) == 2

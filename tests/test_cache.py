@@ -178,7 +178,10 @@ def test_an_entry_that_vanishes_while_it_is_looked_at_is_made_again(tmp_path, mo
 
     cache.kept("kind", "key", make, maker="compiler 1")
 
+    last_use = cache._last_use
+
     def vanish(folder):
+        monkeypatch.setattr(cache, "_last_use", last_use)
         shutil.rmtree(folder)
         return 0.0
 

@@ -21,7 +21,7 @@ from extremum.hdl import slots
 from extremum.hdl.advance import Advance
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.registers import ends_with_plane, is_endless
-from extremum.hdl.timing import Timed, delay, fanout_copy
+from extremum.hdl.timing import delay, fanout_copy
 
 
 class JobPort(Protocol):
@@ -202,10 +202,8 @@ class EndlessJobs:
     ) -> tuple[Advance, Value]:
         """Let every beat in."""
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
-        slot, never = Timed(m, gate.slot).at(1), Const(0, 1)
-        return Advance(
-            token=never, begin=never, restart=never, step=Timed(m, gate.slot).at(1), slot=slot
-        ), never
+        slot, never = delay(m, gate.slot, 1), Const(0, 1)
+        return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
 
 
 def job_kind(config: CoreConfig) -> JobKind:

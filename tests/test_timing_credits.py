@@ -1,5 +1,6 @@
 """Credits: how many are in use, and what is told of it, against a count in Python."""
 
+import itertools
 import random
 
 import pytest
@@ -13,10 +14,15 @@ BOTH_WAYS = signed(3)
 
 
 def flags(limit, changes, shape=BOTH_WAYS):
-    """What both flags are, clock by clock, with and after some changes."""
+    """What both flags are, clock by clock, with and after some changes.
+
+    The credits are told exactly how many will be in use at most, so that their register is as
+    narrow as it may be.
+    """
+    most = max(0, *itertools.accumulate(changes, initial=0))
 
     def logic(m, port):
-        credits = Credits(m, port.change, limit, most=limit)
+        credits = Credits(m, port.change, limit, most=most)
         return {"available": credits.available, "none_used": credits.none_used}
 
     component = Circuit({"change": shape}, logic)
@@ -74,6 +80,12 @@ def test_credits_that_are_never_returned(limit):
     check(limit, [1] * limit + [0] * 5, unsigned(1))
 
 
+@pytest.mark.parametrize("most", [7, 8, 9, 40])
+def test_many_more_than_the_limit(most):
+    """The register must hold what is beyond the limit, where that is more than the limit."""
+    check(2, [*[1] * most, 0, 0, *[-1] * most, 0, 0])
+
+
 def test_after_reset_none_is_used():
     (first, *_) = flags(3, [])
     assert first == {"available": 1, "none_used": 1}
@@ -85,7 +97,8 @@ def test_latency_is_that_of_the_register_and_the_sum(limit):
     taken: list[int] = []
 
     def logic(m, port):
-        credits = Credits(m, port.wish & port.allowed, limit, most=limit + Credits.LATENCY)
+        most = limit + Credits.LATENCY - 1
+        credits = Credits(m, port.wish & port.allowed, limit, most=most)
         return {"available": credits.available}
 
     component = Circuit({"wish": 1, "allowed": 1}, logic)

@@ -95,8 +95,9 @@ class SegmentedAccumulator:
             with m.Elif(adds_now):
                 m.d.sync += part.eq(total)
             self.segments.append(Timed(m, part, now))
-            counts = len(terms) == 1 and len(terms[0]) == 1
-            carry = self._full(Cat(part, terms), now) if counts else Timed(m, total[-1], now)
+            if low + segment < width:
+                counts = len(terms) == 1 and len(terms[0]) == 1
+                carry = self._full(Cat(part, terms), now) if counts else Timed(m, total[-1], now)
 
     def _full(self, bits: Value, clock: int) -> Timed:
         """Return whether all bits are set, which is the carry if at most 1 is ever added.

@@ -53,11 +53,12 @@ def fanout_copy(m: Module, flag: Value) -> Value:
     """Return a flag one clock later, from a register beside the one of :func:`delay`.
 
     A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
-    so that the others have a short path. It is kept inverted, so that no tool merges the two; and
-    so it is 1 in the clock after reset, where the flag is 0: use it only together with an enable
-    that is 0 in that clock.
+    so that the others have a short path. Its register holds the flag inverted, so that no tool
+    merges the two.
     """
-    return ~delay(m, ~flag, 1)
+    inverted = Signal(init=1)
+    m.d.sync += inverted.eq(~flag)
+    return ~inverted
 
 
 @dataclass(frozen=True, eq=False)

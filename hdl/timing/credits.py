@@ -41,7 +41,7 @@ class Credits:
     def __init__(self, m: Module, change: Value, limit: int, most: int):
         # The register holds the credits in use less the limit, so that its sign is the flag.
         late = Signal(change.shape())
-        above = Signal(signed(bits_for(max(limit + self.LATENCY, most - limit)) + 1), init=-limit)
+        above = Signal(signed(bits_for(max(limit, most - limit)) + 1), init=-limit)
         m.d.sync += [late.eq(change), above.eq(above + late)]
         self.available: Value = above[-1]
         self.none_used: Value = above == -limit

@@ -181,15 +181,15 @@ class InputSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         advance = Advance.of(self.advance)
-        head, size, period = (
+        head, size_less_one, period_less_one = (
             register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
             for name in ("head", "size", "period")
         )
         parameters = timing_parameters(self.config)
-        line = Line(m, parameters, "slot", advance, slots_less_one=period)
+        line = Line(m, parameters, "slot", advance, slots_less_one=period_less_one)
         # The first element is in the slot of coordinate 0, and ``size`` slots hold elements.
         lead = precomputed(m, slots_before_zero, head)
-        stop = precomputed(m, lambda lead, size_less_one: lead + size_less_one + 1, lead, size)
+        stop = precomputed(m, lambda lead, size: lead + size + 1, lead, size_less_one)
         begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
         was_present = Signal()
         with m.If(advance.step):

@@ -115,17 +115,17 @@ class SlidingWindow(wiring.Component):
         config, axis = self.config, self.axis
         word = Timed(m, Value.cast(self.i.lanes))
         width = len(word.value)
-        spacing = register(config, self.job, f"{self.name}.spacing")
+        spacing_less_one = register(config, self.job, f"{self.name}.spacing")
         m.submodules.line = line = storage.DelayLine(
             width,
             self.window - 1,
             config.max_spacing[axis],
-            spacing.value if isinstance(spacing, Const) else None,
+            spacing_less_one.value if isinstance(spacing_less_one, Const) else None,
             register_spacing=timing_parameters(config).register_spacing,
         )
         m.d.comb += [
             line.token.eq(self.i.token),
-            line.spacing.eq(spacing),
+            line.spacing_less_one.eq(spacing_less_one),
             line.valid.eq(self.i.valid),
             line.step.eq(self.i.step),
             line.i.eq(word.value),

@@ -150,12 +150,14 @@ class OutputSchedule(wiring.Component):
         parameters = timing_parameters(self.config)
         # The line of windows begins with its first window. In front of the job's first line are
         # slots without a window.
-        head, period = self._register("head"), self._register("period")
+        head, period_less_one = self._register("head"), self._register("period")
         more = precomputed(m, slots_from_zero, head)
-        first = precomputed(m, lambda period, more: period + more, period, more)[: len(period)]
+        first_less_one = precomputed(m, lambda period, more: period + more, period_less_one, more)
         line = Line(
-            m, parameters, "slot", advance, slots_less_one=period, first_slots_less_one=first
-        )
+            m, parameters, "slot", advance,
+            slots_less_one=period_less_one,
+            first_slots_less_one=first_less_one[: len(period_less_one)],
+        )  # fmt: skip
         due = self._due(m, advance, line.last)
         coordinate = self._coordinate(m, advance, line).moved_to(COORDINATE_LATENCY)
         token, here = Timed(m, advance.token).at(coordinate.clock), coordinate.value
@@ -196,8 +198,8 @@ class OutputSchedule(wiring.Component):
             delay(m, flag, 1) for flag in (advance.step, advance.token, last, advance.token | last)
         )
         due, from_first = Signal(name="due"), Signal(name="from_first")
-        new_head, new_stride = self._register("head"), self._register("stride")
-        width = phase_width(new_head, new_stride)
+        new_head, new_stride_less_one = self._register("head"), self._register("stride")
+        width = phase_width(new_head, new_stride_less_one)
         slots = StepCount(
             m, timing_parameters(self.config), width, "phase",
             begin=begins | due, enable=step, is_loaded=True,
@@ -205,22 +207,27 @@ class OutputSchedule(wiring.Component):
         with m.If(step):
             m.d.sync += from_first.eq(begins | (from_first & ~due))
         new_begins_due = precomputed(m, lambda head: (head == 0) | (head < 0), new_head)
-        head, stride, begins_due, head_is_one, is_dense, stride_is_two = (
+        head, stride_less_one, begins_due, head_is_one, is_dense, stride_is_two = (
             shadow(m, value, token, name)
             for value, name in (
                 (new_head, "head"),
-                (new_stride, "stride"),
+                (new_stride_less_one, "stride"),
                 (new_begins_due, "begins_due"),
                 (precomputed(m, lambda head: head == 1, new_head), "head_is_one"),
-                (precomputed(m, lambda stride: stride == 0, new_stride), "is_dense"),
-                (precomputed(m, lambda stride: stride == 1, new_stride), "stride_is_two"),
+                (precomputed(m, lambda less_one: less_one == 0, new_stride_less_one), "is_dense"),
+                (
+                    precomputed(m, lambda less_one: less_one == 1, new_stride_less_one),
+                    "stride_is_two",
+                ),
             )
         )
         if self.config.padding:
             # With padding, every line of windows but the job's first begins with a window.
             begins_due = Const(1, 1)
         head = head.as_unsigned()[:width]
-        goal = slots.at(Mux(from_first, head, stride), Mux(from_first, head_is_one, stride_is_two))
+        goal = slots.at(
+            Mux(from_first, head, stride_less_one), Mux(from_first, head_is_one, stride_is_two)
+        )
         later = Mux(last, begins_due, Mux(due, is_dense, goal))
         with m.If(step):
             m.d.sync += due.eq(Mux(token, new_begins_due, later))
@@ -232,7 +239,7 @@ class OutputSchedule(wiring.Component):
         ``token`` is that of the coordinate's clock.
         """
         late_token = Timed(m, token, coordinate.clock).at(is_final.clock)
-        new_size, window, new_shift = map(self._register, ("size", "window", "shift"))
+        new_size_less_one, window, new_shift = map(self._register, ("size", "window", "shift"))
         shift = shadow(m, new_shift, late_token, "shift")
         told = is_final.clock + 1
         shift_here = Timed(m, Mux(is_final.value, shift, 0), is_final.clock)
@@ -247,18 +254,18 @@ class OutputSchedule(wiring.Component):
         if self.config.max_dilation[self.axis] == 1:
             # Without dilation, one subtraction serves all taps.
             place, beyond = Signal.like(here), Signal(signed(len(here) + 1))
-            last_element = shadow(m, new_size, token, "last_element")
+            last_element = shadow(m, new_size_less_one, token, "last_element")
             m.d.sync += [place.eq(here), beyond.eq(here - last_element)]
             place, beyond = self._near(m, place), self._near(m, beyond)
             insides = [(place >= tap) & (beyond <= tap) for tap in range(self.taps)]
         else:
             dilation = shadow(m, self._register("dilation"), token, "dilation")
-            size = shadow(m, new_size, late_token, "size")
+            size_less_one = shadow(m, new_size_less_one, late_token, "size")
             insides = []
             for tap in range(self.taps):
                 place = Signal.like(here, name=f"coordinate{tap}")
                 m.d.sync += place.eq(here - dilation * tap)
-                insides.append(delay(m, inside(place, size), 1))
+                insides.append(delay(m, inside(place, size_less_one), 1))
         for tap, is_inside in enumerate(insides):
             m.d.sync += self.present[tap].eq(taps[tap] & is_inside)
 

@@ -41,9 +41,9 @@ class DelayLine(wiring.Component):
         How many older words to show, at least 1.
     max_spacing
         Largest distance of two taps, in words.
-    fixed_spacing
-        The distance of two taps less one, if it never changes; then the member ``spacing`` is
-        ignored.
+    fixed_spacing_less_one
+        The distance of two taps less one, if it never changes; then the member
+        ``spacing_less_one`` is ignored.
     register_spacing
         The largest distance of taps that are kept in registers, in words.
 
@@ -51,7 +51,7 @@ class DelayLine(wiring.Component):
     -------
     token : In(1)
         The next job begins with the next word.
-    spacing : In
+    spacing_less_one : In
         The next job's distance of two taps, in words, less one.
     valid : In(1)
         There is a word.
@@ -66,7 +66,7 @@ class DelayLine(wiring.Component):
     """
 
     token: Signal
-    spacing: Signal
+    spacing_less_one: Signal
     valid: Signal
     step: Signal
     i: Signal
@@ -78,20 +78,20 @@ class DelayLine(wiring.Component):
         width: int,
         taps: int,
         max_spacing: int,
-        fixed_spacing: int | None = None,
+        fixed_spacing_less_one: int | None = None,
         *,
         register_spacing: int,
     ):
         self.width = width
         self.taps = taps
         self.max_spacing = max_spacing
-        self.fixed_spacing = fixed_spacing
+        self.fixed_spacing_less_one = fixed_spacing_less_one
         self.latency = latency(max_spacing, register_spacing)
         """Clocks from a word on ``i`` to the older words on ``o``."""
         super().__init__(
             {
                 "token": In(1),
-                "spacing": In(bits_for(max_spacing - 1)),
+                "spacing_less_one": In(bits_for(max_spacing - 1)),
                 "valid": In(1),
                 "step": In(1),
                 "i": In(width),
@@ -109,8 +109,12 @@ class DelayLine(wiring.Component):
         return m
 
     @property
-    def _given_spacing(self) -> Value:
-        return self.spacing if self.fixed_spacing is None else Const(self.fixed_spacing)
+    def _given_spacing_less_one(self) -> Value:
+        return (
+            self.spacing_less_one
+            if self.fixed_spacing_less_one is None
+            else Const(self.fixed_spacing_less_one)
+        )
 
     def _registers(self, m: Module) -> None:
         """Keep the words in a shift register, and choose the taps out of it."""
@@ -121,15 +125,15 @@ class DelayLine(wiring.Component):
         with m.If(self.valid):
             for younger, older in zip([self.i, *words[:-1]], words, strict=True):
                 m.d.sync += older.eq(younger)
-        spacing = shadow(m, self._given_spacing, self.token, "spacing_register")
+        spacing_less_one = shadow(m, self._given_spacing_less_one, self.token, "spacing_register")
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
-            m.d.comb += shown.eq(select(spacing, choices))
+            m.d.comb += shown.eq(select(spacing_less_one, choices))
 
     def _memory(self, m: Module) -> None:
         """Keep the words in the rows of a memory: read a row, and write it back one tap further."""
-        given = self._given_spacing
+        given = self._given_spacing_less_one
         row = Signal(range(self.max_spacing), name="row", reset_less=True)
         with m.If(self.step):
             m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))

@@ -78,12 +78,12 @@ async def stalls_change_in_mid_row_and_at_its_end(dut: Any) -> None:
 async def full_queue_loses_nothing(dut: Any) -> None:
     """A long stall of the sink stops the source at the queue's depth; then full rate returns."""
     bench = await started(dut)
-    held = queue_depth(core())
-    queue = one_result_per_beat(3 * held)
-    rest = 4 * held
+    depth = queue_depth(core())
+    queue = one_result_per_beat(3 * depth)
+    rest = 4 * depth
     stopped = await bench.run(queue.run(output_stalls=[(rest, 100), (1, 0)]), stop_after=rest)
     assert not stopped.results
-    assert stopped.taken == held
+    assert stopped.taken == depth
     await bench.reset()
     outcome = await carry_out(bench, queue, output_stalls=[(rest, 100), (1, 0)])
     # From the first result after the stall on, one leaves in every clock.

@@ -108,13 +108,13 @@ def golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.
     return values.reshape(positions.shape), positions
 
 
-def _beats(job: Job, x: np.ndarray, garbage: random.Random) -> list[int]:
+def _beats(job: Job, x: np.ndarray, rng: random.Random) -> list[int]:
     """Return the payloads of a job's input beats."""
     beats = job.gather(x)
     config, size = job.config, beats.dtype.itemsize
     lane_bytes = config.element_width // 8
     shape = (len(beats), config.lanes, lane_bytes)
-    noise = np.frombuffer(garbage.randbytes(len(beats) * config.lanes * lane_bytes), np.uint8)
+    noise = np.frombuffer(rng.randbytes(len(beats) * config.lanes * lane_bytes), np.uint8)
     block = noise.reshape(shape).copy()
     live = np.ones(shape[:2], bool)
     registers = job.registers

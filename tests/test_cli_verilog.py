@@ -170,6 +170,7 @@ REFUSED = [
     ("verilog --output out --max-plane 0", "max_plane must be from 1 to"),
     ("verilog --output out --coordinate-width 2", "coordinate_width must be from 4 to 24"),
     ("verilog --output out --fixed none.toml", "cannot read none.toml: No such file"),
+    ("verilog --output out --fixed minimum=true", "takes the name of a TOML file that has such"),
     ("verilog --output out --fixed .", "cannot read .: Is a directory"),
 ]
 

@@ -27,7 +27,7 @@ def check(line, jobs, gaps, seed):
         rows = [not (number + 1) % spacing for number in range(count)]
         given.append(
             Job(
-                {"spacing": spacing - 1},
+                {"spacing_less_one": spacing - 1},
                 [{"i": word, "last_row": row} for word, row in zip(words, rows, strict=True)],
             )
         )
@@ -83,7 +83,7 @@ def test_jobs_that_follow_at_once(max_spacing):
 def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
     """What stands on the port means nothing then, and a token changes nothing but the start."""
     line = DelayLine(
-        8, 2, max_spacing, fixed_spacing=spacing - 1, register_spacing=MAX_REGISTER_SPACING
+        8, 2, max_spacing, fixed_spacing_less_one=spacing - 1, register_spacing=MAX_REGISTER_SPACING
     )
     assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
 

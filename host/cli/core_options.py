@@ -109,7 +109,10 @@ def _fixed(path: str) -> tuple[tuple[str, int], ...]:
     try:
         registers = tomllib.loads(Path(path).read_text())
     except OSError as error:
-        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+        message = f"cannot read {path}: {error.strerror or error}"
+        if "=" in path:
+            message += "; --fixed takes the name of a TOML file that has such lines"
+        raise click.ClickException(message) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise click.ClickException(f"{path} is not TOML: {error}") from error
     return tuple(_flatten(registers))

@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["CriticalPath", "Hop", "SourceNames"]
 
-SHELL = "port_"
+HARNESS_PREFIX = "port_"
 """Prefix of the registers that the harness puts on the core's ports."""
 
 CARRY = "carry chain"
@@ -165,9 +165,11 @@ class SourceNames:
 
 def _register_name(cell: str, aliases: list[tuple[str, int, int]], source: str) -> str:
     """Return the best of the names of a register's output, and the line that assigns it."""
-    if any(name.startswith(SHELL) for name, _, _ in aliases):
+    if any(name.startswith(HARNESS_PREFIX) for name, _, _ in aliases):
         # The register is at a port of the core. The narrowest name is that of a payload's field.
-        name, place, width = min(aliases, key=lambda a: (a[2], not a[0].startswith(SHELL), a[0]))
+        name, place, width = min(
+            aliases, key=lambda a: (a[2], not a[0].startswith(HARNESS_PREFIX), a[0])
+        )
         location = ""
     else:
         own = SourceNames.nearest(cell)

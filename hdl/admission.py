@@ -12,7 +12,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import job_kind
 from extremum.hdl.job_port import CheckedJobPort
 from extremum.hdl.ports import job_layout, status_layout
-from extremum.hdl.timing import Credits
+from extremum.hdl.timing import Credits, timing_parameters
 
 
 def credit_delay(config: CoreConfig) -> int:
@@ -113,7 +113,7 @@ class Admission(wiring.Component):
         config = self.config
         change = self.result_known - self.beat_shared - self.beat_left
         limit = self.queue_depth - self.in_flight + 1
-        credits = Credits(m, change, limit, most=self.queue_depth)
+        credits = Credits(m, timing_parameters(config), change, limit, most=self.queue_depth)
         m.submodules.port = port = CheckedJobPort(config)
         m.d.comb += [
             port.job.eq(self.job),

@@ -90,7 +90,7 @@ class SlotSchedule(wiring.Component):
         change = Signal(signed(2))
         # ``Credits.LATENCY`` more slots are on their way before the credits know of the first.
         limit = slots_ahead - Credits.LATENCY
-        has_credit = Credits(m, change, limit, most=slots_ahead).available
+        has_credit = Credits(m, parameters, change, limit, most=slots_ahead).available
 
         counting, load = Signal(), Signal()
         counted = self._counted(m, load, has_credit)

@@ -7,7 +7,10 @@ import pytest
 from amaranth.hdl import signed, unsigned
 from gateware import Circuit, run, watch
 
-from extremum.hdl.timing import Credits
+from extremum.hdl.timing import Credits, TimingParameters
+
+NARROW = TimingParameters(credit_bits=1)
+"""No bit more than the count needs."""
 
 BOTH_WAYS = signed(3)
 """Up to three credits returned or taken in a clock."""
@@ -22,7 +25,7 @@ def flags(limit, changes, shape=BOTH_WAYS):
     most = max(0, *itertools.accumulate(changes, initial=0))
 
     def logic(m, port):
-        credits = Credits(m, port.change, limit, most=most)
+        credits = Credits(m, NARROW, port.change, limit, most=most)
         return {"available": credits.available, "none_used": credits.none_used}
 
     component = Circuit({"change": shape}, logic)
@@ -98,7 +101,7 @@ def test_latency_is_that_of_the_register_and_the_sum(limit):
 
     def logic(m, port):
         most = limit + Credits.LATENCY - 1
-        credits = Credits(m, port.wish & port.allowed, limit, most=most)
+        credits = Credits(m, NARROW, port.wish & port.allowed, limit, most=most)
         return {"available": credits.available}
 
     component = Circuit({"wish": 1, "allowed": 1}, logic)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Module, Signal, Value, signed
 from amaranth.utils import bits_for
 
+from extremum.hdl.timing.parameters import TimingParameters
+
 
 class Credits:
     """Counts the credits that are in use, and tells whether another may be taken.
@@ -19,6 +21,8 @@ class Credits:
     ----------
     m
         Module to add the logic to.
+    parameters
+        The timing parameters.
     change
         Credits taken less credits returned in this clock. Signed if it can be negative.
     limit
@@ -38,10 +42,13 @@ class Credits:
     LATENCY = 2
     """Clocks from a change to the flags."""
 
-    def __init__(self, m: Module, change: Value, limit: int, most: int):
+    def __init__(
+        self, m: Module, parameters: TimingParameters, change: Value, limit: int, *, most: int
+    ):
         # The register holds the credits in use less the limit, so that its sign is the flag.
         late = Signal(change.shape())
-        above = Signal(signed(bits_for(max(limit, most - limit)) + 1), init=-limit)
+        bits = max(parameters.credit_bits, bits_for(max(limit, most - limit)) + 1)
+        above = Signal(signed(bits), init=-limit)
         m.d.sync += [late.eq(change), above.eq(above + late)]
         self.available: Value = above[-1]
         self.none_used: Value = above == -limit

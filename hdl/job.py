@@ -146,6 +146,10 @@ class JobRegisters:
         """The dimensions, outermost first."""
         return (self.depth, self.height, self.width)
 
+    def values(self) -> dict[str, int]:
+        """Return the value of every register, by name, in the order of the job port."""
+        return _flatten(self)
+
     def to_bits(self, config: CoreConfig) -> int:
         """Return the bits of the core's ``job`` port, each register in its place.
 

@@ -1,0 +1,317 @@
+"""The AXI block: the core between AXI4-Stream and AXI4-Lite ports."""
+
+from __future__ import annotations
+
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Module,
+    Mux,
+    ResetInserter,
+    ResetSignal,
+    Signal,
+    Value,
+)
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from extremum.hdl.axi.commands import CommandQueue, JobStarter
+from extremum.hdl.axi.control import BlockControl
+from extremum.hdl.axi.counters import CounterBank
+from extremum.hdl.axi.input_packets import InputPackets
+from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
+from extremum.hdl.axi.output_packets import ResultLanes
+from extremum.hdl.axi.register_map import WORD_BITS, BlockError
+from extremum.hdl.axi.skid import SkidBuffer
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+from extremum.hdl.registers import job_shapes
+
+
+def is_programmable(config: CoreConfig) -> bool:
+    """Return whether the block has an AXI4-Lite port: whether a job has registers to write."""
+    return bool(job_shapes(config))
+
+
+def index_bytes(config: CoreConfig) -> int:
+    """Return the bytes of a position on ``m_axis_index``: 1, 2 or 4, or 0 if there are none."""
+    if not config.index_width:
+        return 0
+    needed = -(-config.index_width // 8)
+    return 4 if needed == 3 else needed
+
+
+def port_widths(config: CoreConfig) -> dict[str, int]:
+    """Return the bits of TDATA of each stream of the block, by name; 0 where there is none."""
+    lanes = config.lanes
+    return {
+        "s_axis": lanes * config.element_width,
+        "m_axis_value": lanes * config.element_width if config.has_values else 0,
+        "m_axis_index": lanes * 8 * index_bytes(config),
+    }
+
+
+class AxiBlock(wiring.Component):
+    """A core with AXI ports, in one of two forms.
+
+    A core that has job registers becomes a *programmable* block: they are written on AXI4-Lite,
+    and each job takes one packet on ``s_axis`` and gives one on each output stream. If all
+    registers are fixed it becomes a *dataflow* block, which has streams alone.
+
+    All outputs come from registers. A stall of one output stream holds the other as soon as the
+    buffers between them, two beats, are full; nothing is lost. In the programmable block, a soft
+    reset ends all jobs; a beat that is offered on an output stream stays until it is taken.
+
+    Latency: two clocks more than that of the core, one for each buffer; the results of a block
+    with several lanes may wait three more for the first beat of a job. Throughput: that of the
+    core.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+
+    Members
+    -------
+    aclk : In(1)
+        The clock; its rising edge counts.
+    aresetn : In(1)
+        Reset, active low, synchronous.
+    s_axis_*
+        The elements. Lane 0 is in the lowest bytes. TKEEP is not looked at, since a job knows how
+        many lanes of its last beat carry elements.
+    m_axis_value_*, m_axis_index_*
+        Winners and their positions, if the core gives them.
+    s_axil_*
+        The registers, see :mod:`extremum.hdl.axi.register_map`.
+    irq : Out(1)
+        An enabled event has happened and is not cleared.
+    """
+
+    aclk: Signal
+    aresetn: Signal
+    irq: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        members: dict[str, wiring.Member] = {"aclk": In(1), "aresetn": In(1)}
+        for name, width in port_widths(config).items():
+            if width:
+                flow, back = (In, Out) if name == "s_axis" else (Out, In)
+                members |= {
+                    f"{name}_tdata": flow(width),
+                    f"{name}_tkeep": flow(width // 8),
+                    f"{name}_tlast": flow(1),
+                    f"{name}_tvalid": flow(1),
+                    f"{name}_tready": back(1),
+                }
+        if is_programmable(config):
+            for name, member in AxiLiteSignature().flip().members.items():
+                members[f"s_axil_{name}"] = member
+            members["irq"] = Out(1)
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = ClockDomain(local=True)
+        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        soft_reset = Signal(name="soft_reset")
+        core = Core(self.config)
+        source = SkidBuffer(port_widths(self.config)["s_axis"] + 1)
+        m.submodules.core = ResetInserter(soft_reset)(core)
+        m.submodules.source = ResetInserter(soft_reset)(source)
+        m.d.comb += [
+            source.i_valid.eq(self.s_axis_tvalid),
+            source.i_data.eq(Cat(self.s_axis_tdata, self.s_axis_tlast)),
+            self.s_axis_tready.eq(source.i_ready),
+            Value.cast(core.i.payload).eq(source.o_data[:-1]),
+        ]
+        all_lanes = Const((1 << self.config.lanes) - 1, self.config.lanes)
+        if is_programmable(self.config):
+            self._programmable(m, core, source, soft_reset)
+            return m
+        m.d.comb += [core.i.valid.eq(source.o_valid), source.o_ready.eq(core.i.ready)]
+        self._results(m, core, all_lanes, Const(1, 1))
+        return m
+
+    def _results(self, m: Module, core: Core, lanes: Value, may_leave: Value) -> list[Value]:
+        """Connect the output streams; return a flag for each: its job's last beat is taken.
+
+        ``lanes`` has a bit for each lane that holds a result.
+        """
+        config, payload = self.config, core.o.payload
+        streams = {}
+        if config.has_values:
+            streams["m_axis_value"] = (payload.value, config.element_width)
+        if config.index_width:
+            streams["m_axis_index"] = (payload.index, 8 * index_bytes(config))
+        sinks, taken = {}, []
+        for name, (elements, width) in streams.items():
+            words = Cat(Value.cast(elements[lane]).as_unsigned() for lane in range(config.lanes))
+            size = len(words) // config.lanes
+            padded = Cat(
+                Cat(words[lane * size : (lane + 1) * size], Const(0, width - size))
+                for lane in range(config.lanes)
+            )
+            sink = SkidBuffer(len(padded) + config.lanes + 1)
+            m.submodules[name] = sinks[name] = sink
+            given, keep, last = (
+                sink.o_data[: len(padded)],
+                sink.o_data[len(padded) : -1],
+                sink.o_data[-1],
+            )
+            tvalid, tready = getattr(self, f"{name}_tvalid"), getattr(self, f"{name}_tready")
+            m.d.comb += [
+                sink.i_data.eq(Cat(padded, lanes, payload.last)),
+                tvalid.eq(sink.o_valid),
+                sink.o_ready.eq(tready),
+                getattr(self, f"{name}_tdata").eq(given),
+                getattr(self, f"{name}_tkeep").eq(Cat(lane.replicate(width // 8) for lane in keep)),
+                getattr(self, f"{name}_tlast").eq(last),
+            ]
+            taken.append(tvalid & tready & last)
+        # A beat goes into all streams at once.
+        room = Cat(sink.i_ready for sink in sinks.values()).all() & may_leave
+        m.d.comb += core.o.ready.eq(room)
+        for sink in sinks.values():
+            m.d.comb += sink.i_valid.eq(core.o.valid & room)
+        return taken
+
+    def _programmable(self, m: Module, core: Core, source: SkidBuffer, soft_reset: Signal) -> None:
+        """Add the registers, the commands and the packets."""
+        config = self.config
+        m.submodules.lite = lite = AxiLitePort()
+        m.submodules.control = control = BlockControl(config)
+        queue, starter, packets = CommandQueue(config), JobStarter(config), InputPackets(config)
+        for name, part in {"commands": queue, "starter": starter, "packets": packets}.items():
+            m.submodules[name] = ResetInserter(soft_reset)(part)
+        for name, member in AxiLiteSignature().members.items():
+            ours, theirs = getattr(self, f"s_axil_{name}"), getattr(lite.axi, name)
+            m.d.comb += theirs.eq(ours) if member.flow is Out else ours.eq(theirs)
+        wiring.connect(m, lite.bus, control.bus)
+        m.d.comb += [
+            soft_reset.eq(control.soft_reset),
+            self.irq.eq(control.irq),
+            queue.write.eq(control.command),
+            queue.number.eq(control.number),
+            queue.value.eq(control.value),
+            control.free.eq(queue.free),
+            starter.valid.eq(queue.valid),
+            starter.number.eq(queue.o_number),
+            starter.value.eq(queue.o_value),
+            queue.ready.eq(starter.ready),
+            core.job.payload.eq(starter.job),
+            core.job.valid.eq(starter.job_valid),
+            starter.job_ready.eq(core.job.ready),
+            starter.status.eq(core.status),
+            packets.packet.eq(starter.packet),
+            packets.expects.eq(starter.expects),
+            starter.expected.eq(packets.expected),
+            packets.drop.eq(starter.drop),
+            packets.drop_expected.eq(starter.drop_expected),
+            starter.dropped.eq(packets.dropped),
+            packets.i_valid.eq(source.o_valid),
+            packets.i_last.eq(source.o_data[-1]),
+            source.o_ready.eq(packets.i_ready),
+            core.i.valid.eq(packets.o_valid),
+            packets.o_ready.eq(core.i.ready),
+        ]
+        left = core.o.valid & core.o.ready
+        if config.lanes == 1:
+            m.d.comb += starter.may_start.eq(1)
+            taken = self._results(m, core, Const(1, 1), Const(1, 1))
+        else:
+            marks = ResultLanes(config)
+            m.submodules.result_lanes = ResetInserter(soft_reset)(marks)
+            m.d.comb += [
+                marks.packet.eq(starter.packet),
+                marks.accepted.eq(starter.accepted),
+                starter.may_start.eq(marks.may_start),
+                marks.beat.eq(left),
+                marks.last.eq(core.o.payload.last),
+            ]
+            taken = self._results(m, core, marks.lanes, marks.valid)
+        self._observe(m, core, control, queue, starter, packets, left=left, taken=taken)
+
+    def _observe(
+        self,
+        m: Module,
+        core: Core,
+        control: BlockControl,
+        queue: CommandQueue,
+        starter: JobStarter,
+        packets: InputPackets,
+        *,
+        left: Value,
+        taken: list[Value],
+    ) -> None:
+        """Tell the registers what happens: errors, ends of jobs, and what is counted."""
+        config = self.config
+        ended = _in_all(m, taken)
+        failed = Signal(name="failed")
+        m.d.comb += [
+            failed.eq(starter.refused | packets.early | packets.late),
+            control.busy.eq(
+                queue.valid | starter.busy | core.status.busy | packets.busy
+                | Cat(getattr(self, f"{name}_tvalid") for name, width in
+                      port_widths(config).items() if width and name != "s_axis").any()
+            ),
+            control.done.eq(ended | packets.dropped),
+            control.failed.eq(failed),
+            control.register.eq(starter.register),
+            control.code.eq(
+                Mux(starter.refused, starter.error,
+                    Mux(packets.early, BlockError.TLAST_EARLY, BlockError.TLAST_LATE))
+            ),
+        ]  # fmt: skip
+        # The numbers of the job at the port, and of the job whose packet is expected.
+        started, expected = Signal(WORD_BITS, name="started"), Signal(WORD_BITS, name="expected")
+        with m.If(starter.started):
+            m.d.sync += started.eq(started + 1)
+        with m.If(packets.expected):
+            m.d.sync += expected.eq(started - 1)
+        m.d.comb += control.job.eq(Mux(starter.refused, started - 1, expected))
+
+        empty: Value = Const(0, 1)
+        if config.index_width:
+            empties = [Value.cast(core.o.payload.index[lane]).all() for lane in range(config.lanes)]
+            empty = Mux(left, sum(empties, Const(0, bits_for(config.lanes))), 0)
+        events = (
+            control.busy,
+            packets.i_valid & packets.i_ready,
+            left,
+            core.i.ready & ~packets.o_valid,
+            core.o.valid & ~core.o.ready,
+            ended + packets.dropped,
+            empty,
+        )
+        m.submodules.counters = counters = CounterBank([1, 1, 1, 1, 1, 2, config.lanes])
+        for number, event in enumerate(events):
+            late = Signal.like(getattr(counters, f"events_{number}"), name=f"event_{number}")
+            m.d.sync += late.eq(event)
+            m.d.comb += getattr(counters, f"events_{number}").eq(late)
+        m.d.comb += [
+            counters.clear.eq(control.clear_counters),
+            counters.read.eq(control.counter_read),
+            counters.number.eq(control.counter_number),
+            control.counter_done.eq(counters.done),
+            control.counter_value.eq(counters.value),
+        ]
+
+
+def _in_all(m: Module, taken: list[Value]) -> Value:
+    """Return whether a job's last beat has now been taken on all streams.
+
+    Between two streams there are buffers of two beats each, so one may be a few jobs ahead.
+    """
+    if len(taken) == 1:
+        return taken[0]
+    value, index = taken
+    ahead = [Signal(3, name=f"{name}_ahead") for name in ("value", "index")]
+    both = (value & index) | (value & (ahead[1] != 0)) | (index & (ahead[0] != 0))
+    for own, flag in zip(ahead, taken, strict=True):
+        m.d.sync += own.eq(own + flag - both)
+    return both

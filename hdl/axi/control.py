@@ -1,0 +1,244 @@
+"""The registers of the block behind the AXI4-Lite port: identification, status, events, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.commands import NUMBER_BITS
+from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
+from extremum.hdl.axi.register_map import COMMANDS, WORD_BITS, WORD_BYTES, BlockError
+from extremum.hdl.config import CoreConfig
+
+
+class BlockControl(wiring.Component):
+    """Answers reads and writes of registers, and sends commands on to the queue.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+
+    Members
+    -------
+    bus : In(WordBus())
+        Reads and writes.
+    command, number, value : Out
+        A command for the queue.
+    free : In
+        Space in the queue.
+    busy : In(1)
+        A command waits, or a job is under way.
+    done, failed : In(1)
+        A job has ended; a job failed.
+    code, register, job : In
+        Why it failed, the number of the register whose value does not fit, and the job's number.
+    soft_reset, clear_counters : Out(1)
+        What a write to CONTROL asks for.
+    counter_read, counter_number, counter_done, counter_value
+        A read of a counter, see :class:`extremum.hdl.axi.counters.CounterBank`.
+    irq : Out(1)
+        The interrupt.
+    """
+
+    bus: wiring.PureInterface
+    command: Signal
+    number: Signal
+    value: Signal
+    free: Signal
+    busy: Signal
+    done: Signal
+    failed: Signal
+    code: Signal
+    register: Signal
+    job: Signal
+    soft_reset: Signal
+    clear_counters: Signal
+    counter_read: Signal
+    counter_number: Signal
+    counter_done: Signal
+    counter_value: Signal
+    irq: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        self._map = {register.address: register for register in regs.register_map(config)}
+        super().__init__(
+            {
+                "bus": In(WordBus()),
+                "command": Out(1),
+                "number": Out(NUMBER_BITS),
+                "value": Out(WORD_BITS),
+                "free": In(range(regs.command_queue_depth(config) + 1)),
+                "busy": In(1),
+                "done": In(1),
+                "failed": In(1),
+                "code": In(BlockError),
+                "register": In(NUMBER_BITS),
+                "job": In(WORD_BITS),
+                "soft_reset": Out(1),
+                "clear_counters": Out(1),
+                "counter_read": Out(1),
+                "counter_number": Out(3),
+                "counter_done": In(1),
+                "counter_value": In(WORD_BITS),
+                "irq": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The words that were written last, for reading back, and for writes of single bytes.
+        m.submodules.written = written = Memory(
+            shape=WORD_BITS, depth=COMMANDS, init=[], attrs={"ram_style": "distributed"}
+        )
+        port, store = written.read_port(domain="comb"), written.write_port()
+        bus = self.bus
+        number = bus.write_address[:NUMBER_BITS]
+        m.d.comb += port.addr.eq(Mux(bus.write, number, bus.read_address[:NUMBER_BITS]))
+        merged = Cat(
+            Mux(strobe, new, old)
+            for strobe, new, old in zip(
+                bus.write_strobes,
+                _bytes(bus.write_data),
+                _bytes(port.data),
+                strict=True,
+            )
+        )
+        overflow = self._commands(m, number, merged)
+        m.d.comb += [
+            store.addr.eq(self.number),
+            store.data.eq(self.value),
+            store.en.eq(self.command),
+        ]
+        enable, events = self._events(m, overflow)
+        live = self._live(m, enable, events, overflow)
+        self._reads(m, live, port.data)
+        return m
+
+    def _addresses(self, condition: Callable[[regs.Register], bool]) -> list[int]:
+        """Return the addresses of the registers that meet a condition."""
+        return [address for address, register in self._map.items() if condition(register)]
+
+    def _at(self, address: int) -> Value:
+        """Return whether the word at an address is written."""
+        return self.bus.write & (self.bus.write_address == address // WORD_BYTES)
+
+    def _commands(self, m: Module, number: Value, merged: Value) -> Value:
+        """Send writes of commands on; return whether there is no space for one."""
+        bus = self.bus
+        writable = _flag(bus.write_address, self._addresses(lambda word: word.is_writable))
+        is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
+        # A write follows another after two clocks at the soonest, so ``free`` has seen it.
+        fits = self.free != 0
+        asked = bus.write & is_command & writable & bus.write_strobes.any()
+        overflow = Signal(name="overflow")
+        m.d.sync += [
+            self.command.eq(asked & fits),
+            self.number.eq(number),
+            self.value.eq(merged),
+        ]
+        m.d.comb += [
+            overflow.eq(asked & ~fits),
+            bus.write_error.eq(~writable | overflow),
+        ]
+        control = self._at(regs.CONTROL) & bus.write_strobes[0]
+        m.d.sync += [
+            self.soft_reset.eq(control & bus.write_data[0]),
+            self.clear_counters.eq(control & bus.write_data[1]),
+        ]
+        return overflow
+
+    def _events(self, m: Module, overflow: Value) -> tuple[Signal, Signal]:
+        """Add the interrupt; return what enables it, and the events that have happened."""
+        bus, count = self.bus, len(regs.EVENTS)
+        enable, events = Signal(count, name="irq_enable"), Signal(count, name="irq_status")
+        with m.If(self._at(regs.IRQ_ENABLE) & bus.write_strobes[0]):
+            m.d.sync += enable.eq(bus.write_data)
+        clears = self._at(regs.IRQ_STATUS) & bus.write_strobes[0]
+        clear = Mux(clears, bus.write_data[:count], 0)
+        # An event in the clock in which it is cleared is not lost.
+        happened = Cat(self.done, self.failed | overflow)
+        m.d.sync += [
+            events.eq((events & ~clear) | happened),
+            self.irq.eq((events & enable).any()),
+        ]
+        return enable, events
+
+    def _live(self, m: Module, enable: Signal, events: Signal, overflow: Value) -> dict[int, Value]:
+        """Return the words that are neither constant nor in a memory, by address."""
+        code, register, job = (
+            Signal.like(signal, name=f"error_{name}")
+            for name, signal in (
+                ("code", self.code), ("register", self.register), ("job", self.job)
+            )
+        )  # fmt: skip
+        # The first error is kept until the flag in IRQ_STATUS is cleared.
+        with m.If(~events[1]):
+            with m.If(self.failed):
+                m.d.sync += [code.eq(self.code), register.eq(self.register), job.eq(self.job)]
+            with m.Elif(overflow):
+                m.d.sync += [code.eq(BlockError.QUEUE_FULL), job.eq(self.job)]
+        return {
+            regs.STATUS: Cat(self.busy, self.free != 0, Const(0, 6), self.free),
+            regs.IRQ_ENABLE: enable,
+            regs.IRQ_STATUS: events,
+            regs.ERROR: Cat(code, Const(0, 8 - len(code)), register),
+            regs.ERROR_JOB: job,
+        }
+
+    def _reads(self, m: Module, live: Mapping[int, Value], written: Value) -> None:
+        """Answer reads, in two clocks; those of counters, and those that meet a write, wait."""
+        bus, address = self.bus, self.bus.read_address
+        constants = {
+            register.address: register.reset
+            for register in self._map.values()
+            if register.is_readable and not register.is_writable and register.address not in live
+        }
+        readable = _flag(address, self._addresses(lambda word: word.is_readable))
+        is_counter, is_written = Signal(name="is_counter"), Signal(name="is_written")
+        m.d.comb += [
+            is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
+            is_written.eq(
+                _flag(
+                    address,
+                    self._addresses(
+                        lambda word: word.is_writable and word.address >= regs.COMMAND_BASE
+                    ),
+                )
+            ),
+            self.counter_read.eq(bus.read & is_counter),
+            self.counter_number.eq(address),
+        ]
+        found, is_found = Signal(WORD_BITS, name="found"), Signal(name="is_found")
+        word: Value = Const(0, WORD_BITS)
+        with m.Switch(address):
+            for place, constant in constants.items():
+                with m.Case(place // WORD_BYTES):
+                    m.d.sync += found.eq(constant)
+            for place, value in live.items():
+                with m.Case(place // WORD_BYTES):
+                    m.d.sync += found.eq(value)
+            with m.Default():
+                m.d.sync += found.eq(Mux(is_written, written, word))
+        m.d.sync += is_found.eq(bus.read & ~is_found & ~is_counter & ~(is_written & bus.write))
+        m.d.comb += [
+            bus.read_done.eq(is_found | self.counter_done),
+            bus.read_data.eq(Mux(self.counter_done, self.counter_value, found)),
+            bus.read_error.eq(~readable),
+        ]
+
+
+def _bytes(word: Value) -> list[Value]:
+    return [word[low : low + 8] for low in range(0, len(word), 8)]
+
+
+def _flag(address: Value, addresses: Iterable[int]) -> Value:
+    """Return whether a word address is that of one of some byte addresses."""
+    words = sum(1 << byte_address // WORD_BYTES for byte_address in set(addresses))
+    return Const(words, 1 << WORD_ADDRESS_BITS).bit_select(address, 1)

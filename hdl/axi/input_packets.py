@@ -1,0 +1,118 @@
+"""The packets on ``s_axis``: each belongs to a job, and must be as long as the job needs."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from extremum.hdl.axi.commands import packet_layout
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.counter import Cycle
+from extremum.hdl.shadow import shadow
+from extremum.hdl.timing import timing_parameters
+
+
+class InputPackets(wiring.Component):
+    """Lets the beats of each job's packet through to the core, and checks where TLAST is.
+
+    If TLAST comes early, the core is given what stands on the port in the place of the missing
+    beats, so that the job ends; its results mean nothing. If TLAST is late, the beats behind the
+    job's last are dropped. Either way the next packet belongs to the next job.
+
+    Latency: 0 clocks. Throughput: one beat per clock, also from one packet to the next if its job
+    is offered in time.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+
+    Members
+    -------
+    packet, expects, expected, drop, drop_expected, dropped
+        See :class:`extremum.hdl.axi.commands.JobStarter`.
+    i_valid, i_last, i_ready
+        The stream from ``s_axis``, without its data, which go to the core as they are.
+    o_valid, o_ready
+        The stream to the core.
+    early, late : Out(1)
+        In this clock TLAST came too early; was missing at the job's last beat.
+    busy : Out(1)
+        A packet is expected or dropped.
+    """
+
+    packet: data.View
+    expects: Signal
+    expected: Signal
+    drop: Signal
+    drop_expected: Signal
+    dropped: Signal
+    i_valid: Signal
+    i_last: Signal
+    i_ready: Signal
+    o_valid: Signal
+    o_ready: Signal
+    early: Signal
+    late: Signal
+    busy: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "packet": In(packet_layout(config)),
+                "expects": In(1),
+                "expected": Out(1),
+                "drop": In(1),
+                "drop_expected": In(1),
+                "dropped": Out(1),
+                "i_valid": In(1),
+                "i_last": In(1),
+                "i_ready": Out(1),
+                "o_valid": Out(1),
+                "o_ready": In(1),
+                "early": Out(1),
+                "late": Out(1),
+                "busy": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # At most one of these is set. ``passes``: the expected packet goes to the core. ``fills``:
+        # it has ended early. ``drops``: beats are dropped up to TLAST.
+        passes, fills, drops = (Signal(name=name) for name in ("passes", "fills", "drops"))
+        # The packet that is dropped is that of a refused job, not the rest of one that is too long.
+        is_refused = Signal(name="is_refused")
+        beat, ends = Signal(name="beat"), Signal(name="ends")
+        new_beats = self.packet.input_beats
+        beats_less_one = shadow(m, new_beats, self.expected, "beats")
+        beats = Cycle(m, timing_parameters(self.config), beats_less_one, "beat")
+        beats.run(self.expected, self.expected | beat, new_beats)
+        is_last = beats.last
+        m.d.comb += [
+            self.o_valid.eq((passes & self.i_valid) | fills),
+            self.i_ready.eq((passes & self.o_ready) | drops),
+            beat.eq(self.o_valid & self.o_ready),
+            self.early.eq(beat & passes & self.i_last & ~is_last),
+            self.late.eq(beat & passes & ~self.i_last & is_last),
+            ends.eq(beat & is_last & ~self.late),
+            self.expected.eq(self.expects & (ends | ~self.busy)),
+            self.dropped.eq(drops & is_refused & self.i_valid & self.i_last),
+            self.busy.eq(passes | fills | drops),
+        ]
+        with m.If(self.expected):
+            m.d.sync += [passes.eq(1), fills.eq(0)]
+        with m.Elif(ends):
+            m.d.sync += [passes.eq(0), fills.eq(0)]
+        with m.Elif(self.early):
+            m.d.sync += [passes.eq(0), fills.eq(1)]
+        with m.Elif(self.late):
+            m.d.sync += [passes.eq(0), drops.eq(1), is_refused.eq(0)]
+        with m.Elif(drops), m.If(self.i_valid & self.i_last):
+            m.d.sync += drops.eq(0)
+        # The core takes no beat of a job that it refused, so none of the packet has passed.
+        with m.Elif(self.drop & (self.drop_expected | ~self.busy)):
+            m.d.sync += [passes.eq(0), drops.eq(1), is_refused.eq(1)]
+        return m

@@ -1,0 +1,1 @@
+"""The Python driver of the AXI block: what is written to its registers for each job."""

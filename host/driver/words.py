@@ -1,0 +1,42 @@
+"""What the registers of the AXI block hold for a job of a plan."""
+
+from __future__ import annotations
+
+from extremum.hdl.axi.register_map import (
+    WORD_BITS,
+    command_address,
+    command_number,
+    written_bits,
+)
+from extremum.host.plan.jobs import Job
+
+
+def packet_values(job: Job) -> dict[str, int]:
+    """Return the registers that describe the packets of a job.
+
+    The beats of a pooling carry a slice in each lane, so those of the last group of slices have
+    results in fewer lanes. The results of a reduction leave packed, so the last beat may have.
+    """
+    lanes, rows = job.config.lanes, job.rows
+    results = job.together if rows.results != job.beats_out else 1
+    count = rows.count
+    full_groups, rest = divmod(count, lanes)
+    return {
+        "input_beats": job.beats_in,
+        "full_beats": full_groups * results,
+        "result_lanes": rest or lanes,
+    }
+
+
+def job_values(job: Job) -> dict[str, int]:
+    """Return the value of every register that is written for a job, by name."""
+    values = job.registers.values() | packet_values(job)
+    return {name: values[name] for name in written_bits(job.config)}
+
+
+def job_words(job: Job) -> dict[int, int]:
+    """Return the words that are written for a job, by address, before it is started."""
+    return {
+        command_address(command_number(name)): value % (1 << WORD_BITS)
+        for name, value in job_values(job).items()
+    }

@@ -20,7 +20,10 @@ NOTHING = -(1 << 60)
 """
 
 FIXED_CLOCKS = 64
+"""Clocks beyond the bound that any operator may take, for the latency of the core."""
+
 SLACK = 0.02
+"""Share of the bound that an operator may take beyond it and beyond :data:`FIXED_CLOCKS`."""
 
 
 class Bound(NamedTuple):

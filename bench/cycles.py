@@ -36,6 +36,7 @@ LANES = (1, 4, 16)
 
 SAMPLE = ("k2s2p1", "yolo_sppf", "alternating_axes")
 SAMPLE_LANES = 16
+"""The workloads that are also run under cocotb, and on how many lanes."""
 
 
 def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Measures area and clock of cores on FPGAs: blocks with a target, and cores of growing size.
 
-Usage: ``python bench/fpga.py [--only NAME ...]``. A core of four lanes takes minutes for the first
-time; then its result is in the user's cache. Writes ``bench/results/fpga.json``; blocks that are
-left out keep their last results.
+Usage: ``python bench/fpga.py [--only NAME ...]``. The first measurement of a core of four lanes
+takes minutes; its result is then kept in the user's cache. Writes ``bench/results/fpga.json``;
+blocks that are left out keep their last results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GROWTH = {
     "window": [("max_window", (1, taps, taps), taps) for taps in (2, 3, 5, 7)],
     "line": [("max_line", line, line) for line in (64, 256, 1024, 2048)],
 }
-"""For each series of growing cores: the parameter that grows, its values, where to plot them."""
+"""For each series of growing cores: the parameter that grows, its value, its place in a plot."""
 
 SMALL_PARTS = ("argmax-int8", "argmax-float32", "pool2x2-int8")
 

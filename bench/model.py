@@ -105,6 +105,7 @@ def runtime(model: Any, x: np.ndarray) -> Callable[[], Any] | None:
 
 
 def reference(model: Any, x: np.ndarray) -> Callable[[], Any]:
+    """Return the run of a model in onnx.reference, which is plain Python."""
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(model)
     return lambda: evaluator.run(None, {"x": x})
 
@@ -219,6 +220,7 @@ def against_reference(x: np.ndarray, geometry: dict[str, Any], attributes: dict[
 
 
 def row(name: str, x: np.ndarray, taken: dict[str, float], ours: str) -> dict[str, Any]:
+    """Return a row of results: the times, and the ratios of our time to each of the others."""
     return {
         "workload": name,
         "type": str(x.dtype),

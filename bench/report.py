@@ -143,6 +143,8 @@ def reached(record: dict[str, Any], target: dict[str, Any], level: str) -> bool:
 
 
 def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a block's row: its figures, its targets, and which of them it reaches."""
+
     def wanted(level: str) -> str:
         limit = target.get(f"{level}_comb")
         return f"{target[level]}" + (f", {limit} COMB" if limit else "")
@@ -164,6 +166,7 @@ def figures(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def path_row(record: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a block's row in the table of critical paths."""
     path = record["critical_path"]
     ends = (f"`{path['from']}`", f"`{path['to']}`")
     return (record["name"], *ends, f"{path['logic_ns']:.2f}", f"{path['routing_ns']:.2f}")
@@ -180,8 +183,8 @@ def small_section(records: Records) -> Iterator[str]:
 
 
 GROWTH = {
-    "lanes": "A lane is a comparator, its storage and its part of the result FIFO.",
-    "window": "A tap more in each dimension is a comparator and, of height, a stored line.",
+    "lanes": "A lane is a comparator for each tap, its storage and its part of the result queue.",
+    "window": "Another tap in a dimension is a comparator, and in the height also a stored line.",
     "line": "A longer line is a longer memory; its address is a counter.",
 }
 

@@ -1,4 +1,4 @@
-"""Measures the simulations: first use, elements per second, the pump's cost, memory, workloads.
+"""Measures the simulations: first use, elements per second beside a bare loop, memory, workloads.
 
 Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. The time to compile a
 core counts only in the figures of the first use; with ``--first-use`` only those are measured.
@@ -166,7 +166,7 @@ def _bits(x: np.ndarray) -> np.ndarray:
 
 
 def occupy(case: str, backend: str) -> dict[str, Any]:
-    """Carry out a large operator; return its figures, with the memory beyond its input in MB."""
+    """Run a large operator; return its time, and its memory with and without the input, in MB."""
     x: np.ndarray
     if case == MEMORY[0]:
         x = np.random.default_rng(1).integers(-128, 128, (16, 6_250_000), np.int8)

@@ -103,8 +103,9 @@ class DataType(Enum):
     """Element type of a tensor; the value is the name of the NumPy type.
 
     Every member is listed with its `ElementFormat`, which is all that the model and the gateware
-    need to know about the bits. Which operator takes which type is told by `extremum.model.support`
-    alone: a member that is added here is accepted by no operator until it is listed there.
+    need to know about the bits. The functions and the gateware take every member. Which descriptor
+    takes which type is told by `extremum.model.support` alone: a member that is added here is
+    accepted by no descriptor until it is listed there.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import jobs
 
 RATES = (0, 30, 80)
+"""Stalls of the source and of the sink, in percent of the clocks."""
 
 
 def board(seed: int, count: int) -> Scoreboard:
@@ -42,7 +43,7 @@ async def random_jobs(dut: Any, input_stalls: int, output_stalls: int) -> None:
 
 @cocotb.test()
 async def changing_stalls(dut: Any) -> None:
-    """Nothing is lost if source and sink rest and run in random turns, in the middle of jobs."""
+    """Nothing is lost if source and sink stall and run in random turns, in the middle of jobs."""
     bench = await started(dut)
     source = random.Random(7)
     for part in range(examples(3)):

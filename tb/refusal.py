@@ -47,8 +47,8 @@ def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegist
                 too_far = replace(registers, spacing=spacing)
                 yield replace(good, **{name: too_far}), JobError.SPACING
     if "data_type" in shapes:
-        for code in (len(config.data_types), 15):
-            yield replace(good, data_type=code), JobError.DATA_TYPE
+        for number in (len(config.data_types), 15):
+            yield replace(good, data_type=number), JobError.DATA_TYPE
 
 
 def a_bad_job(good: JobRegisters) -> int:
@@ -68,8 +68,8 @@ async def every_reason(dut: Any) -> None:
     config = core()
     good = good_jobs(4)
     cases = list(bad_jobs(good[0][0].registers, config))
-    # A core with one type has no register for it. A tail beyond the lanes fits the register only
-    # if the lanes are no 2**n - 1.
+    # A core with one type has no register for it. The register of the tail can hold a tail beyond
+    # the lanes only if their number is not 2**n - 1.
     reasons = {reason for _, reason in cases}
     if config.has_windows:
         assert reasons >= {JobError.COUNT, JobError.WINDOW, JobError.SPACING}
@@ -132,11 +132,11 @@ async def empty_windows_are_told(dut: Any) -> None:
     bench = await started(dut)
     sizes = (1, 1, 2, 3)
     x = np.ones(sizes, config.data_types[0].dtype)
-    with_hole, without = (
+    padded, plain = (
         plan(Pooling.of(sizes, x.dtype, (1, 2), start_padding=(0, pad)), config).jobs[0]
         for pad in (3, 0)
     )
-    for order, empty in (((with_hole,), 1), ((with_hole, without), 0), ((without, with_hole), 1)):
+    for order, empty in (((padded,), 1), ((padded, plain), 0), ((plain, padded), 1)):
         board = Scoreboard(config)
         for job in order:
             board.add(job, x)
@@ -145,8 +145,8 @@ async def empty_windows_are_told(dut: Any) -> None:
     assert not status(dut.status.value)["refused"]
     # A refused job has no windows, so the status is still that of the job before it.
     board = Scoreboard(config)
-    board.add(with_hole, x)
-    board.refuse(a_bad_job(with_hole.registers))
+    board.add(padded, x)
+    board.refuse(a_bad_job(padded.registers))
     await carry_out(bench, board)
     assert status(dut.status.value)["refused"]
     assert status(dut.status.value)["empty"] == slides

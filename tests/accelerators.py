@@ -1,4 +1,4 @@
-"""Accelerators on the cores of the benches, held against the golden model."""
+"""Accelerators on the cores of the benches, and their comparison with the golden model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REDUCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max")
 
 
 class Hardware(ExitStack):
-    """Accelerators that stay until the end of the context, by core, backend and stalls."""
+    """Makes accelerators by core, backend and stalls, and keeps them until the context ends."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,6 +31,7 @@ class Hardware(ExitStack):
 
 
 def make(core: str, backend: str, **options: Any) -> Accelerator:
+    """Return an accelerator on one of the cores of the benches, by its name."""
     config = CORES[core]
     return Accelerator(
         config.data_types,
@@ -46,7 +47,11 @@ def make(core: str, backend: str, **options: Any) -> Accelerator:
 
 
 def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **kwargs: Any) -> Any:
-    """The same call gives the same bits, the same warning, and a report that adds up."""
+    """Call a function of the accelerator, compare it with the golden model, return its result.
+
+    The bits and the warnings must be the same. The report must count the empty windows and, if
+    there are no stalls, exactly the clocks that were predicted.
+    """
     with warnings.catch_warnings(record=True) as expected_warnings:
         warnings.simplefilter("always")
         expected = getattr(model, function)(x, *args, **kwargs)

@@ -19,9 +19,10 @@ COMPILING = f"extremum: {PHASES['compiling']}"
 
 
 def run(line: str, *more: str) -> tuple[int, list[str], list[str]]:
-    """Run a command line: its status, the lines on stdout, the lines on stderr.
+    """Run a command line; return its status, the lines on stdout, and the lines on stderr.
 
-    What stderr tells of a core's compilation is left out: it depends on what the cache holds.
+    The lines about the compilation of a core are left out, since whether a core is compiled depends
+    on what the cache has.
     """
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
@@ -31,7 +32,7 @@ def run(line: str, *more: str) -> tuple[int, list[str], list[str]]:
 
 
 def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
-    """Let the accelerator give results that `change` has been applied to."""
+    """Make every result of an accelerator wrong, by applying `change` to it."""
     right = accelerator.Accelerator.run
 
     def wrong(self, problem, x):

@@ -1,4 +1,4 @@
-"""What every suite shares: reproducible examples, and accelerators that stay for a file's tests."""
+"""What all test files share: reproducible examples, and accelerators that a file's tests reuse."""
 
 import signal
 
@@ -27,7 +27,7 @@ def interruptible():
 
 @pytest.fixture(scope="module")
 def hardware():
-    """Accelerators that stay for as long as the tests of a file run."""
+    """Return accelerators that the tests of a file share, so that each is started once."""
     from accelerators import Hardware  # noqa: PLC0415 - the golden model's tests need no hardware
 
     with Hardware() as hardware:

@@ -44,7 +44,7 @@ sys.argv[0] = "extremum"
 from extremum.host.cli.main import main
 main()' "$@"
 """
-"""The command line of this environment, whether or not its scripts are on PATH."""
+"""A script that runs the command line of this environment, whose own scripts may not be on PATH."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Block:
     language: str
     text: str
     note: str
-    """The HTML comment above it."""
+    """The HTML comment above the block; empty if there is none."""
     output: str | None = None
-    """Of a script: what it prints."""
+    """What a script prints; None if the document does not show it."""
 
     @property
     def name(self) -> str:
@@ -66,12 +66,12 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The name of the file that this is the content of."""
+        """The name of the file to write the block to; None if it is not the content of one."""
         return self.note.removeprefix("file: ") if self.note.startswith("file: ") else None
 
     @property
     def reason(self) -> str | None:
-        """Why it is not run; None if it is."""
+        """Why the block is not run; None if it is run."""
         return self.note.removeprefix("not run:").strip() if self.is_left_out else None
 
     @property
@@ -102,7 +102,7 @@ FENCED = re.compile(
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """Return the blocks of a document, in order; outputs are with their scripts."""
+    """Return the blocks of a document, in order; a script and its output are one block."""
     document, end = path.read_text(), 0
     found: list[Block] = []
     fences = len(re.findall("^ *```", document, re.MULTILINE))

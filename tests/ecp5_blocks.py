@@ -1,8 +1,8 @@
 """Verilog models of the ECP5's block memories, as far as `hdl/ecp5.py` uses them.
 
-They follow the memory usage guide of the part's maker. One thing is assumed: that in words of 36
-bits a single enable serves both halves. A word that is written in the clock in which it is read
-comes out inverted, since nothing may rely on it.
+They follow the memory usage guide of the part's maker, which leaves one thing open: the models
+assume that in words of 36 bits a single enable serves both halves. A word that is written in the
+clock in which it is read comes out inverted, so that a core that relies on it gives wrong results.
 """
 
 PORT = 18
@@ -23,7 +23,7 @@ def _module(name, parameters, inputs, outputs, body):
 
 
 def _memory(width, shift):
-    """Return the storage, the register behind it, and the register at the output."""
+    """Return what both models share: the words, the register behind them, the output register."""
     return f"""
   reg [{width - 1}:0] words [0:16383];
   reg [{width - 1}:0] read, out;

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def assert_equal_bits(actual, expected):
-    """Same type, same sizes, same bits: NaN payloads and signs of zero included."""
+    """Assert that two arrays have the same type, sizes and bits, also of NaNs and of zeros."""
     assert isinstance(actual, np.ndarray), type(actual)
     assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
     assert actual.shape == expected.shape, (actual.shape, expected.shape)

@@ -1,4 +1,4 @@
-"""A core with the ports of the real one that breaks what its job tells it to break."""
+"""A faulty core with the ports of the real one: its job tells which rule it breaks."""
 
 from amaranth.hdl import Shape
 
@@ -12,7 +12,10 @@ RESULTS = 4
 """Results of a job, one for each beat."""
 
 FAULTS = ("hang", "none", "payload", "valid", "many", "early", "late", "fatal", "stop", "finish")
-"""What the low bits of the job's payload select; those of a real job, here 12, hang as well."""
+"""The faults, by the number in the low bits of the job's payload.
+
+The core also hangs if that number is beyond the list: a real job has 12 there.
+"""
 
 _CASES = f"  wire hang_ = fault == 0 || fault >= {len(FAULTS)};\n" + "".join(
     f"  wire {name}_ = fault == {code};\n" for code, name in enumerate(FAULTS) if code

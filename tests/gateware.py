@@ -1,4 +1,4 @@
-"""Runs a component in Amaranth's own simulator: clocks in, clocks out, nothing compiled."""
+"""Runs components in Amaranth's own simulator, which needs no compilation."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from extremum.host.simulation.stalls import Stalls
 
 
 class Circuit(wiring.Component):
-    """A component made of a function, for what is not a component itself.
+    """A component around the logic of a function, to test what is not a component itself.
 
     Parameters
     ----------
@@ -90,9 +90,10 @@ def watch(
 
 
 def advance(clock: Mapping[str, int], rng: random.Random) -> dict[str, int]:
-    """Return a clock with ``token`` and ``slot`` as a part of the control is told of them.
+    """Return a clock in which ``token`` and ``slot`` are replaced by the signals of `advance`.
 
-    What :mod:`extremum.hdl.advance` says has any value where nothing steps is noise there.
+    Those are the signals of :mod:`extremum.hdl.advance`. In a clock without a step ``restart`` has
+    no meaning, so it is random there.
     """
     told = dict(clock)
     token, slot = told.pop("token"), told.pop("slot")
@@ -102,6 +103,7 @@ def advance(clock: Mapping[str, int], rng: random.Random) -> dict[str, int]:
 
 
 def port_of(component: wiring.Component, name: str) -> Value:
+    """Return a port by its dotted name, as plain bits."""
     port = component
     for part in name.split("."):
         port = getattr(port, part)
@@ -109,30 +111,42 @@ def port_of(component: wiring.Component, name: str) -> Value:
 
 
 def bits(value: object) -> Value:
-    """A port as plain bits."""
+    """Return a port as plain bits."""
     return Value.cast(value)  # pyright: ignore[reportArgumentType]
 
 
 def pack(layout: data.Layout, fields: Mapping) -> int:
-    """The bits of a structure, from its fields."""
+    """Return the bits of a structure, from its fields."""
     return layout.const(dict(fields)).as_bits()
 
 
 def unpack(layout: data.Layout, word: int) -> dict[str, int]:
-    """The fields of a structure of integers, from its bits."""
+    """Return the fields of a structure of integers, from its bits."""
     return {str(name): word >> field.offset & ((1 << field.width) - 1) for name, field in layout}
 
 
 @dataclass
 class Streamed:
-    """What a core gave: its results, the clocks in which they left and beats were taken."""
+    """What a run of a core gave: results, the clocks in which they left, and those of the beats.
+
+    Attributes
+    ----------
+    results
+        The payloads of the output beats.
+    given, taken
+        For each output beat the clock in which it left; for each input beat that in which it was
+        taken.
+    statuses
+        The core's status after each job was taken.
+    empty
+        Whether the status tells, after the last result, of an empty window in the last job.
+    """
 
     results: list[int] = field(default_factory=list)
     given: list[int] = field(default_factory=list)
     taken: list[int] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     empty: bool = False
-    """What the status tells in the end of the windows of the last job."""
 
     @property
     def cycles(self) -> int:
@@ -141,10 +155,11 @@ class Streamed:
 
 
 def stream(core: Core, runs: Sequence[PortRun], quiet: int = 60) -> list[Streamed]:
-    """Run a core, reset once, as the benches of `tb` do; it may be one without a job port.
+    """Run a core as the benches of `tb` do, one run after the other without a reset between them.
 
-    All beats must be taken, all results given, valid and payload stay until they are taken, and
-    nothing may come in the clocks after.
+    In each run all beats must be taken and all results given; ``valid`` and the payload must stay
+    until a result is taken; and no result may come in the ``quiet`` clocks after the run. The core
+    may be one without a job port.
     """
     outcomes: list[Streamed] = []
     job = getattr(core, "job", None)
@@ -164,7 +179,7 @@ def stream(core: Core, runs: Sequence[PortRun], quiet: int = 60) -> list[Streame
         ports = [(core.i, list(todo.beats), Stalls(todo.input_stalls, todo.seed))]
         if job is not None:
             ports.append((job, list(todo.jobs), Stalls(todo.job_stalls, todo.seed + 2)))
-        rests, offered = Stalls(todo.output_stalls, todo.seed + 1), set()
+        output_stalls, offered = Stalls(todo.output_stalls, todo.seed + 1), set()
         waiting, clock, idle = None, 0, 0
         while len(found.results) < todo.results or any(items for _, items, _ in ports):
             moved = []
@@ -178,7 +193,7 @@ def stream(core: Core, runs: Sequence[PortRun], quiet: int = 60) -> list[Streame
                     moved.append(number)
             if len(todo.jobs) == 1 and found.taken:
                 assert context.get(core.status.busy), "not busy before the last result"
-            ready = not rests()
+            ready = not output_stalls()
             context.set(core.o.ready, ready)
             if context.get(core.o.valid):
                 word = context.get(bits(core.o.payload))

@@ -1,4 +1,4 @@
-"""One pooled dimension, naively: its windows as sets of elements, and slots counted one by one."""
+"""A simple model of a pooled dimension: windows as sets of elements, slots counted one by one."""
 
 import itertools
 import random
@@ -10,7 +10,7 @@ from extremum.model import SpatialDimension
 
 
 def small_dimensions(most=4, windows=4, strides=4, dilations=3, paddings=4):
-    """Every dimension of a few elements whose windows fit."""
+    """Yield every dimension whose windows fit and whose parameters are below the given limits."""
     for size, window, stride, dilation, start, end in itertools.product(
         range(1, most),
         range(1, windows),
@@ -24,7 +24,7 @@ def small_dimensions(most=4, windows=4, strides=4, dilations=3, paddings=4):
 
 
 def random_dimensions(count, most_window, seed, padding=True):
-    """Dimensions of up to 20 elements; without padding every window lies within."""
+    """Yield random dimensions of up to 20 elements, with padding or without any."""
     rng = random.Random(seed)
     while count:
         size, window = rng.randint(1, 20), rng.randint(1, most_window)
@@ -37,10 +37,10 @@ def random_dimensions(count, most_window, seed, padding=True):
 
 @dataclass(frozen=True)
 class Line:
-    """A dimension and what the host says of it.
+    """A dimension, and the registers that the host computes for it.
 
-    The line of windows begins with the first window; in a core without padding it is ``within``
-    that of the elements, and begins with it.
+    The line of windows begins in the slot of the first window. In a core without padding it is the
+    line of the elements instead: then ``within`` is set.
     """
 
     dimension: SpatialDimension
@@ -53,12 +53,12 @@ class Line:
         return cls(dimension, registers, within)
 
     def longer(self, slots):
-        """The same with more slots than are needed."""
+        """Return the same line with more slots than it needs."""
         period = self.registers.period + slots
         return replace(self, registers=replace(self.registers, period=period))
 
     def elements(self, number):
-        """The elements that a window meets, by definition."""
+        """Return the elements that a window meets, by the definition of a window."""
         d = self.dimension
         first = number * d.stride - d.start_padding
         taps = range(first, first + d.window * d.dilation, d.dilation)
@@ -66,7 +66,7 @@ class Line:
 
     @property
     def places(self):
-        """The coordinate of each window's slot."""
+        """The coordinate of the slot in which each window is given."""
         r, outputs = self.registers, self.dimension.outputs
         return [*(r.head + number * r.stride for number in range(outputs - 1)), r.final]
 
@@ -76,14 +76,14 @@ class Line:
         return 0 if self.within else max(self.registers.head, 0)
 
     def element_in(self, slot):
-        """The element that a slot takes, or None; and whether its line of elements ends."""
+        """Return the element that a slot takes, or None; and whether its line of elements ends."""
         place = slot % self.registers.period
         element = place - self.registers.lead
         inside = 0 <= element < self.dimension.size
         return element if inside else None, place == self.registers.period - 1
 
     def window_in(self, slot):
-        """The number of the window that a slot gives, or None; and whether its line ends."""
+        """Return the number of the window given in a slot, or None; and whether its line ends."""
         since = slot - self.begin
         if since < 0:
             return None, False
@@ -93,7 +93,7 @@ class Line:
         return number, place == self.registers.period - 1
 
     def coordinate(self, slot):
-        """The coordinate of a slot, in the line of windows."""
+        """Return the coordinate of a slot in the line of windows."""
         since = slot - self.begin
         begin = 0 if self.within else self.registers.head
         return begin + (since if since < 0 else since % self.registers.period)

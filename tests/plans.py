@@ -1,4 +1,4 @@
-"""What the suites of plans share: a core of small limits, and which outputs a plan computes."""
+"""What the tests of plans share: a core of small limits, and which outputs a plan computes."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ SMALL = CoreConfig(
 
 
 def covered(todo):
-    """How often each output is written, when every job writes once what it has."""
+    """Return how often each output is written when every job writes its results once."""
     times = np.zeros(todo.problem.output_sizes, np.int64)
     for job in todo.jobs:
         values = np.zeros((job.beats_out, todo.config.lanes), todo.problem.data_type.dtype)
@@ -32,7 +32,7 @@ def covered(todo):
 
 
 def empties(problem):
-    """Which windows hold no element: the same for every slice."""
+    """Return which windows meet no element; they are the same for every slice."""
     empty = np.zeros(problem.output_sizes, bool)
     for axis, dimension in enumerate(problem.spatial, 2):
         shape = [-1 if a == axis else 1 for a in range(len(problem.sizes))]

@@ -17,15 +17,18 @@ NEEDS_ICARUS = pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icaru
 SIMULATORS = ("verilator", pytest.param("icarus", marks=NEEDS_ICARUS))
 
 BACKENDS = ("native", *SIMULATORS)
-"""What simulates the gateware for an accelerator."""
+"""The backends of an accelerator that simulate the gateware."""
 
 NATIVE_FIRST = (
     "native",
     pytest.param("verilator", marks=pytest.mark.regress),
     pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
 )
-"""The same for tests of many operators. In the quick tests the native backend alone runs them: that
-it does as the others is tested job by job, and the others have benches of their own."""
+"""The same backends, for tests of many operators.
+
+In the quick tests these run on the native backend alone, because `test_native.py` compares it with
+the others job by job, and the benches of `tb` run on the others.
+"""
 
 LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
 """Seconds after which a bench is given up."""

@@ -1,4 +1,4 @@
-"""Stimulus: jobs clock by clock, as every part of the pipeline is given them.
+"""Stimulus for a part of the pipeline: jobs, laid out clock by clock.
 
 A job is announced by a token, while its registers stand on the port; its words follow, one in a
 clock or with gaps between them. With ``early=2``, ``stay=1`` and a word port ``i``, two jobs of
@@ -28,7 +28,7 @@ CHANGES = 0.1
 
 @dataclass(frozen=True)
 class Job:
-    """What is given for one job.
+    """One job as a part of the pipeline sees it.
 
     Attributes
     ----------
@@ -62,7 +62,11 @@ class Stimulus:
 
     @property
     def at_hand(self) -> list[tuple[int, int] | None]:
-        """For each clock the number of a job and of its word that comes in this clock or next."""
+        """For each clock the job and the word that come in it, or come next, by their numbers.
+
+        None stands where no job is under way: after the last word of a job, up to the clock of the
+        next token.
+        """
         found: list[tuple[int, int] | None] = [None] * len(self.clocks)
         for job, (token, words) in enumerate(zip(self.tokens, self.words, strict=True)):
             ends = [token, *words]
@@ -90,23 +94,23 @@ def stimulus(
     token: str = "token",
     valid: str | None = "valid",
 ) -> Stimulus:
-    """Lay jobs out over clocks: in order, and as soon as the registers of each may follow.
+    """Lay jobs out over clocks, in order, each as soon as its registers may follow those before.
 
-    Whatever has no meaning in a clock is noise: the ports of words where there is no word, and
-    those of registers before a job's registers come and once they have been taken.
+    A port that has no meaning in a clock is given noise: the ports of words where there is no word,
+    and the ports of registers before a job's registers come and once they have been taken.
 
     Parameters
     ----------
     component
-        Whose ports these are; noise fills their widths.
+        The component under test; the noise is as wide as its ports.
     jobs
-        Each has a word or more.
+        The jobs; each has a word or more.
     rng
-        Where gaps, tokens and noise come from.
+        Source of gaps, tokens and noise.
     early
-        Clocks that the registers stand on the port before that of the token.
+        For how many clocks the registers stand on the port before the clock of the token.
     stay
-        Clocks that they stay on the port behind that of the token.
+        For how many clocks they stay on the port after the clock of the token.
     gaps
         How likely each clock has no word.
     meets
@@ -136,7 +140,7 @@ def stimulus(
     for job in jobs:
         met = len(laid.clocks) - 1
         if not (laid.tokens and rng.random() < meets and met - early >= free):
-            # It comes alone, at once or after some more clocks.
+            # The token comes alone, at once or after some more clocks.
             met = max(met + 1 + rng.choice((0, 0, 1, early)), free + early)
         idle(met + 1 - len(laid.clocks))
         laid.clocks[met][token] = 1

@@ -30,7 +30,8 @@ def special_bits(name, nan=True):
     top = 1 << (bits - 1)
     if name not in FLOATS:
         around = (0, 1, 2, top - 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1)
-        # Bits of one half alone, and a difference that a float of the same width would round away.
+        # These have ones in one half alone. A comparison of halves, or one in floats of the same
+        # width, would confuse some of them with their neighbours.
         return (*around, 1 << (bits // 2), (1 << (bits // 2)) - 1, top + (1 << (bits // 2)))
     infinity = {"float32": 0x7F800000, "float16": 0x7C00}[name]
     mantissa = {"float32": 23, "float16": 10}[name]
@@ -97,7 +98,7 @@ def axes_of(draw, rank):
 
 @st.composite
 def memory_layouts(draw, x):
-    """Draw an array of the same elements that lies otherwise in memory."""
+    """Draw an array of the same elements with another layout in memory."""
     kind = draw(st.sampled_from(["C", "F", "gaps", "reversed", "swapped", "read-only"]))
     if kind == "F":
         return np.asfortranarray(x)

@@ -6,6 +6,6 @@ import pytest
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:
-    """Skip a test where a tool of PyPI is not installed."""
+    """Return a mark that skips a test unless all these packages of PyPI are installed."""
     missing = [tool for tool in tools if not importlib.util.find_spec(tool.replace("-", "_"))]
     return pytest.mark.skipif(bool(missing), reason=f"no {', '.join(missing)}")

@@ -30,13 +30,14 @@ def test_report(hardware, simulator):
         assert report.utilization == 2000 / report.cycles
         assert 0.97 < report.utilization < 1
         assert (report.empty_windows, report.notes) == (0, ())
-    # Closed, it starts again with the next operator.
+    # A closed accelerator starts again with the next operator.
     assert accelerator.argmax(x, 1).tolist() == [[999]] * 4
     accelerator.close()
     accelerator.close()
 
 
 def test_stalls_cost_cycles_alone(hardware, simulator):
+    """Stalls change neither results nor beats, nor the prediction, which is made without them."""
     x = np.arange(600, dtype=np.int64).reshape(2, 300)
     free = hardware("reduction", simulator)
     slow = hardware("reduction", simulator, input_stalls=80, output_stalls=30)
@@ -92,7 +93,7 @@ def test_a_type_that_is_not_built_in(hardware, simulator):
 
 
 def test_a_simulator_that_dies(simulator):
-    """The error says so, and the next operator starts a new simulation."""
+    """The error tells that the simulator ended, and the next operator starts a new one."""
     if simulator == "native":
         pytest.skip("it has no process of its own")
     died = []
@@ -127,6 +128,7 @@ with Accelerator("int8", backend=sys.argv[1], max_window=(1, 1, 1), progress=tel
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
 def test_a_simulator_ends_with_its_program(simulator, how):
+    """A simulator that outlived a killed program would occupy a processor for ever."""
     if simulator == "native":
         pytest.skip("it has no process of its own")
     command = [sys.executable, "-c", ENDLESS, simulator]

@@ -26,13 +26,13 @@ def accelerator_of(request):
     [
         ({"window": 2}, 0),
         ({"window": 2, "start_padding": 3, "end_padding": 3}, 184),
-        # Too large for the core: the host gathers them.
+        # These windows are too large for the core, so the host gathers them.
         ({"window": 4}, 0),
         ({"window": 4, "start_padding": 5, "end_padding": (4, 6)}, 199),
     ],
 )
 def test_positions_beyond_the_index_do_not_count_as_empty(accelerator, arguments, empty):
-    """Each of the narrow positions occurs as that of a winner: all ones too."""
+    """An index of 0 or 3 bits is all ones for some winners too, and that is no empty window."""
     x = np.random.default_rng(7).integers(-128, 128, (1, 1, 20, 20)).astype(np.int8)
     check(accelerator, "max_pooling", x, **arguments)
     assert accelerator.report.empty_windows == empty
@@ -50,6 +50,7 @@ CONFIG = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))
 
 
 def test_positions_are_kept_where_the_index_can_tell_them():
+    """They are kept if the index can tell the last position from the mark of an empty window."""
     for width in range(33):
         config = CoreConfig((DataType.INT8,), index_width=width)
         for last in (0, 1, 6, 7):
@@ -63,7 +64,7 @@ def test_positions_are_kept_where_the_index_can_tell_them():
 
 @pytest.mark.parametrize("marked", [0, 3])
 def test_a_core_that_marks_the_wrong_windows_is_found_out(marked):
-    """Also where only values are asked for: the marks of the core are the cross-check."""
+    """The core's marks are compared with the count of the plan, even if only values are wanted."""
     problem = Pooling.of((1, 1, 2, 2), "int8", 1, end_padding=(0, 1))
     results = Results.blank(problem, CONFIG)
     assert results.positions is not None
@@ -79,6 +80,7 @@ def test_a_core_that_marks_the_wrong_windows_is_found_out(marked):
 
 
 def test_a_position_beyond_a_gathered_row_is_found_out():
+    """A wrong position must be an error, and not the index of some other element."""
     problem = Pooling.of((1, 1, 3, 3), "int8", 2)
     (job,) = plan(problem, CONFIG).jobs
     assert isinstance(job, GatheredJob)

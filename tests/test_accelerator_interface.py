@@ -74,6 +74,7 @@ def test_only_descriptors_can_be_executed():
 
 
 def test_warnings_name_the_caller():
+    """A warning must point at the user's line, and not at one in this package."""
     x = np.zeros((1, 1, 2, 2), np.int8)
     accelerator = Accelerator(("int8",), backend="model")
     problem = Pooling.of(x.shape, x.dtype, 1, start_padding=1)
@@ -140,7 +141,7 @@ def test_bad_parameters(options, error, message):
 
 
 def test_the_model_as_a_backend():
-    """No simulation, so no cycles; the rest of the report is there."""
+    """Nothing is simulated, so there are no cycles; the rest of the report is there."""
     with Accelerator(("int8",), backend="model", lanes=2) as accelerator:
         assert accelerator.report is None
         x = np.arange(64, dtype=np.int8).reshape(1, 1, 8, 8)

@@ -35,6 +35,7 @@ pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
     ids=str,
 )
 def test_beyond_the_core(hardware, simulator, core, shape, arguments, note):
+    """Such an operator gives the right result too, and a note tells what was done, and why."""
     accelerator = hardware(core, simulator)
     config = CORES[core]
     rng = np.random.default_rng(4)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 
 
 def draw_call(data, config):
-    """A call of any operator that the contract accepts, on a core's types."""
+    """Draw a call of any operator that the contract accepts: function, tensor and options."""
     name = data.draw(st.sampled_from(config.data_types)).dtype.name
     nan = data.draw(st.sampled_from(NAN_MODES))
     if data.draw(st.booleans()):

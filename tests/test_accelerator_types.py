@@ -1,4 +1,4 @@
-"""Every type, operator and mode, and published examples: the golden model's bits everywhere."""
+"""Every type, operator and mode, and published examples, compared with the golden model."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 
 
 def rows_of(name, nan=True):
-    """Every special value of a type against every other."""
+    """Return rows of two elements: every special value of a type beside every other."""
     special = special_values(name, nan)
     a, b = np.repeat(special, len(special)), np.tile(special, len(special))
     return np.stack([a, b], axis=1)

@@ -1,4 +1,4 @@
-"""The bound of `bench/`: against a simulation of each beat, and on shapes worked out by hand."""
+"""The bound of `bench/bound.py`, against a simulation of each beat and on shapes done by hand."""
 
 import importlib.util
 import itertools
@@ -133,9 +133,9 @@ def test_last_element(dimension, last):
     assert bounds.last_element(dimension).tolist() == wanted
 
 
-def test_outputs_owed_by_end_padding_follow_the_last_input():
+def test_outputs_that_reach_into_end_padding_follow_the_last_input():
     same = Pooling.of((1, 2, 4, 4), "int8", 3, start_padding=1, end_padding=1)
-    # The last slice's first output leaves with its beat 5, the others behind it, one by one.
+    # The first output of the last slice leaves with beat 5 of that slice, the other 15 behind it.
     assert bounds.bound(same, 1) == (32, 32, 32 + 5)
     assert bounds.bound(same, 2) == (16, 16, 16 + 5)
 
@@ -146,6 +146,7 @@ def test_more_outputs_than_inputs():
 
 
 def test_few_long_rows_are_folded():
+    """The bound takes the better of both layouts: a lane for each row, or all lanes for one row."""
     greedy = Reduction.of("argmax", (8, 128256), "float32", 1)
     assert bounds.bound(greedy, 1) == (8 * 128256, 8, 8 * 128256)
     assert bounds.bound(greedy, 16) == (64128, 1, 64128)
@@ -155,6 +156,7 @@ def test_few_long_rows_are_folded():
 
 
 def test_a_full_size_layer_takes_no_time():
+    """The bound is found by arithmetic, without a walk over the elements of the layer."""
     stem = next(
         workload
         for workload in tomllib.loads((BENCH / "workloads.toml").read_text())["workload"]

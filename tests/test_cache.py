@@ -67,11 +67,11 @@ def test_clearing_the_cache_spares_what_is_being_built(monkeypatch, tmp_path):
     for key in "ab":
         with cache.entry("thing", key) as folder:
             (folder / "file").write_text("x")
-    with cache.entry("thing", "c") as held:
+    with cache.entry("thing", "c") as in_use:
         removed, kept = cache.clear()
-        assert [entry.name for entry in kept] == [held.name]
+        assert [entry.name for entry in kept] == [in_use.name]
     assert len(removed) == 2
-    assert [entry.name for entry in cache.entries()] == [held.name]
+    assert [entry.name for entry in cache.entries()] == [in_use.name]
     assert (tmp_path / "other").exists()
     with cache.entry("thing", "a") as folder:
         assert not (folder / "file").exists()
@@ -95,12 +95,13 @@ def small(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("small")
 def test_what_was_used_longest_ago_makes_room():
+    """If the cache is full, the entry whose last use is longest ago is removed."""
     one, two, three = (put(key, 300, age) for key, age in (("1", 9000), ("2", 8000), ("3", 7000)))
     with cache.entry("thing", "1") as folder:  # used again, so now the youngest
         assert (folder / "file").exists()
     four = put("4", 300, 0)
     assert [path.exists() for path in (one, two, three, four)] == [True, False, True, True]
-    # Nothing new, nothing to make room for.
+    # Nothing new is stored, so nothing is removed.
     with cache.entry("thing", "4") as folder:
         assert (folder / "file").exists()
     assert cache.prune() == []
@@ -108,16 +109,17 @@ def test_what_was_used_longest_ago_makes_room():
 
 @pytest.mark.usefixtures("small")
 def test_what_is_in_use_is_spared():
+    """An entry stays while a process uses it, and for a while after its last use."""
     put("old", 400, 9000)
-    with cache.entry("thing", "held") as held:
-        (held / "file").write_bytes(bytes(4000))
-        os.utime(held / cache.LOCK, (0, 0))
+    with cache.entry("thing", "held") as in_use:
+        (in_use / "file").write_bytes(bytes(4000))
+        os.utime(in_use / cache.LOCK, (0, 0))
         recent = put("recent", 4000, 5)
-        assert {entry.name for entry in cache.entries()} == {held.name, recent.name}
+        assert {entry.name for entry in cache.entries()} == {in_use.name, recent.name}
         assert cache.prune() == []
     assert [entry.name for entry in cache.prune()] == []  # used just now
-    os.utime(held / cache.LOCK, (0, 0))
-    assert [entry.name for entry in cache.prune()] == [held.name]
+    os.utime(in_use / cache.LOCK, (0, 0))
+    assert [entry.name for entry in cache.prune()] == [in_use.name]
     assert recent.exists()
 
 
@@ -136,7 +138,10 @@ def test_the_command_shows_and_clears(monkeypatch, tmp_path):
 
 
 def test_the_command_line_tells_each_stage(monkeypatch, tmp_path):
-    """Also without a terminal, since it takes a while; and nothing more, once the core is kept."""
+    """A compilation takes a while, so its stages are told even without a terminal.
+
+    Nothing is told once the core is kept.
+    """
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
     np.save(tmp_path / "x.npy", np.zeros(3, np.int8))
     line = f"run argmax --input {tmp_path}/x.npy --max-window 1,1,1 --coordinate-width 4"
@@ -169,6 +174,7 @@ def test_an_entry_that_is_used_without_its_maker_counts_as_used(tmp_path, monkey
 
 
 def test_an_entry_that_vanishes_while_it_is_looked_at_is_made_again(tmp_path, monkeypatch):
+    """Another process may clear the cache between two looks at an entry."""
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
     made = []
 

@@ -32,7 +32,7 @@ def compiled(tmp_path_factory):
 
 @pytest.fixture
 def holding(compiled, tmp_path, monkeypatch):
-    """A copy of that cache, in use."""
+    """Make a copy of that cache the one that is used; return its folder."""
     folder = shutil.copytree(compiled, tmp_path / "cache")
     monkeypatch.setenv(cache.VARIABLE, str(folder))
     return folder
@@ -57,16 +57,18 @@ def make_read_only(monkeypatch, folder):
 
 
 def without_a_compiler(monkeypatch):
+    """Let no program be found, so that nothing can be compiled."""
     monkeypatch.setenv("PATH", "")
 
 
 def use():
+    """Run an operator on the core; return its result."""
     with Accelerator(CONFIG) as accelerator:
         return accelerator.argmax(np.array([1, 3, 2], np.float32)).tolist()
 
 
 def stages():
-    """What is done to get the core: nothing if it is kept."""
+    """Return the stages that are told while the core is prepared: none if it is kept."""
     told = []
     compile_native(CONFIG, tell=told.append)
     return told
@@ -99,7 +101,7 @@ def test_the_folder_is_where_the_system_keeps_caches(monkeypatch, tmp_path):
     ],
 )
 def test_a_damaged_entry_is_made_again(holding, kind, damage):
-    """Whatever was damaged, the core works, and the entry is whole afterwards."""
+    """Whatever is damaged, the core works, and its entry is whole again afterwards."""
     (entry,) = holding.glob(f"{kind}-*")
     (file,) = (path for path in entry.glob("core.*" if kind != "runtime" else "*.o"))
     whole = file.read_bytes()
@@ -152,6 +154,7 @@ def test_a_compiler_is_not_needed_for_what_is_kept(holding, monkeypatch):
 
 
 def test_the_version_of_the_compiler_is_part_of_the_key(holding, monkeypatch):
+    """A new compiler compiles the core again, and the result of the old one stays beside it."""
     monkeypatch.setattr(native_build, "compiler_version", lambda: "c++ of tomorrow")
     monkeypatch.setattr(native_build._Build, "make", lambda *_: made.append(1))
     made = []
@@ -161,7 +164,7 @@ def test_the_version_of_the_compiler_is_part_of_the_key(holding, monkeypatch):
 
 
 def test_each_version_of_a_program_makes_an_entry(monkeypatch, tmp_path):
-    """Without the program, that which was used last is taken."""
+    """If the program is missing, the entry that was used last is taken."""
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
 
     def made_by(maker):
@@ -204,7 +207,7 @@ def test_a_file_in_place_of_the_cache(tmp_path, monkeypatch, below):
 
 
 def fill(monkeypatch, where):
-    """Let the disk be full, as Python or as the compiler finds it."""
+    """Let the disk be full: for what Python writes, or for what the compiler writes."""
     if where == "python":
 
         def write_text(self, *_):
@@ -238,6 +241,7 @@ def test_a_full_disk(holding, monkeypatch, where):
 
 
 def test_its_folders_are_the_users_alone(tmp_path, monkeypatch):
+    """The cache holds programs that are run later, so nobody else may put any there."""
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "new" / "cache"))
     before = os.umask(0)
     try:
@@ -292,7 +296,7 @@ def test_sources_in_subfolders_are_part_of_the_key(monkeypatch, tmp_path):
         assert times() == 3 + 2 * number
 
 
-def test_the_command_line_tells_it_in_one_line(tmp_path, monkeypatch):
+def test_the_command_line_tells_of_a_bad_cache_in_one_line(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     np.save(tmp_path / "x.npy", np.zeros(3, np.float32))
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))

@@ -134,7 +134,7 @@ def test_empty_windows_are_counted(recwarn):
 
 
 def test_cycles_and_utilization_are_shown(monkeypatch):
-    """The report is made to look like that of a simulation."""
+    """The golden model counts no cycles, so the report is made to look like a simulation's."""
     finish = accelerator.Accelerator._finish
 
     def simulated(self, *arguments):

@@ -265,7 +265,7 @@ def test_golden_model_alone(monkeypatch, capsys, arguments):
 
 @pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
 def test_help_of_the_golden_model_alone(monkeypatch, capsys, arguments):
-    """It tells of the same commands as the whole command line, and what they need."""
+    """The help lists the same commands as that of the whole command line, and what they need."""
     monkeypatch.setitem(TOOLS, "click", replace(TOOLS["click"], search=lambda: None))
     monkeypatch.setattr(sys, "argv", ["extremum", *arguments])
     with pytest.raises(SystemExit) as caught:
@@ -302,7 +302,10 @@ def test_doctor_of_the_golden_model_alone(monkeypatch, capsys, option, found):
     ],
 )
 def test_a_reader_that_goes_away_is_no_mismatch(line):
-    """Nothing is said, and the status is that of a program that the closed pipe ends."""
+    """Nothing is said, and the status is that of a program that a closed pipe ends.
+
+    Status 1, with which Python would end, means a mismatch here.
+    """
     code = "from extremum.host.cli.main import main; main()"
     read, write = os.pipe()
     os.close(read)
@@ -315,6 +318,7 @@ def test_a_reader_that_goes_away_is_no_mismatch(line):
 
 
 def test_entry_point_imports_the_standard_library_alone():
+    """Otherwise a missing package would end it with a traceback, before it can name the package."""
     code = (
         "import sys\n"
         "for name in ('numpy', 'click', 'rich', 'amaranth', 'cocotb'): sys.modules[name] = None\n"

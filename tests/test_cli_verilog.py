@@ -88,6 +88,7 @@ def test_what_is_written(folder):
 
 
 def test_the_memories_of_a_part():
+    """Block memories are instantiated for the ECP5 alone; elsewhere the tools infer them."""
     line = "--types int8 --max-window 2,1 --max-line 300 --max-dilation 1 --output out"
     texts = []
     for device in ("", "--device ice40-up5k", "--device ecp5-85k"):

@@ -1,4 +1,4 @@
-"""The core under cocotb, in both simulators: see the benches in tb."""
+"""Runs the benches of `tb` on the core, under cocotb, in both simulators."""
 
 import pytest
 from simulation import NEEDS_ICARUS, run_bench

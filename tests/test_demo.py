@@ -108,6 +108,7 @@ def test_bad_output_is_refused_first(monkeypatch, tmp_path, capsys, output, mess
 
 
 def test_missing_extra_is_named(monkeypatch, tmp_path, capsys):
+    """The demo needs packages that no other command needs, in an extra of their own."""
     monkeypatch.chdir(tmp_path)
     absent = replace(TOOLS["scikit-image"], search=lambda: None)
     monkeypatch.setitem(TOOLS, "scikit-image", absent)

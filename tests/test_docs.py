@@ -50,6 +50,7 @@ def test_blocks_do_as_they_show(block: Block, notebooks) -> None:
 
 
 def test_few_blocks_are_not_run() -> None:
+    """Each block that is left alone has a reason, and their number is known."""
     assert [block.name for block in LEFT_OUT if not block.reason] == []
     assert len(LEFT_OUT) == 5
 
@@ -81,7 +82,7 @@ def test_commands_that_are_not_run_exist(block: Block, targets: set[str]) -> Non
 
 @pytest.mark.parametrize("path", sorted({*TEXT} - HISTORY), ids=lambda path: path.name)
 def test_options_that_are_named_exist(path: Path) -> None:
-    """Of the inline code: what is in blocks is run."""
+    """Only inline code is looked at here, since the blocks are run."""
     known = {"--help", "--version", *(
         option
         for command in commands.commands.values()
@@ -136,7 +137,7 @@ FAULTS = {
     "GROUP_STEP +: 32] = 1": ("GROUP_STEP +: 32] = 2", "result 24 is 5 at 31, not 5 at 30"),
     "SLOTS +: 32] = 55": ("SLOTS +: 32] = 54", "only 47 results of 48 came"),
 }
-"""What is wrong in a job, and what the bench says of it."""
+"""For lines of the bench that write a register: a wrong one in its place, and the complaint."""
 
 
 @pytest.fixture(scope="module")
@@ -210,13 +211,13 @@ print(model.__file__)
 
 
 def test_a_type_is_one_entry(tmp_path: Path) -> None:
-    """What the guide says of bfloat16, done in a copy: the model and the core take the type."""
+    """Do in a copy what the guide says of bfloat16: then the model and the core take the type."""
     pytest.importorskip("ml_dtypes")
     guide = (ROOT / "docs" / "extending.md").read_text()
     member = re.search(r"^ +(BFLOAT16 = .*)$", guide, re.MULTILINE)
     assert member is not None
-    for room in ("model", "hdl"):
-        shutil.copytree(ROOT / room, tmp_path / "extremum" / room)
+    for folder in ("model", "hdl"):
+        shutil.copytree(ROOT / folder, tmp_path / "extremum" / folder)
     types = tmp_path / "extremum" / "model" / "types.py"
     source = types.read_text()
     for old, new in (
@@ -288,15 +289,15 @@ def test_an_editable_installation_prints_no_warning(sources: list[str], tmp_path
 
 
 def test_the_source_distribution_holds_the_sources(sources: list[str], tmp_path: Path) -> None:
-    """All but what only serves a checkout: the file of git, CI, and the links for type checkers."""
+    """It holds all but what serves a checkout alone: hidden files, and links for type checkers."""
     archive, _ = build("build_sdist", sources, tmp_path)
     version = PROJECT["project"]["version"]
     assert archive.name == f"extremum-{version}.tar.gz"
     with tarfile.open(archive) as packed:
-        held = {member.name.partition("/")[2] for member in packed.getmembers() if member.isfile()}
+        found = {member.name.partition("/")[2] for member in packed.getmembers() if member.isfile()}
     wanted = {name for name in sources if not name.startswith((".", "typings/"))}
     made = {"PKG-INFO", "setup.cfg"}
-    assert {name for name in held if "egg-info" not in name} == wanted | made
+    assert {name for name in found if "egg-info" not in name} == wanted | made
 
 
 def test_the_release_is_in_the_changelog() -> None:
@@ -309,10 +310,10 @@ def test_the_release_is_in_the_changelog() -> None:
 
 
 def test_the_package_is_not_looked_for_in_an_index() -> None:
-    """It is in none, so no instruction may install it by its bare name."""
+    """The package is in no index, so no instruction may install it by its bare name."""
     files = [
         *TEXT,
-        *(path for room in ("model", "hdl", "host") for path in (ROOT / room).rglob("*.py")),
+        *(path for folder in ("model", "hdl", "host") for path in (ROOT / folder).rglob("*.py")),
     ]
     for path in files:
         assert not re.search(r"pip install '?extremum['\[ `\n]", path.read_text()), path
@@ -328,7 +329,7 @@ def test_the_package_is_not_looked_for_in_an_index() -> None:
     ],
 )
 def test_each_interpreter_has_its_own_environment(interpreter: str, environment: str) -> None:
-    """`make test PYTHON=...` would else go on with whatever .venv was made with."""
+    """Otherwise `make test PYTHON=...` would use the interpreter that .venv was made with."""
     ran = subprocess.run(
         ["make", "--always-make", "--dry-run", "test", f"PYTHON={interpreter}"],
         cwd=ROOT,

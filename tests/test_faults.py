@@ -45,7 +45,7 @@ def carry_out(simulator, fault):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_without_a_fault(backend):
-    """So what the other tests see is the fault alone."""
+    """Without a fault this core gives right results, so the other tests see the fault alone."""
     simulator = started(backend)
     values, positions, measured = carry_out(simulator, "none")
     simulator.close()
@@ -121,6 +121,7 @@ def test_an_accelerator_starts_afresh_after_a_fault(backend, monkeypatch):
 
 
 def test_all_backends_give_up_in_the_same_clock():
+    """So the clock of a message is the same in the waveforms of another backend."""
     clocks = set()
     for backend in ("native", "verilator"):
         with pytest.raises(SimulationError) as error:

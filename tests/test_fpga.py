@@ -36,6 +36,7 @@ def kept(tmp_path, monkeypatch):
 
 
 def test_a_carry_that_nobody_reads_is_not_led_out_of_its_chain():
+    """nextpnr would spend two cells on it; a carry that a cell or a port reads must stay."""
     cells = {
         "inner": cell("CCU2C", CIN="0", S0=1, COUT=2),
         "last": cell("CCU2C", CIN=2, S0=3, COUT=4),
@@ -55,7 +56,7 @@ def test_the_harness_registers_are_not_counted():
     assert count_cells(NETLIST_ICE40, ICE40) == (1, 1)
 
 
-def test_a_run():
+def test_a_placement_is_read_from_its_report():
     found = Placement.of(report([PATH_ECP5]), 7, ECP5, SourceNames(NETLIST_ECP5))
     assert (found.seed, found.comb, found.block_ram, found.fmax) == (7, 40, 1, 125.0)
 
@@ -68,7 +69,7 @@ def measurement(*clocks):
 
 
 @pytest.mark.parametrize("clocks", [(100.0,), (3.0, 1.0, 2.0), (4.0, 1.0, 2.0, 3.0)])
-def test_the_median_is_a_run(clocks):
+def test_the_median_is_one_of_the_placements(clocks):
     found = measurement(*clocks)
     assert found.fmax == statistics.median_low(clocks)
     assert found.comb == statistics.median_low(40 + n for n in range(len(clocks)))
@@ -177,6 +178,7 @@ def test_a_second_run_calls_nothing(calls, kept):
 
 
 def test_the_cache_does_not_depend_on_lines_of_the_sources(calls, monkeypatch):
+    """A changed comment moves lines, and must not cost hours of placement."""
     run("fpga --preset argmax-int8")
     text = netlist(PRESETS["argmax-int8"])
     moved = re.sub(r"core\.py:\d+", "core.py:1", text)
@@ -234,7 +236,7 @@ def test_a_core_that_does_not_fit(calls, monkeypatch, kept):
 
 
 def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatch):
-    """The tool is prepared alone, once in a process, before its first run."""
+    """The tools compile themselves at their first run, which only one process may do at a time."""
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "kept"))
     ran = []
 
@@ -256,7 +258,7 @@ def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatc
     assert ran == [("--version", "alone"), ("1", "build"), ("2", "build")]
 
 
-def test_a_tool_that_can_keep_nothing(tmp_path, monkeypatch):
+def test_a_tool_whose_cache_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "file" / "kept"))
     toolchain._prepare.cache_clear()

@@ -1,8 +1,9 @@
-"""The admission: never more than the result queue holds, never fewer, for every kind of jobs.
+"""The admission lets in as much as the result queue holds, never more and never less.
 
-The pipeline behind it is modelled as a list of what will come when: a result is known some clocks
-after its slot, and is in the queue some clocks later. A wrong credit is found here, whatever it is:
-a limit that is one too large or too small, a credit that is never returned, or returned twice.
+That is tested for every kind of job. The pipeline behind the admission is modelled as a list of
+what will come when: a result is known some clocks after its slot, and is in the queue some clocks
+later. A wrong credit of any kind is found here: a limit that is one too large or too small, a
+credit that is never returned, or returned twice.
 """
 
 import random
@@ -31,12 +32,12 @@ CONFIGS = {"queued": QUEUED, "endless": ENDLESS, "planes": PLANES}
 KINDS = {"queued": QueuedJobs, "endless": EndlessJobs, "planes": PlaneJobs}
 
 AT_PACKER, AT_QUEUE = 18, 20
-"""Clocks from a slot to where its result may share a beat, and to the queue."""
+"""Clocks from a slot to the packer, where its result may share a beat, and to the queue."""
 
 
 @dataclass
 class Pipeline:
-    """Runs an admission with all that is around it, and notes what happens.
+    """Runs an admission with a model of source, pipeline, queue and sink, and notes what happens.
 
     Parameters
     ----------
@@ -45,15 +46,17 @@ class Pipeline:
     depth
         Beats that the queue holds.
     seed
-        Of all that is drawn.
-    gives, shares
-        How likely a slot gives a result, or which slots do; and how likely a result shares its
-        beat with the next.
-    ready, here
-        How likely the sink takes a beat in a clock, or the clocks in which it does; and how likely
-        the source has a beat.
+        Seed of all that is random.
+    gives
+        How likely a slot gives a result, or the numbers of the slots that do.
+    shares
+        How likely a result shares its beat with the next one.
+    ready
+        How likely the sink takes a beat in a clock, or the clocks in which it does.
+    here
+        How likely the source has a beat in a clock.
     slots
-        Slots of the one job, if it is queued; otherwise it never ends.
+        Number of slots of the only job, if slots are counted. Other kinds of jobs never end here.
     """
 
     config: CoreConfig
@@ -69,9 +72,9 @@ class Pipeline:
     left: list[int] = field(default_factory=list)
     """The clock of every beat that left."""
     busy: list[bool] = field(default_factory=list)
-    """Whether the status says so, by clock."""
+    """Whether the status says in each clock that the core is busy."""
     under_way: list[int] = field(default_factory=list)
-    """How many results have been let in and have not left, by clock."""
+    """How many beats are to come of the results that were let in and have not left, by clock."""
 
     def run(self, clocks):
         # Every slot may give a result.
@@ -98,7 +101,7 @@ class Pipeline:
                 context.set(admission.beat_shared, coming["shared"][clock])
                 context.set(admission.beat_left, leaves)
                 context.set(admission.job_valid, not self.entered)
-                # The token is a clock in front of the first slot.
+                # The token is a clock ahead of the first slot.
                 at_end = self.entered[:1] == [clock + 1 - AT_QUEUE]
                 context.set(admission.job_entered, at_end)
                 self.busy.append(bool(context.get(admission.status.busy)))
@@ -127,13 +130,14 @@ class Pipeline:
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_the_kinds_of_jobs(kind):
+    """Each configuration has the kind of its name, and knows its results before the packer does."""
     assert isinstance(job_kind(CONFIGS[kind]), KINDS[kind])
     assert windows.latency(CONFIGS[kind]) + 2 < AT_PACKER
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
 @pytest.mark.parametrize("depth", [16, 32, 64])
-def test_a_queue_whose_sink_rests_is_filled_to_the_last_beat(kind, depth):
+def test_a_queue_whose_sink_stalls_is_filled_to_the_last_beat(kind, depth):
     """One slot more would lose a result, and one fewer would waste a beat."""
     pipeline = Pipeline(CONFIGS[kind], depth, ready=0).run(depth + 80)
     assert len(pipeline.entered) == depth
@@ -141,13 +145,13 @@ def test_a_queue_whose_sink_rests_is_filled_to_the_last_beat(kind, depth):
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_slot_enters_for_each_beat_that_leaves(kind):
-    """Credits are returned once, and none is lost: also after many of them."""
+    """After many beats have left, the queue is full again: each credit was returned once."""
     depth, begins, ends = 32, 150, 450
     pipeline = Pipeline(CONFIGS[kind], depth, ready=range(begins, ends)).run(ends + 120)
     before = sum(clock < begins for clock in pipeline.entered)
     assert before == depth
     assert len(pipeline.left) > 100
-    # The sink rests again: as many have entered as have left, and the queue is full again.
+    # The sink stalls again: as many beats have entered as have left, beside those in the queue.
     assert len(pipeline.entered) - len(pipeline.left) == depth
 
 
@@ -161,7 +165,7 @@ def test_slots_that_give_no_result_take_no_credit(kind):
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_results_that_share_a_beat_take_one_credit(kind):
-    """While the sink rests, many more results enter than there are beats.
+    """While the sink stalls, many more results enter than there are beats.
 
     Until a result is known to share its beat it holds a credit of its own. So slots stop entering
     when the limit is met, and the queue may be left with space for those that were not known yet.
@@ -177,7 +181,7 @@ def test_results_that_share_a_beat_take_one_credit(kind):
 @pytest.mark.parametrize(("gives", "shares"), [(1, 0), (0.5, 0), (1, 0.5), (0.2, 0.2)])
 @pytest.mark.parametrize(("ready", "here"), [(0.3, 1), (0.5, 0.6), (0.05, 1), (1, 0.5)])
 def test_the_queue_never_holds_more_than_its_depth(kind, gives, shares, ready, here):
-    """Whatever comes how often: all that entered leaves, and it never stops for good."""
+    """With any mix of results, beats and stalls, nothing overflows, and slots go on entering."""
     pipeline = Pipeline(
         CONFIGS[kind], 16, seed=f"{gives} {shares} {ready}", gives=gives, shares=shares,
         ready=ready, here=here,
@@ -189,7 +193,7 @@ def test_the_queue_never_holds_more_than_its_depth(kind, gives, shares, ready, h
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_slot_in_each_clock_while_the_sink_takes_every_beat(kind):
-    """The queue is as deep as the way there and back, and no deeper."""
+    """A queue a few beats deeper than the pipeline is long is enough for the full rate."""
     pipeline = Pipeline(CONFIGS[kind], AT_QUEUE + Credits.LATENCY + 8).run(400)
     first = pipeline.entered[0]
     assert pipeline.entered == list(range(first, 400))
@@ -214,11 +218,11 @@ def test_busy_from_the_job_to_its_last_beat(kind, gives, shares):
 
 @pytest.mark.parametrize(("slots", "gives"), [(60, 59), (60, 0), (1, 0), (1, None)])
 def test_busy_until_nothing_more_can_come(slots, gives):
-    """While the job's token is under way, and until the last slot's result is known to be none."""
+    """The core is busy while a token is under way, and while a result may come or has not left."""
     only = range(0) if gives is None else range(gives, gives + 1)
     pipeline = Pipeline(QUEUED, 16, gives=only, slots=slots).run(200)
     first, last = pipeline.entered[0], pipeline.entered[-1]
-    # The token has entered in this clock: it was a clock in front of the first slot.
+    # In this clock the token reaches the end of the pipeline, a clock ahead of the first slot.
     entered = first + AT_QUEUE - 1
     ends = [entered + 1, last + credit_delay(QUEUED)]
     ends += [clock + Credits.LATENCY for clock in pipeline.left]
@@ -227,7 +231,7 @@ def test_busy_until_nothing_more_can_come(slots, gives):
 
 @pytest.mark.parametrize("config", [QUEUED, PLANES], ids=["queued", "planes"])
 def test_a_job_that_is_refused_lets_no_slot_in(config):
-    """And the next one, which is right, begins."""
+    """The job after it, which is right, begins as usual."""
     config = replace(config, lanes=3)
     admission = Admission(config, 32, credit_delay(config))
     bad, good = (JobRegisters(slots=5, tail=tail).to_bits(config) for tail in (0, 3))
@@ -242,7 +246,7 @@ def test_a_job_that_is_refused_lets_no_slot_in(config):
             for _ in range(30):
                 slots.append(context.get(admission.slot))
                 taken = taken or bool(context.get(admission.job_ready))
-                # The end of the first plane of one slot.
+                # No plane ends in these few clocks.
                 context.set(admission.plane_end, 0)
                 await context.tick()
                 if taken:
@@ -253,13 +257,14 @@ def test_a_job_that_is_refused_lets_no_slot_in(config):
                 assert context.get(admission.status.error) == JobError.COUNT
 
     run(admission, bench)
-    # The one that runs stays on the port until its token has left, which nobody tells here.
+    # A job that runs stays on the port until its token has left the pipeline, which is not modelled
+    # here.
     assert statuses == [(1, True), (0, False)]
     assert any(slots)
 
 
 def test_what_the_status_tells_of_empty_windows():
-    """It is set by an empty window, and cleared when the next job's token has come to the end."""
+    """An empty window sets the flag; the next job's token clears it at the end of the pipeline."""
     admission = Admission(QUEUED, 32, credit_delay(QUEUED))
     seen = []
 

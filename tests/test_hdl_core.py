@@ -168,7 +168,7 @@ def test_fixed_windows(name):
 
 
 def test_planes_follow_each_other_at_once():
-    """If jobs end with their plane, the next job's first beat is taken in the clock after."""
+    """If jobs end with their plane, the next job's first beat is taken in the very next clock."""
     config, rng = POOLINGS["2x2 s2 one group"][0], random.Random(1)
     board, beats = Scoreboard(config), 0
     for sizes in ((1, 1, 4, 6), (1, 1, 6, 4), (1, 1, 2, 12), (1, 1, 12, 2), (1, 1, 9, 9)):

@@ -118,6 +118,7 @@ def test_every_number_of_steps(part, short):
 
 @pytest.mark.parametrize("gaps", [0.05, 0.5])
 def test_gaps_at_the_limits(gaps):
+    """Pauses between steps change nothing, also for counts near the length of a carry chain."""
     parameters = TimingParameters(whole_count=8)
     rng = random.Random(f"{gaps}")
     lengths = [*LIMITS, 1, 2, 3, 254, 258, *rng.sample(LIMITS, 6), 1, 1, 2]
@@ -126,7 +127,7 @@ def test_gaps_at_the_limits(gaps):
 
 @pytest.mark.parametrize(("bits", "part"), [(3, 3), (3, 14), (4, 2), (4, 3), (4, 14)])
 @pytest.mark.parametrize("gaps", [0, 0.3])
-def test_many_parts_above(bits, part, gaps):
+def test_many_segments(bits, part, gaps):
     """With short segments, carries pass through many of them, and many parts are compared."""
     parameters = TimingParameters(whole_count=bits, low_count=bits, count_segment=part)
     rng = random.Random(f"{bits} {gaps}")
@@ -148,7 +149,8 @@ def test_carries_that_would_come_too_late_are_refused():
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_begun_again_at_any_time(bits):
+def test_loaded_again_at_any_time(bits):
+    """A load in the middle of a count drops the carries of the old count that are under way."""
     parameters = TimingParameters(whole_count=bits, low_count=bits, count_segment=2)
     rng = random.Random(bits)
 
@@ -165,7 +167,8 @@ def test_begun_again_at_any_time(bits):
     assert check(Counter(11, parameters), clocks())
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 5, 111, *LIMITS, 600])  # 111: a carry meets the end
+# At 111 steps a carry meets the end of the count.
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 111, *LIMITS, 600])
 @pytest.mark.parametrize("part", [2, 11])
 def test_a_constant_number_of_steps(steps, part):
     """A counter of constant length runs from reset on without a load, and with a load later."""

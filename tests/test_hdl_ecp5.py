@@ -143,6 +143,7 @@ def test_the_widest_words_take_both_ports(tmp_path):
     ],
 )
 def test_as_few_blocks_as_will_do(width, depth, blocks):
+    """Of the shapes that a block can have, the one is taken that needs the fewest blocks."""
     text = rtlil.convert(RegisteredMemory(width, depth), "top", Ecp5())
     assert len(re.findall(r"cell \\(DP|PDPW)16KD ", text)) == blocks
 

@@ -1,4 +1,4 @@
-"""Registers that are fixed: what a job asks for is accepted, and nothing else."""
+"""Which registers may be fixed to which values: those that some job of the core asks for."""
 
 import dataclasses
 import random
@@ -29,7 +29,7 @@ ARGMAX = CoreConfig(INT8, max_window=(1, 1, 1), operators=("argmax",))
 
 
 def refused(config, error, message, **fixed):
-    """Fix registers, whose dots are written as underscores twice."""
+    """Check that fixing registers is an error; a dot in a name is written as two underscores."""
     pairs = tuple((name.replace("__", "."), value) for name, value in fixed.items())
     with pytest.raises(error, match=f"^fixed: {re.escape(message)}"):
         dataclasses.replace(config, fixed=pairs)
@@ -50,7 +50,7 @@ def refused(config, error, message, **fixed):
         ((("slots", 1), ("slots", 1)), ValueError, "slots must be given once, not as 1 and as 1"),
     ],
 )  # fmt: skip
-def test_what_is_no_register_and_value(fixed, error, message):
+def test_what_is_not_a_register_and_a_value(fixed, error, message):
     with pytest.raises(error, match=f"^fixed: {re.escape(message)}"):
         dataclasses.replace(EVERYTHING, fixed=fixed)
 
@@ -102,7 +102,7 @@ def test_what_is_out_of_range(name, low, high):
     ],
 )  # fmt: skip
 def test_what_the_core_does_not_have(config, name, value, message):
-    """The value that it has for all jobs is accepted, and does not change it."""
+    """A register that the core lacks may be fixed to the one value that it has, and to no other."""
     dotted = name.replace("__", ".")
     constant = absent_registers(config)[dotted]
     dataclasses.replace(config, fixed=((dotted, constant),))
@@ -126,13 +126,15 @@ def test_what_the_core_does_not_have(config, name, value, message):
         (INSIDE, "width__regular"),
     ],
 )
-def test_what_the_core_does_not_look_at(config, name):
+def test_registers_that_the_core_does_not_use(config, name):
+    """To fix such a register would exclude jobs that the core can run, and save nothing."""
     message = f"this core has no use for {name.replace('__', '.')}, and takes jobs of any value"
     for value in (0, 1):
         refused(config, ValueError, message, **{name: value})
 
 
 def test_what_another_fixed_register_makes_superfluous():
+    """Jobs that end with their plane need no `slots`; a fixed stride may make `final` needless."""
     message = "this core has no use for slots, and takes jobs of any value: leave it out"
     refused(INSIDE, ValueError, message, groups=1, slots=1)
     message = "this core has no use for width.final"
@@ -166,12 +168,12 @@ def test_what_another_fixed_register_makes_superfluous():
         (INSIDE, {"width__size": 9, "width__period": 10}, "period must equal size in a core"),
     ],
 )  # fmt: skip
-def test_what_is_at_odds(config, fixed, message):
+def test_values_that_contradict_each_other(config, fixed, message):
     refused(config, ValueError, message, **fixed)
 
 
 def flat(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> dict[str, int]:
-    """Every register of a job, by its dotted name."""
+    """Return every register of a job, by its dotted name."""
     values: dict[str, int] = {}
     for field in dataclasses.fields(registers):
         value: Any = getattr(registers, field.name)
@@ -186,7 +188,9 @@ FINALS = tuple(f"{name}.final" for name in DIMENSIONS)
 UNPADDED = CoreConfig(INT8, lanes=2, max_window=(2, 3, 3), max_plane=64, padding=False)
 
 
-@pytest.mark.parametrize("config", [*CORES.values(), EVERYTHING, UNPADDED], ids=[*CORES, "4", "5"])
+@pytest.mark.parametrize(
+    "config", [*CORES.values(), EVERYTHING, UNPADDED], ids=[*CORES, "everything", "no padding"]
+)
 def test_what_a_job_asks_for_is_accepted(config):
     """Fix some or all registers to those of a job: the job runs on that core."""
     rng = random.Random(8)
@@ -203,7 +207,7 @@ def test_what_a_job_asks_for_is_accepted(config):
         values |= {n: v % (1 << bits[n].width) for n, v in values.items() if is_position(n)}
         names = [name for name in values if name not in absent or not is_indifferent(name)]
         if not config.padding:
-            # Others that are fixed may leave these without use.
+            # If others are fixed, the core may have no use for these.
             names = [name for name in names if name not in ("slots", *FINALS)]
         for some in (names, rng.sample(names, 5), rng.sample(names, 12)):
             fixed = tuple((name, values[name]) for name in some)

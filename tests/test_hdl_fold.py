@@ -21,11 +21,11 @@ CONFIGS = {
     "two": CoreConfig((DataType.UINT8,), lanes=2, operators=("argmax",)),
     "sixteen": CoreConfig((DataType.INT8,), lanes=16, max_window=(1, 1, 1)),
 }
-TAPS = {"width": 2}
+TAP_BITS = {"width": 2}
 
 
 def folded(words, decreasing):
-    """The winner of a row's word, one lane after the other; NaNs are equal."""
+    """Return the winner among the lanes of a word, found lane by lane; NaNs are equal."""
     best = 0
     for lane, word in enumerate(words):
         old = words[best]
@@ -47,9 +47,10 @@ def draw(rng, layout, keys):
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_rows(name, gaps):
+    """In a job that folds all lanes give the winner; in the jobs between, each gives its own."""
     config = CONFIGS[name]
     rng = random.Random(f"{name} {gaps}")
-    component, late, lanes = Fold(config, TAPS), latency(config), config.lanes
+    component, late, lanes = Fold(config, TAP_BITS), latency(config), config.lanes
     layout, result = component.i_layout, component.o_layout
     control_shape = component.i.control.shape()
     jobs, wanted = [], []

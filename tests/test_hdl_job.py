@@ -25,7 +25,7 @@ MAX_POOL = CoreConfig(
 
 
 def fields(layout, word):
-    """Every register of a payload, by its name on the port."""
+    """Return every register of a payload, by its name on the port."""
     values = {}
     for name, field in layout:
         part = word >> field.offset & ((1 << field.width) - 1)
@@ -35,7 +35,7 @@ def fields(layout, word):
 
 
 def flat(registers):
-    """Every register of a job, by its dotted name."""
+    """Return every register of a job, by its dotted name."""
     values = {}
     for field in dataclasses.fields(registers):
         value = getattr(registers, field.name)
@@ -47,7 +47,7 @@ def flat(registers):
 
 
 def assembled(values):
-    """The opposite of :func:`flat`."""
+    """Return the job of these registers: the opposite of :func:`flat`."""
     dimensions: dict[str, dict[str, int]] = {name: {} for name in DIMENSIONS}
     others: dict[str, Any] = {}
     for name, value in values.items():
@@ -58,7 +58,7 @@ def assembled(values):
 
 
 def changed(name, value):
-    """The registers of the smallest job, with one of them changed."""
+    """Return the registers of the smallest job, with one of them changed."""
     return assembled(flat(JobRegisters()) | {name: value})
 
 
@@ -86,7 +86,7 @@ def test_every_register_stands_in_its_place():
 
 @pytest.mark.parametrize("name", ["slots", "volumes", "length", "groups", "tail"])
 def test_the_port_counts_from_where_it_is_said_to(name):
-    """Registers that travel less one cannot be zero. A zero in others is refused by the core."""
+    """A count that stands on the port as one less cannot be zero; the core refuses other zeros."""
     if name in LESS_ONE:
         with pytest.raises(OverflowError, match=rf"^job register {name} has \d+ bits, too few for"):
             changed(name, 0).to_bits(CONFIG)
@@ -153,6 +153,7 @@ def test_positions_are_modulo_the_width_of_an_index(width):
 
 
 def test_lead():
+    """A negative head means slots without an element at the start of a line."""
     assert DimensionRegisters(head=3).lead == 0
     assert DimensionRegisters(head=-3).lead == 3
 
@@ -206,6 +207,7 @@ def test_a_job_that_needs_another_value_is_refused(config, name, value):
     "name", ["ignore_nan", "volumes", "groups", "group_step", "width.tap_step"]
 )
 def test_what_a_core_has_no_use_for_may_be_anything(name):
+    """Such a register is not on the port, and no value of it is refused."""
     values = flat(JobRegisters()) | fixed_registers(ARGMAX)
     word = assembled(values).to_bits(ARGMAX)
     assert assembled(values | {name: 1000}).to_bits(ARGMAX) == word

@@ -1,4 +1,4 @@
-"""The key of an element: order and bits, against the golden model's order."""
+"""Keys: they are ordered as the golden model orders elements, and the elements come back whole."""
 
 import itertools
 import random
@@ -25,7 +25,7 @@ def unsigned(x):
 
 
 def encode(config, jobs, seed=0):
-    """Keys, NaN flags and signs of the elements of several jobs that follow without a gap.
+    """Return keys, NaN flags and signs of the elements of jobs that follow without a gap.
 
     The bits of a lane above those of a narrower element are noise.
     """
@@ -57,7 +57,7 @@ def encode(config, jobs, seed=0):
 
 
 def decode(config, jobs):
-    """The elements of candidates, and what an empty window gives, of jobs without a gap."""
+    """Return the elements of the candidates of each job, and then what an empty window gives."""
     decoder, late = KeyDecoder(config, {}), KeyDecoder.LATENCY
     layout = result_layout(config, {})
     given = []
@@ -71,7 +71,7 @@ def decode(config, jobs):
 
 
 def rank(keys):
-    """What comparisons see: the key, but one and the same for every NaN."""
+    """Return the keys as a comparison sees them: all NaNs have the same one."""
     most = max(c["key"] for c in keys if not c["nan"])
     return [(most + 1 if c["key"] > most else -1) if c["nan"] else c["key"] for c in keys]
 
@@ -98,7 +98,7 @@ def check_order(x, keys, minimum, ignore):
 
 
 def sampled(name, count=200):
-    """Special values, random ones, and neighbours of both."""
+    """Return special values, random ones, and neighbours of both."""
     rng = np.random.default_rng(5)
     x = special_values(name)
     raw = rng.integers(0, 256, (count, x.itemsize), np.uint8).view(x.dtype).reshape(-1)
@@ -109,7 +109,7 @@ def sampled(name, count=200):
 @pytest.mark.parametrize(("minimum", "ignore"), MODES)
 @pytest.mark.parametrize("name", ["float16", "int16", "uint16"])
 def test_order_of_all_pairs_of_16_bits(name, minimum, ignore):
-    """All elements, sorted by the model's order, have ascending keys: so have all pairs."""
+    """The keys of all elements, sorted by the model's order, ascend; so every pair is in order."""
     data_type = DataType.from_dtype(name)
     config = CoreConfig((data_type,), lanes=64)
     x = np.arange(1 << 16, dtype=np.uint16).view(name)
@@ -120,7 +120,7 @@ def test_order_of_all_pairs_of_16_bits(name, minimum, ignore):
 
 @pytest.mark.parametrize(("minimum", "ignore"), MODES)
 def test_order_and_bits_of_every_type_in_one_core(minimum, ignore):
-    """Types change from job to job, upper bits of the lanes are noise."""
+    """The type changes from job to job, and the unused upper bits of the lanes are noise."""
     config = CoreConfig(ALL, lanes=4)
     jobs = [
         (
@@ -158,7 +158,7 @@ def test_flags_are_left_out_of_a_core_of_integers():
 
 @pytest.mark.parametrize(("minimum", "ignore"), MODES)
 def test_no_flags_where_no_element_leaves_the_core(minimum, ignore):
-    """All NaNs have one key then, beyond those of the numbers; and the order is the same."""
+    """In such a core all NaNs have one key, beyond those of the numbers; the order is the same."""
     config = CoreConfig(ALL, lanes=2, operators=("argmin", "argmax"))
     assert [name for name, _ in candidate_layout(config, {})] == ["key"]
     assert not {"key", "nan"} & {str(name) for name, _ in result_layout(config, {})}

@@ -15,19 +15,21 @@ from extremum.hdl.position import PositionGenerator, latency, lead
 from extremum.hdl.registers import fixed_registers
 from extremum.model import DataType
 
-TAPS = {
+TAP_BITS = {
     (3, 2, 5): {"width": 3, "height": 1, "depth": 2},
     (2, 8, 1): {"height": 3, "depth": 1},
     (1, 1, 4): {"width": 2},
 }
+"""For each window: the bits of the tap numbers of its dimensions."""
+
 CONFIG = CoreConfig((DataType.INT8,), lanes=3)
 
 EARLY = 6
-"""Clocks that a job is on the port before its token: multiples of its registers are summed up."""
+"""Clocks that a job is on the port before its token; multiples of its steps are computed then."""
 
 
 def draw_job(rng, config):
-    """The registers of a job, and how many windows each dimension has."""
+    """Return the registers of a job, and how many windows each dimension has."""
     word = lambda: rng.choice((0, 1, rng.getrandbits(8), rng.getrandbits(32)))  # noqa: E731
     outputs = dict.fromkeys(DIMENSIONS, 1)
     outputs |= {DIMENSIONS[axis]: rng.randint(1, 4) for axis in config.axes}
@@ -45,13 +47,14 @@ def draw_job(rng, config):
     ), outputs  # fmt: skip
 
 
-@pytest.mark.parametrize("max_window", TAPS, ids=str)
+@pytest.mark.parametrize("max_window", TAP_BITS, ids=str)
 @pytest.mark.parametrize(("gaps", "width"), [(0, 32), (0.4, 32), (0.2, 8), (0.2, 20)])
 def test_positions(max_window, gaps, width):
+    """Every lane's position, at the tap that won, is the sum of coordinate times weight."""
     config = replace(CONFIG, max_window=max_window, index_width=width)
     rng = random.Random(f"{max_window} {gaps} {width}")
-    taps = TAPS[max_window]
-    generator = PositionGenerator(config, taps)
+    tap_bits = TAP_BITS[max_window]
+    generator = PositionGenerator(config, tap_bits)
     layout, late = generator.i.lanes[0].shape(), latency(config)
     jobs, wanted = [], []
     for _ in range(25):
@@ -63,7 +66,7 @@ def test_positions(max_window, gaps, width):
             for lane in range(config.lanes):
                 fields = {"key": rng.getrandbits(8)}
                 back = 0
-                for name in taps:
+                for name in tap_bits:
                     tap = rng.randrange(max_window[DIMENSIONS.index(name)])
                     fields[f"tap_{name}"] = tap
                     back += tap * getattr(job, name).tap_step
@@ -78,7 +81,7 @@ def test_positions(max_window, gaps, width):
             }
             wanted.append(positions)
             given.append({"i.lanes": word, "i.control": pack(generator.i.control.shape(), control)})
-            # On to the next window: the innermost dimension that is not at its end moves.
+            # To the next window, the innermost dimension that is not at its end takes a step.
             moving = [name for name in DIMENSIONS if not finals[name]]
             position += getattr(job, moving[-1]).position_step if moving else job.group_step
         jobs.append(Job({"job": job.to_bits(config)}, given))
@@ -98,7 +101,7 @@ def test_positions(max_window, gaps, width):
 
 
 def with_lead(clocks, config):
-    """Return the clocks with what is known of a word before it comes, in an earlier clock."""
+    """Return the clocks, with the control of each word also on the ports that get it earlier."""
     ahead = lead(config)
     none = {"i.token": 0, "i.valid": 0, "i.control": 0}
     late, early = [none] * ahead + clocks, clocks + [none] * ahead
@@ -109,7 +112,8 @@ def with_lead(clocks, config):
     ]
 
 
-def test_latency_is_that_of_the_ways_back():
+def test_latency_is_that_of_the_sum():
+    """The ways back from the last tap to the winner are added by a tree, in so many clocks."""
     for max_window, clocks in {(3, 2, 5): 3, (2, 8, 1): 3, (1, 1, 4): 2, (1, 16, 3): 3}.items():
         config = replace(CONFIG, max_window=max_window)
         assert latency(config) == clocks

@@ -1,4 +1,4 @@
-"""The running winner of groups: every length, ties, NaN, jobs that follow at once."""
+"""The reducer: the running winner of rows of every length, with ties, NaN, and jobs at once."""
 
 import random
 from dataclasses import replace
@@ -15,11 +15,11 @@ from extremum.hdl.timing import SegmentedAccumulator, timing_parameters
 from extremum.hdl.words import element_members
 from extremum.model import DataType
 
-TAPS = {"width": 2}
+TAP_BITS = {"width": 2}
 
 
-def last_taken(words, decreasing, ignore_nan):
-    """The ordinal of the winner, one word after the other."""
+def ordinal_of_winner(words, decreasing, ignore_nan):
+    """Return the ordinal of a row's winner, found word by word."""
     best = 0
     for ordinal, word in enumerate(words):
         nan, best_nan = word.get("nan", 0), words[best].get("nan", 0)
@@ -36,13 +36,13 @@ def last_taken(words, decreasing, ignore_nan):
 
 
 def draw(rng, width, has_nan):
-    """Keys that differ in one digit, or in one bit, or not at all."""
+    """Return a word; most keys are equal, or differ in one bit and so in one digit."""
     base = 0x5A5A5A5A5A5A5A5A & ((1 << width) - 1)
     key = base ^ rng.choice((0, 0, 1 << rng.randrange(width)))
     if rng.random() < 0.1:
         key = rng.choice((0, (1 << width) - 1, rng.getrandbits(width)))
     if has_nan:
-        # The least and the greatest key of a float are NaN's.
+        # The least and the greatest key of a float are those of NaNs.
         key = min(max(key, 1), (1 << width) - 2)
     word = {"key": key, "tap_width": rng.getrandbits(2)}
     if has_nan:
@@ -68,14 +68,14 @@ CONFIGS = {
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.4])
-def test_groups(name, gaps, monkeypatch):
+def test_rows(name, gaps, monkeypatch):
     if name == "small segments":
         # The ordinal's carry goes through three segments and more.
-        few = replace(timing_parameters(CONFIGS[name]), ordinal_segment=3)
-        monkeypatch.setattr(reduction, "timing_parameters", lambda _: few)
+        short = replace(timing_parameters(CONFIGS[name]), ordinal_segment=3)
+        monkeypatch.setattr(reduction, "timing_parameters", lambda _: short)
     config = CONFIGS[name]
     rng = random.Random(f"{name} {gaps}")
-    reducer, late = Reducer(config, TAPS), latency(config)
+    reducer, late = Reducer(config, TAP_BITS), latency(config)
     layout, width, lanes = reducer.i_layout, config.element_width, config.lanes
     result = reducer.o_layout
     control_shape = reducer.i.control.shape()
@@ -85,10 +85,10 @@ def test_groups(name, gaps, monkeypatch):
         decreasing, ignore = rng.random() < 0.5, config.has_floats and rng.random() < 0.5
         fold = config.can_fold and rng.random() < 0.4
         registers = JobRegisters(length=length, decreasing=decreasing, ignore_nan=ignore, fold=fold)
-        given, groups_wanted = [], []
+        given, rows_wanted = [], []
         for _ in range(rng.randint(1, 4)):
             flagged = "nan" in layout.members
-            groups = [[draw(rng, width, flagged) for _ in range(length)] for _ in range(lanes)]
+            rows = [[draw(rng, width, flagged) for _ in range(length)] for _ in range(lanes)]
             control = {}
             for ordinal in range(length):
                 control = {
@@ -97,25 +97,25 @@ def test_groups(name, gaps, monkeypatch):
                     "empty": rng.random() < 0.3,
                 }
                 word = 0
-                for lane, group in enumerate(groups):
-                    word |= pack(layout, group[ordinal]) << layout.size * lane
+                for lane, row in enumerate(rows):
+                    word |= pack(layout, row[ordinal]) << layout.size * lane
                 given.append({"i.control": pack(control_shape, control), "i.lanes": word})
             winners = []
-            for group in groups:
-                best = last_taken(group, decreasing, ignore)
+            for row in rows:
+                best = ordinal_of_winner(row, decreasing, ignore)
                 ordinal = best * (lanes if fold else 1) % (1 << config.index_width)
-                fields = group[best] | {"ordinal": ordinal}
+                fields = row[best] | {"ordinal": ordinal}
                 winners.append({str(field): fields[str(field)] for field, _ in result})
-            groups_wanted.append((len(given) - 1, control, winners))
+            rows_wanted.append((len(given) - 1, control, winners))
         jobs.append(Job({"job": registers.to_bits(config)}, given))
-        wanted.append(groups_wanted)
+        wanted.append(rows_wanted)
     laid = stimulus(
         reducer, jobs, rng, gaps=gaps, meets=0.7, after=late + 3, token="i.token", valid="i.valid"
     )
     expected = [
         (clocks[last], control, winners)
-        for clocks, groups in zip(laid.words, wanted, strict=True)
-        for last, control, winners in groups
+        for clocks, rows in zip(laid.words, wanted, strict=True)
+        for last, control, winners in rows
     ]
     outputs = {"valid": reducer.o.valid, "token": reducer.o.token}
     outputs |= {"control": reducer.o.control, "lanes": reducer.o.lanes}
@@ -132,7 +132,7 @@ def test_groups(name, gaps, monkeypatch):
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_latency_is_that_of_the_digits_and_the_carries(name):
-    """One clock for each digit, one for a key where NaNs are flagged, one for the result."""
+    """A digit takes a clock, the result another, and so does a flag for NaN where there is one."""
     config = CONFIGS[name]
     parameters = timing_parameters(config)
     digits = -(-config.element_width // parameters.reducer_digit)
@@ -142,10 +142,11 @@ def test_latency_is_that_of_the_digits_and_the_carries(name):
 
 
 def test_the_configurations_differ_in_what_matters():
+    """They have digits of three sizes at least, and ordinals of one segment and of several."""
     assert len({timing_parameters(config).reducer_digit for config in CONFIGS.values()}) >= 3
     several = [c for c in CONFIGS.values() if c.index_width > timing_parameters(c).ordinal_segment]
     assert several
 
 
-def test_nothing_is_reduced_without_the_operators():
+def test_a_core_without_reductions_has_no_reducer():
     assert latency(CoreConfig(operators=("max-pool",))) == 0

@@ -1,4 +1,4 @@
-"""The end of the pipeline: results in beats, one of each lane or packed, and the queue."""
+"""The end of the pipeline: the packer, which puts results into beats, and the queue behind it."""
 
 import itertools
 import random
@@ -39,7 +39,7 @@ def draw_results(rng, config, fields):
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_results_are_put_into_beats(name, gaps):
-    """Full beats, a partial last one, lanes without a result are zero, jobs that change it."""
+    """Beats are full but for the last of a job, whose unused lanes are 0; jobs may fold or not."""
     config = CONFIGS[name]
     rng = random.Random(f"{name} {gaps}")
     packer, lanes = Packer(config), config.lanes
@@ -109,12 +109,15 @@ def test_the_queues_are_of_three_kinds():
 
 @pytest.mark.parametrize(("width", "depth"), QUEUES)
 @pytest.mark.parametrize(
-    ("rests", "gaps"), [(0, 0), (0, 0.5), (0.5, 0), (0.5, 0.5), (0.9, 0), (0.1, 0.9)]
+    ("stalls", "gaps"), [(0, 0), (0, 0.5), (0.5, 0), (0.5, 0.5), (0.9, 0), (0.1, 0.9)]
 )
-def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
-    """Never given more than it holds; often full, often empty; a beat that is offered stays."""
+def test_a_queue_keeps_order_and_rate(width, depth, stalls, gaps):
+    """The queue is often full and often empty, and never given more than it holds.
+
+    Beats come out in order and after its latency, and one that is offered stays until it is taken.
+    """
     queue = Queue(width, depth, PARAMETERS)
-    rng = random.Random(f"{width} {depth} {rests} {gaps}")
+    rng = random.Random(f"{width} {depth} {stalls} {gaps}")
     words = [rng.getrandbits(width) for _ in range(400)]
     given: list[tuple[int, int]] = []
     taken: list[tuple[int, int]] = []
@@ -124,9 +127,9 @@ def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
         nonlocal full
         clock, offered = 0, None
         while len(taken) < len(words):
-            # In between the sink rests for long, so that the queue is full.
-            resting = clock % (6 * depth) < 2 * depth and rests > 0
-            ready = not resting and rng.random() >= rests
+            # In between the sink stalls for long, so that the queue is full.
+            stalled = clock % (6 * depth) < 2 * depth and stalls > 0
+            ready = not stalled and rng.random() >= stalls
             stored = len(given) - len(taken)
             write = len(given) < len(words) and stored < queue.depth and rng.random() >= gaps
             full += stored == queue.depth
@@ -154,9 +157,9 @@ def test_a_queue_keeps_order_and_rate(width, depth, rests, gaps):
     assert [word for _, word in taken] == words
     late = [out - into for (out, _), (into, _) in zip(taken, given, strict=True)]
     assert min(late) >= queues.latency(depth, PARAMETERS)
-    if not rests:
+    if not stalls:
         assert set(late) == {queues.latency(depth, PARAMETERS)}
-    elif gaps < rests:
+    elif gaps < stalls:
         assert full
 
 
@@ -167,7 +170,7 @@ def test_a_queue_that_was_full_gives_a_beat_in_each_clock(width, depth):
     clocks = [{"write": 1, "i": n, "ready": 0} for n in range(queue.depth)]
     clocks += [{"write": 0}] * 12
     clocks += [{"ready": 1}]
-    # From here on one goes in for each that comes out.
+    # From here on a beat goes in for each that comes out.
     clocks += [{"write": 1, "i": n} for n in range(queue.depth, many)] + [{"write": 0}]
     seen = watch(queue, clocks, {"valid": queue.valid, "o": queue.o}, settle=queue.depth + 6)
     out = [clock["o"] for clock in seen[queue.depth + 12 :] if clock["valid"]]

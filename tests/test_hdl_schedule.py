@@ -1,4 +1,4 @@
-"""The slot schedules of a line, against windows laid down one by one."""
+"""The schedules of a line: its elements and its windows, against windows laid down one by one."""
 
 import random
 from dataclasses import replace
@@ -16,12 +16,13 @@ from extremum.model import DataType, SpatialDimension
 
 CONFIG = CoreConfig(max_window=(3, 4, 5), max_dilation=(4, 4, 62), coordinate_width=6)
 NEAR = replace(CONFIG, max_dilation=(1, 1, 1))
-"""Without dilation taps are looked at in another way."""
+"""A core without dilation, which finds out in another way which taps are elements."""
 
 INSIDE = CoreConfig(
     (DataType.INT8,), max_window=(1, 4, 5), max_dilation=(1, 4, 4), coordinate_width=6,
     operators=("max-pool",), padding=False,
 )  # fmt: skip
+"""A core without padding, whose windows all lie inside of the tensor."""
 
 EARLY = 3
 """Clocks that a job is on the port before its token."""
@@ -35,9 +36,9 @@ def job_of(line, config, axis=2):
 
 
 def walk(schedule, lines, rng, gaps, outputs):
-    """Walk over the slots of a job for each line, up to its third line or so.
+    """Give a schedule a job for each line, of about three passes over the line.
 
-    Returns for each clock the line and its slot at hand, and what was noted.
+    Returns for each clock the line with the number of the slot at hand, and the noted outputs.
     """
     config, axis = schedule.config, schedule.axis
     jobs = [
@@ -58,6 +59,7 @@ def walk(schedule, lines, rng, gaps, outputs):
 
 
 def check_output(lines, config, rng, gaps, axis=2):
+    """Compare in which slots windows are given, which taps are elements, and where lines end."""
     schedule = OutputSchedule(config, axis)
     late = latency(config)
     names = ("emit", "final", "present", "shift")
@@ -94,6 +96,7 @@ def check_taps(line, slot, number, found, config):
 
 
 def check_input(lines, config, rng, gaps, axis=2):
+    """Compare which slots hold an element, and where lines end."""
     schedule = InputSchedule(config, axis)
     outputs = {"present": schedule.present, "last": schedule.last}
     slots, seen = walk(schedule, lines, rng, gaps, outputs)
@@ -129,7 +132,7 @@ def test_small_lines_exhaustively(check, config):
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("gaps", [0, 0.3, 0.8])
 def test_random_lines(check, gaps):
-    """Some have more slots than they need."""
+    """Some of the lines have more slots than they need, which a job may ask for."""
     rng = random.Random(2)
     lines = [
         Line.of(dimension).longer(rng.choice((0, 0, 0, 1, 3)))
@@ -154,7 +157,7 @@ def test_every_axis(check, axis):
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_longest_lines(check):
-    """Counters at the ends of their ranges."""
+    """The counters reach the ends of their ranges."""
     most = (1 << CONFIG.coordinate_width) - 1
     dimensions = [
         SpatialDimension(most - 4, 5),
@@ -171,7 +174,7 @@ def test_longest_lines(check):
 
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_lines_without_padding(gaps):
-    """The grid ends with the line of its own accord."""
+    """In such a core every window on the grid of strides is given, up to the end of the line."""
     rng = random.Random(4)
     small = [d for d in small_dimensions(8, 5, 5, 4, 1) if d.window * d.dilation < 20]
     dimensions = [*small, *random_dimensions(60, 5, seed=5, padding=False)]
@@ -187,7 +190,7 @@ def fixed(axis, **registers):
 @pytest.mark.parametrize("padding", [False, True])
 @pytest.mark.parametrize(("taps", "stride"), [(2, 2), (2, 1), (3, 1), (3, 2), (1, 2)])
 def test_a_fixed_window(taps, stride, padding):
-    """Window, stride, dilation and head are constants; every size and padding that leaves them."""
+    """Window, stride, dilation and head are constants; sizes and end paddings vary."""
     config = replace(
         INSIDE,
         padding=padding,
@@ -209,7 +212,7 @@ def test_a_fixed_window(taps, stride, padding):
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(("taps", "padding"), [(3, 1), (2, 1), (2, 3), (1, 2)])
 def test_a_fixed_head(check, taps, padding):
-    """Constants of 1, 0 and below."""
+    """The head is a constant of 1, of 0, or a negative one."""
     head = taps - 1 - padding
     config = replace(CONFIG, fixed=fixed("width", window=taps, dilation=1, head=head))
     rng = random.Random(padding)

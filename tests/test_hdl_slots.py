@@ -50,7 +50,7 @@ def sources(window):
 
 
 def draw(rng, config):
-    """Return a random job; in a core without windows each slot is a volume."""
+    """Return a random job; in a core without windows or padding every slot needs a beat."""
     if not config.padding or not config.has_windows:
         count = rng.choice((1, 2, 3, 40, 255, 256, 257, 300))
         last = [(True, number == count - 1) for number in range(count)]
@@ -61,7 +61,7 @@ def draw(rng, config):
     return job_of(lines, rng.randint(1, 3), more if more > 2 else 0)
 
 
-def walk(config, jobs, rng, rests):
+def walk(config, jobs, rng, stalls):
     """Offer jobs as the admission does; return each slot taken and its clock, job by job."""
     component = SlotSchedule(config)
     taken: list[tuple[int, bool, bool]] = []
@@ -83,7 +83,7 @@ def walk(config, jobs, rng, rests):
             elif before is None and not offered:
                 context.set(bits(component.job), rng.getrandbits(size))
             context.set(component.offered, offered)
-            ready = rng.random() >= rests
+            ready = rng.random() >= stalls
             context.set(component.ready, ready)
             slot = (context.get(component.wanted), context.get(component.last))
             if context.get(component.valid):
@@ -113,14 +113,14 @@ def walk(config, jobs, rng, rests):
 @pytest.mark.parametrize(
     "config", [VOLUMES, PLANES, REDUCTIONS, INSIDE], ids=["volumes", "planes", "rows", "inside"]
 )
-@pytest.mark.parametrize("rests", [0, 0.3, 0.8])
-def test_every_slot_is_told_once_and_in_order(config, rests):
-    rng = random.Random(f"{config.max_window} {rests}")
+@pytest.mark.parametrize("stalls", [0, 0.3, 0.8])
+def test_every_slot_is_told_once_and_in_order(config, stalls):
+    rng = random.Random(f"{config.max_window} {stalls}")
     jobs = [draw(rng, config) for _ in range(25)]
-    taken, begun = walk(config, jobs, rng, rests)
+    taken, begun = walk(config, jobs, rng, stalls)
     assert [slot[1:] for slot in taken] == [slot for _, slots in jobs for slot in slots]
     assert len(begun) == len(jobs)
-    if rests:
+    if stalls:
         return
     start, before, followed = 0, 0, 0
     for clock, (_, slots) in zip(begun, jobs, strict=True):

@@ -1,4 +1,4 @@
-"""The delay line: every distance, gaps, and jobs that change it."""
+"""The delay line that stores older words: every spacing of its taps, gaps, and changing jobs."""
 
 import itertools
 import random
@@ -18,7 +18,10 @@ MAX_REGISTER_SPACING = TimingParameters().register_spacing
 
 
 def check(line, jobs, gaps, seed):
-    """Give words to a line, and compare what it shows of them; jobs are (spacing, words)."""
+    """Give a line the words of jobs, each (spacing, number of words), and compare what it shows.
+
+    Returns how many words were compared.
+    """
     rng = random.Random(seed)
     width, taps = line.width, line.taps
     given, shown = [], []
@@ -55,7 +58,7 @@ def check(line, jobs, gaps, seed):
 @pytest.mark.parametrize("taps", [1, 3])
 @pytest.mark.parametrize("gaps", [0, 0.5])
 def test_every_spacing(max_spacing, taps, gaps):
-    """Rows written just now come from registers, whatever the gaps between the words."""
+    """Words that are too young to be read from the memory come from registers, also with gaps."""
     jobs = [(spacing, 5 * taps * spacing + 3) for spacing in range(1, max_spacing + 1)] * 2
     random.Random(1).shuffle(jobs)
     line = DelayLine(11, taps, max_spacing, register_spacing=MAX_REGISTER_SPACING)
@@ -65,7 +68,7 @@ def test_every_spacing(max_spacing, taps, gaps):
 
 @pytest.mark.parametrize("max_spacing", [4, 16, 21])
 def test_jobs_that_follow_at_once(max_spacing):
-    """Jobs of few words, some of which end before the line has come round once."""
+    """Some of the jobs are so short that they end before the first tap shows a word of theirs."""
     rng = random.Random(3)
     jobs = [(rng.randint(1, max_spacing), rng.randint(1, 50)) for _ in range(60)]
     assert (
@@ -81,14 +84,14 @@ def test_jobs_that_follow_at_once(max_spacing):
 )
 @pytest.mark.parametrize("gaps", [0, 0.5])
 def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
-    """What stands on the port means nothing then, and a token changes nothing but the start."""
+    """If the spacing is fixed, the port is ignored, and a token only begins a new job."""
     line = DelayLine(
         8, 2, max_spacing, fixed_spacing_less_one=spacing - 1, register_spacing=MAX_REGISTER_SPACING
     )
     assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
 
 
-def test_a_memory_shows_a_word_in_the_clock_after_it_was_written():
+def test_a_memory_shows_a_word_that_was_written_before_it_is_read():
     memory = RegisteredMemory(8, 5)
     rng = random.Random(2)
     words = [0] * 5

@@ -27,7 +27,7 @@ EARLY = 3
 
 
 def job_of(lines, groups, length=1):
-    """The registers of a job, depth first."""
+    """Return the registers of a job; its lines are those of depth, height and width."""
     dimensions = [line.registers for line in lines]
     slots = schedule(dimensions, groups * length).slots
     return JobRegisters(
@@ -37,7 +37,7 @@ def job_of(lines, groups, length=1):
 
 
 def expected(config, lines, groups, length):
-    """By slot: the control of what is given there, in the order of groups, depth, height, width."""
+    """Return, for each slot that gives a window, the control that it must have."""
     given = {}
     outputs = [range(line.dimension.outputs) for line in lines]
     for group, ordinal, *numbers in itertools.product(range(groups), range(length), *outputs):
@@ -107,6 +107,7 @@ def check(config, jobs, rng, gaps):
 
 
 def check_taps(found, name, line, place, elements):
+    """Check which taps of a dimension are present, and the shift if any tap is."""
     r, present = line.registers, found[f"present_{name}"]
     taps = [tap for tap in range(present.bit_length()) if present >> tap & 1]
     assert {place - tap * r.dilation for tap in taps} == elements
@@ -116,7 +117,7 @@ def check_taps(found, name, line, place, elements):
 
 
 def volumes(config, count, seed, padding=True):
-    """Jobs of random windows over small volumes."""
+    """Yield jobs, each (lines, groups, length), of random windows over small volumes."""
     rng = random.Random(seed)
     sources = [
         [
@@ -166,7 +167,7 @@ def test_lines_longer_than_needed():
 @pytest.mark.parametrize("config", [VOLUMES, REDUCTIONS], ids=["volumes", "reductions"])
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_windows_reduced_to_one_result(config, gaps):
-    """`length` windows of one element each, in as many groups."""
+    """Jobs of reductions: in each group, `length` windows of one element make a result."""
     rng = random.Random(4)
     shapes = [(rng.randint(1, 4), rng.choice((1, 1, 2, 3, 9, 40))) for _ in range(40)]
     shapes += [(1, 255), (2, 256), (1, 257), (300, 1), (256, 2), (1, 1)]
@@ -192,7 +193,7 @@ def test_planes_without_padding(fixed):
 
 
 def test_the_end_of_a_plane():
-    """It is told in the slot itself, from the lines of windows."""
+    """A core whose jobs end with their plane is told of the end in the plane's last slot itself."""
     fixed = tuple(
         (f"{axis}.{name}", value)
         for axis in ("height", "width")
@@ -222,7 +223,7 @@ def test_the_end_of_a_plane():
 
 @pytest.mark.parametrize("length", [1, 2, 3, 300])
 def test_without_an_end(length):
-    """One reduction after the other, from reset on, without a token."""
+    """A core without a job port gives one row after the other, from reset on, without a token."""
     config = CoreConfig(
         (DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",),
         fixed=(("length", length), ("slots", length), ("decreasing", 0)),

@@ -1,4 +1,4 @@
-"""Tests the winner of two candidates (ties, absent ones, NaN), and the tree of many."""
+"""The winner of two candidates (ties, absent ones, NaN), and the tree that finds that of many."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""An interrupt, a termination or a kill: nothing that was started goes on."""
+"""After an interrupt, a termination or a kill, no program that was started goes on."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from extremum.host import cache
 from extremum.host.processes import CommandFailedError, Processes
 
 LONGEST = 120
-"""Seconds after which a test is given up; nothing of it depends on how soon before."""
+"""Seconds after which a test is given up. No test measures a time."""
 
 COMPILING = """
 import signal, sys
@@ -34,7 +34,7 @@ sleep 100000
 
 
 def is_running(pid):
-    """Whether a process runs; one that has ended but was not waited for does not."""
+    """Return whether a process runs; one that has ended but was not waited for does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -52,7 +52,7 @@ def wait_until(condition):
 
 @pytest.fixture
 def compilers(tmp_path, monkeypatch):
-    """Compilers that never end; the file that they note their numbers in."""
+    """Put compilers that never end on PATH; return the file in which they note their numbers."""
     noted = tmp_path / "pids"
     noted.touch()
     for name in ("c++", "g++", "clang++", "iverilog"):
@@ -70,7 +70,7 @@ def compilers(tmp_path, monkeypatch):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_compilers_end_with_their_program(backend, how, compilers):
-    """The signal reaches the program alone. What it started is neither left, nor waited for."""
+    """The signal reaches the program alone; it must neither leave its children nor await them."""
     check_children_end([sys.executable, "-c", COMPILING, backend], how, compilers)
 
 
@@ -146,7 +146,7 @@ def test_a_failure_tells_what_was_printed():
 
 
 def test_what_is_started_can_be_interrupted_even_if_this_process_cannot():
-    """As under ``nohup``: what ignores a signal hands that on to what it starts."""
+    """A process that ignores a signal, as under ``nohup``, hands that on to what it starts."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with Processes() as processes, pytest.raises(CommandFailedError, match="status 130"):

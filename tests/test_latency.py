@@ -1,4 +1,4 @@
-"""Latencies of whole cores, to the clock: that they hold is measured by the benches of rates."""
+"""The declared latency of whole cores, to the clock; `tb/rate.py` measures that a core keeps it."""
 
 import pytest
 
@@ -20,13 +20,15 @@ PRESET_LATENCIES = {
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets(name):
+    """A latency that changes must do so on purpose, since documents and users rely on it."""
     assert latency(PRESETS[name]) == PRESET_LATENCIES[name]
 
 
 @pytest.mark.parametrize(
     ("data_type", "lanes", "every_operator", "argmax", "narrow", "values"),
     [
-        # Positions of 32 bits with every operator, and of argmax alone; of 8 bits; none.
+        # The columns: every operator, and argmax alone, with positions of 32 bits; argmax alone
+        # with positions of 8 bits; every operator without positions.
         ("int8", 1, 18, 23, 17, 12),
         ("int8", 3, 18, 18, 12, 12),
         ("int8", 16, 27, 27, 21, 21),

@@ -90,7 +90,10 @@ ORT_TYPES = {
 
 
 def onnxruntime_max_pool(x, attributes):
-    """ONNX Runtime's MaxPool, with its Indices output: without it, it is wrong for -inf and NaN."""
+    """Return the values and indices of ONNX Runtime's MaxPool.
+
+    Without the indices its values are wrong for -inf and NaN.
+    """
     node = helper.make_node("MaxPool", ["x"], ["y", "i"], **attributes)
     types = {"x": ORT_TYPES[x.dtype.name], "y": ORT_TYPES[x.dtype.name], "i": TensorProto.INT64}
     infos = {name: helper.make_tensor_value_info(name, t, None) for name, t in types.items()}
@@ -123,7 +126,7 @@ def test_equals_onnx_runtime(name, data):
 @settings(max_examples=150)
 @given(data=st.data())
 def test_rounding_up_by_the_formula(data):
-    """The number of windows with ceil_mode, with paddings larger than the window too."""
+    """With ceil_mode there are as many windows as ONNX's formula says, also in wide padding."""
     size, window, stride, dilation = (data.draw(st.integers(1, n)) for n in (12, 4, 5, 3))
     start, end = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 9))
     extent = 1 + (window - 1) * dilation

@@ -1,4 +1,4 @@
-"""Keys, which NumPy compares as the contract compares elements: ties, zeros and NaN."""
+"""The golden model's keys, which NumPy compares as the contract compares elements."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from extremum.model.fast.order import bits_follow_value, comparable, from_key, o
 
 @pytest.mark.parametrize("name", ["float16", "float32"])
 def test_keys_of_all_kinds_of_floats(name):
-    """All half floats, and three times as many single floats, spread over the whole range."""
+    """The keys of all half floats, and of single floats over the whole range, are in order."""
     bits = np.arange(2**16, dtype=np.uint32)
     if name == "float32":
         bits = np.concatenate([bits * 65537, bits << 16, bits])

@@ -78,6 +78,7 @@ def test_equals_the_reference(name, data):
 @settings(max_examples=120)
 @given(data=st.data())
 def test_blocks_do_not_show(data):
+    """The result does not depend on the size of the blocks that are computed at a time."""
     sizes, geometry = data.draw(poolings(max_size=5))
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
     with pytest.MonkeyPatch.context() as patch:
@@ -87,7 +88,7 @@ def test_blocks_do_not_show(data):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_large_planes(name):
-    """Positions of more than 16 bits, extreme values, and windows of many taps."""
+    """Positions have more than 16 bits, elements are extreme, and windows have many taps."""
     limits = np.finfo(name) if name in FLOATS else np.iinfo(name)
     x = np.full((1, 2, 300, 301), limits.min, name)
     x[0, 0, 299, 300] = x[0, 1, 0, 0] = x[0, 1, 7, 8] = limits.max
@@ -116,6 +117,7 @@ def test_every_pair_of_special_values(name, nan):
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_a_real_minus_infinity_beats_padding(name):
+    """Padding is absent, and not an element of the lowest value, with which -inf would tie."""
     x = np.full((1, 1, 2, 2), -np.inf, name)
     values, indices = max_pooling(x, 2, start_padding=1, end_padding=1, return_indices=True)
     assert (values == -np.inf).all()

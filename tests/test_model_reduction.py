@@ -121,7 +121,7 @@ def test_decreasing_is_increasing_of_the_reversed(data):
 @settings(max_examples=100)
 @given(data=st.data())
 def test_equals_numpy(data):
-    """In NumPy too, the first NaN wins, over one axis or over all."""
+    """Results equal NumPy's over one axis or over all; there too the first NaN wins."""
     shape = data.draw(sizes(max_rank=5))
     x = data.draw(tensors(shape, data.draw(st.sampled_from(TYPES))))
     axis = data.draw(st.one_of(st.none(), st.integers(-len(shape), len(shape) - 1)))

@@ -1,4 +1,4 @@
-"""Winners of rows, for lengths on both sides of every limit at which the method changes."""
+"""Winners of rows, on both sides of every length at which the golden model changes its method."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def check(x):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_winners_of_rows(name, data):
-    """Rows that are filled up, and rows that are reversed by words, with and without a tail."""
+    """Rows of some lengths are filled up, others reversed by words, with a rest or without."""
     rows = data.draw(st.sampled_from([1, 3, 63, 64, 70]))
     check(data.draw(tensors((rows, data.draw(st.sampled_from(WIDTHS))), name)))
 
@@ -59,6 +59,7 @@ def test_rows_of_extremes(name, width):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_rows_searched_from_the_end(name, data):
+    """The last winner of a long row is found block by block; here blocks have a few elements."""
     x = data.draw(tensors((data.draw(st.integers(1, 3)), data.draw(st.integers(1, 40))), name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "LONG_ROW", 1)
@@ -91,7 +92,7 @@ def check_best(x):
 
 
 def widths_by_row(name):
-    """Short rows, and rows around the length from which each is reduced on its own."""
+    """Return lengths of short rows, and those around the one from which rows are reduced singly."""
     least = -(-LEAST_BY_ROW // np.dtype(name).itemsize)
     return [*range(1, 10), *range(least - 2, least + 3), 2 * least + 1]
 

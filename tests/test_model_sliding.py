@@ -1,4 +1,4 @@
-"""Sliding windows by doubling, and what problems and plans keep between calls."""
+"""Sliding windows, found by doubling their parts, and what is remembered between calls."""
 
 from itertools import product
 from typing import Any
@@ -234,7 +234,10 @@ def test_lines_around_a_short_stretch(name, padding, stride):
 @settings(max_examples=60)
 @given(data=st.data())
 def test_columns_in_step_with_their_padding(name, rank, data):
-    """A stride that divides the padded lines, so that all lines are one row, or just does not."""
+    """If the stride divides the padded lines, all of them are pooled as one row.
+
+    Here the stride divides them, or just does not.
+    """
     stride = data.draw(st.integers(1, 4))
     window = data.draw(st.integers(1, stride))
     start, end = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
@@ -257,7 +260,7 @@ def test_columns_in_step_with_their_padding(name, rank, data):
     check_against_reference(x, geometry, "tensor", nan, "uint32")
 
 
-def test_in_step_lines_hold_their_padding():
+def test_lines_in_step_hold_their_padding():
     """Short lines are stored with the padding of the next dimension, wide ones without."""
     rows, columns = (SpatialDimension(size, 2, 2, 1, 1, 1) for size in (4, 6))
     axes = range(-2, 0)

@@ -32,6 +32,7 @@ def test_formats_agree_with_numpy(name):
 
 
 def test_a_format_fills_its_width():
+    """The bits of sign, exponent and mantissa must add up, or the format is refused."""
     bfloat16 = ElementFormat(16, exponent=8, mantissa=7, signed=True)
     assert (bfloat16.infinity, bfloat16.lowest) == (0x7F80, 0xFF80)
     with pytest.raises(ValueError, match=r"^sign, exponent and mantissa must fill the width, not "):

@@ -1,4 +1,4 @@
-"""The native backend: the same clocks as under cocotb, and what it says when things go wrong."""
+"""The native backend: it counts the same clocks as cocotb, and tells what went wrong."""
 
 import random
 import re
@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {"data_types": ("int8",), "max_window": (1, 1, 1)}
 
 
 def runs(source, config):
-    """Random jobs, one to four in a run, with stalls."""
+    """Yield runs of one to four random jobs, each with its stalls and its seed."""
     left = JOBS_PER_CORE
     while left > 0:
         batch = list(jobs(source, config, source.randint(1, 4)))
@@ -65,8 +65,8 @@ def carry_out(simulator, config, batch, options):
 def test_the_same_as_under_cocotb(core, monkeypatch):
     """Results, cycles and statuses of a few hundred jobs, on a core that keeps its state.
 
-    The pieces of beats and of results are so small that most jobs have many. NumPy packs the beats
-    of the one, and the pump those of the other.
+    The pieces of beats and of results are so small that most jobs have many. Under cocotb NumPy
+    packs the beats, and in the native backend the pump does.
     """
     monkeypatch.setattr("extremum.host.plan.rows.PIECE_ELEMENTS", 16)
     monkeypatch.setattr("extremum.host.simulation.native.BUFFER_ELEMENTS", 16)
@@ -83,7 +83,7 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
 
 @pytest.mark.parametrize("core", ["every_type", "reduction"])
 def test_large_operators_go_in_pieces(core, monkeypatch):
-    """As large ones do: beats by the piece, results by the group of slices."""
+    """With tiny pieces, small operators go through the backend piece by piece, as large ones do."""
     monkeypatch.setattr("extremum.host.plan.rows.PIECE_ELEMENTS", 20)
     monkeypatch.setattr("extremum.host.simulation.native.BUFFER_ELEMENTS", 20)
     rng = np.random.default_rng(7)
@@ -107,7 +107,7 @@ def test_the_stalls_of_both_languages_agree(rate, seed):
 
 
 def test_a_hang_names_the_clock():
-    """With a watchdog this short a rest of the source is a hang; cocotb gives up there too."""
+    """With so short a watchdog a stall is a hang; both backends give up in the same clock."""
     x = np.zeros(50, np.int8)
     told = []
     for backend in ("native", "verilator"):
@@ -123,6 +123,7 @@ def test_a_hang_names_the_clock():
 
 
 def test_the_clock_of_a_later_run_is_told_twice():
+    """The error names the clock of the run, and that since the start of the simulation."""
     with Accelerator(**SMALL) as accelerator:
         accelerator.argmax(np.zeros(50, np.int8))
         accelerator._watchdog = 1
@@ -164,7 +165,7 @@ def test_waves_that_cannot_be_written(tmp_path):
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_clean():
-    """It stops a long run at once, and the next operator is right."""
+    """An interrupt stops a long run at once, and the next operator gives the right result."""
 
     def interrupt(progress: Progress) -> None:
         if progress.clocks:

@@ -1,4 +1,4 @@
-"""Plans: every output once, every slot accounted for, every size accepted."""
+"""Plans compute every output once, account for every slot, and accept every size."""
 
 import itertools
 import math
@@ -29,7 +29,7 @@ def test_every_window_is_computed_once(case, config):
     todo = plan(problem, config)
     times = covered(todo)
     assert times.max(initial=0) <= 1
-    # A window of padding alone need not be computed: the results begin with what it gives.
+    # A window of padding alone need not be computed, since the results are blank as it would be.
     assert (empties(problem) | (times == 1)).all()
     for job in todo.jobs:
         job.registers.to_bits(config)
@@ -54,7 +54,7 @@ def test_every_result_is_computed_once(lanes):
 
 
 def walk(dimensions, groups):
-    """Walk a schedule slot by slot: the slots of the elements and those of the windows.
+    """Return the slots of all elements and those of all windows, in the order of the schedule.
 
     Each dimension has its own line of slots; the lines of an inner one fill one slot of an outer
     one. A window stands ``head`` slots after the line's first element, and strides further; the
@@ -161,6 +161,7 @@ def test_what_fits_whole_is_not_cut():
     ],
 )
 def test_what_exceeds_the_core_is_told(limits, arguments, kind, note):
+    """A pooling beyond a limit is cut into tiles or gathered, and the note names the limit."""
     problem = Pooling.of((1, 2, 12, 20), "int8", **arguments)
     todo = plan(problem, replace(SMALL, **limits))
     assert all(isinstance(job, kind) for job in todo.jobs)
@@ -172,7 +173,8 @@ def test_what_exceeds_the_core_is_told(limits, arguments, kind, note):
 @pytest.mark.parametrize(
     "arguments", [{"strides": (2, 1, 1)}, {"start_padding": (1, 0, 0)}, {"end_padding": (1, 0, 0)}]
 )
-def test_planes_pass_one_by_one_through_a_core_of_planes(arguments):
+def test_a_stride_or_padding_in_depth_is_gathered_in_a_core_of_planes(arguments):
+    """Such a core pools plane by plane, so it has no schedule for strides or padding in depth."""
     config = replace(SMALL, max_window=(1, 3, 3), max_line=64, max_plane=1)
     whole = plan(Pooling.of((1, 2, 3, 4, 5), "int8", (1, 2, 2)), config)
     assert isinstance(whole.jobs[0], SlidingJob)
@@ -220,7 +222,7 @@ def test_a_core_without_padding_has_padded_windows_gathered(padding, axis):
 
 @pytest.mark.parametrize(("window", "stride", "end"), [(3, 1, 0), (2, 2, 0), (3, 3, 2), (3, 2, 1)])
 def test_windows_that_stay_inside_slide_in_a_core_without_padding(window, stride, end):
-    """End padding that no window reaches, or that is all that a single window lacks, is none."""
+    """End padding counts for nothing if no window reaches it, or if it is all that one lacks."""
     config = replace(SMALL, padding=False)
     size = window if stride == 1 else 2
     problem = Pooling.of((1, 2, size, size), "int8", window, strides=stride, end_padding=end)
@@ -263,6 +265,7 @@ def test_a_tensor_larger_by_one_does_not_fit(width):
     ],
 )
 def test_single_taps_stride_and_pad_where_there_is_a_schedule(max_window, arguments):
+    """A dimension whose max_window is 1 has a schedule too, if one beside it has windows."""
     problem = Pooling.of((1, 2, 12, 20), "int8", 1, **arguments)
     todo = plan(problem, replace(SMALL, max_window=max_window))
     assert all(isinstance(job, SlidingJob) for job in todo.jobs)
@@ -271,7 +274,7 @@ def test_single_taps_stride_and_pad_where_there_is_a_schedule(max_window, argume
 
 @pytest.mark.parametrize("axis", range(3))
 def test_a_dilation_beyond_the_core_still_gives_jobs_that_fit_it(axis):
-    """That holds too if a single tap is left of a window, whose dilation means nothing."""
+    """It does so too if only one tap of a window meets elements, which leaves no dilation."""
     dilations = tuple(2 if n == axis else 1 for n in range(3))
     limits = tuple(1 if n == axis else 2 for n in range(3))
     config = replace(SMALL, max_dilation=limits, max_line=64, max_plane=64)
@@ -319,7 +322,7 @@ def test_a_job_tells_what_it_is():
 
 
 def test_jobs_of_a_fixed_window_are_split_by_the_slots_that_they_take(monkeypatch):
-    """Such a core gives no window early, so its lines may be longer than those of another core."""
+    """Such a core keeps all taps of a window, so its lines may be longer than in another core."""
     most = 60
     for module in ("planner", "registers"):
         monkeypatch.setattr(f"extremum.host.plan.{module}.MAX_SLOTS", most)

@@ -1,4 +1,4 @@
-"""Plans of tensors that no memory holds: no plan looks at the data, nor at every tile or window."""
+"""Plans of tensors too large for any memory: a plan looks at no data, and not at every tile."""
 
 import math
 from dataclasses import replace
@@ -18,6 +18,7 @@ from extremum.model import DataType, Pooling, Reduction
 
 
 def check_huge(todo):
+    """Check some jobs of a plan that has too many to look at all of them."""
     for job in (todo.jobs[0], todo.jobs[len(todo.jobs) // 2], todo.jobs[-1]):
         assert job.registers.slots <= MAX_SLOTS
         assert job.beats_in <= MAX_SLOTS

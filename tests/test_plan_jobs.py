@@ -18,7 +18,7 @@ from extremum.tb.cores import CORES
 
 
 def met(dimension):
-    """The numbers of the windows that meet an element, found tap by tap."""
+    """Return the numbers of the windows that meet an element, found tap by tap."""
     return [
         number
         for number in range(dimension.outputs)
@@ -56,6 +56,7 @@ def test_empty_windows_of_a_padding_that_no_memory_holds():
 
 
 def sums(jobs):
+    """Return the number of jobs, and the sums of their cycles and beats, job by job."""
     laid_out = list(jobs)
     return len(laid_out), *(
         sum(getattr(job, figure) for job in laid_out)
@@ -80,7 +81,7 @@ def test_sums_over_kinds_of_jobs_are_the_sums_over_all_jobs(case, config, elemen
         assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
         assert sum(number for _, number in todo.jobs.kinds()) == len(todo.jobs)
         times = covered(todo)
-    # Exactly those windows are computed that hold an element, but for tiles that hold some.
+    # All windows that hold an element are computed; a tile may hold others beside them.
     assert times.max(initial=0) <= 1
     assert (empties(problem) | (times == 1)).all()
 

@@ -1,4 +1,4 @@
-"""The shape of the project: what is packaged, and which room may know which."""
+"""The shape of the project: what is packaged, and which folder may import which."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("model", "hdl", "host", "tb")
+FOLDERS = ("model", "hdl", "host", "tb")
 """The top-level folders. Each may import those before it, and no other."""
 
 FROM_HDL = {
@@ -29,7 +29,7 @@ FROM_HDL = {
 """The modules of ``hdl`` that ``host`` may import, and why. None of them hands it a signal."""
 
 SIGNALS = {"extremum.hdl.registers.register"}
-"""What these modules have that is a signal all the same: it is for the gateware alone."""
+"""Names in these modules that stand for a signal all the same: only the gateware may use them."""
 
 WINGS = {
     "plan": (),
@@ -41,7 +41,7 @@ WINGS = {
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(ROOMS)})\b(?:\.\w+)*")
+DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(FOLDERS)})\b(?:\.\w+)*")
 
 
 def sources(*folders: str) -> list[Path]:
@@ -89,8 +89,9 @@ def absolute(name: str, package: list[str]) -> str:
     return ".".join([*package[: len(package) - dots + 1], *filter(None, [name[dots:]])])
 
 
-def in_room(module: str, *room: str) -> bool:
-    return module.split(".")[: len(room) + 1] == ["extremum", *room]
+def is_in(module: str, *folder: str) -> bool:
+    """Return whether a module lies in a folder, given by the names of its path."""
+    return module.split(".")[: len(folder) + 1] == ["extremum", *folder]
 
 
 @pytest.mark.parametrize(
@@ -115,27 +116,28 @@ def in_room(module: str, *room: str) -> bool:
 )
 @pytest.mark.parametrize("file", ["inner.py", "__init__.py"])
 def test_every_way_to_import_is_seen(line: str, module: str, file: str, tmp_path: Path) -> None:
-    """The rules below see what is imported by any of them, in folders of any depth."""
+    """The tests below see what is imported in any of these ways, in folders of any depth."""
     path = tmp_path / "host" / "wing" / "deep" / file
     path.parent.mkdir(parents=True)
     path.write_text(f'"""It is not ``extremum.model.argmax``."""\n{line}\n')
     found = imported(path, tmp_path)
     assert module in found
-    assert not any(in_room(name, "model") for name in found)
+    assert not any(is_in(name, "model") for name in found)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_rooms_import_only_those_before_them(room: str) -> None:
-    allowed = ROOMS[: ROOMS.index(room) + 1]
-    for path in sources(room):
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folders_import_only_those_before_them(folder: str) -> None:
+    allowed = FOLDERS[: FOLDERS.index(folder) + 1]
+    for path in sources(folder):
         for module in imported(path):
             if module.startswith("extremum."):
                 assert module.split(".")[1] in allowed, f"{path} imports {module}"
 
 
-def test_rooms_are_imported_by_their_full_name() -> None:
-    for path in sources(*ROOMS, "tests", "bench", "examples"):
-        assert not {module.split(".")[0] for module in imported(path)} & set(ROOMS), path
+def test_folders_are_imported_by_their_full_name() -> None:
+    """From the root `import hdl` works by accident, and not where the package is installed."""
+    for path in sources(*FOLDERS, "tests", "bench", "examples"):
+        assert not {module.split(".")[0] for module in imported(path)} & set(FOLDERS), path
 
 
 def test_the_golden_model_imports_numpy_alone() -> None:
@@ -146,11 +148,12 @@ def test_the_golden_model_imports_numpy_alone() -> None:
 
 
 def test_the_host_takes_configuration_and_text_from_hdl_and_no_signal() -> None:
+    """So the host depends on what a core is built for, and not on how it is built."""
     used = set()
     for path in sources("host"):
         for module in imported(path):
-            if in_room(module, "hdl"):
-                # The package itself is named for the files that lie in its folder.
+            if is_in(module, "hdl"):
+                # The package itself may be named, since its folder has files that are read.
                 name = [*module.split("."), None][2]
                 assert name is None or name in FROM_HDL, f"{path} imports {module}"
                 assert module not in SIGNALS, f"{path} imports {module}, which is a signal"
@@ -165,14 +168,14 @@ def test_a_wing_of_the_host_imports_only_the_wings_it_may(wing: str) -> None:
     for path in sources(f"host/{wing}"):
         for module in imported(path):
             other = [*module.split("."), "", ""][2]
-            if in_room(module, "host") and other in WINGS and other not in (wing, *WINGS[wing]):
+            if is_in(module, "host") and other in WINGS and other not in (wing, *WINGS[wing]):
                 pytest.fail(f"{path} imports {module}")
 
 
 def test_only_the_command_line_imports_itself() -> None:
     for path in sources("host"):
         if path.relative_to(ROOT / "host").parts[0] != "cli":
-            assert not any(in_room(module, "host", "cli") for module in imported(path)), path
+            assert not any(is_in(module, "host", "cli") for module in imported(path)), path
 
 
 def test_the_wings_of_the_host_are_its_folders() -> None:
@@ -181,17 +184,17 @@ def test_the_wings_of_the_host_are_its_folders() -> None:
 
 
 def test_timing_knows_nothing_of_the_gateware_that_uses_it() -> None:
-    """So that what is computed, and how it reaches its clock, can be read apart."""
+    """So what the core computes, and how it reaches its clock, can be read apart."""
     for path in sources("hdl/timing"):
         for module in imported(path):
             if module.startswith("extremum."):
-                known = in_room(module, "hdl", "timing") or in_room(module, "hdl", "config")
+                known = is_in(module, "hdl", "timing") or is_in(module, "hdl", "config")
                 assert known, f"{path} imports {module}"
 
 
 def test_every_package_is_in_the_wheel() -> None:
     """Every folder with Python in it is a package, and is listed, also if it is nested."""
-    folders = {path.parent for path in sources(*ROOMS)}
+    folders = {path.parent for path in sources(*FOLDERS)}
     for folder in folders:
         assert (folder / "__init__.py").exists(), f"{folder} is no package"
     names = {
@@ -201,7 +204,7 @@ def test_every_package_is_in_the_wheel() -> None:
     settings = PROJECT["tool"]["setuptools"]
     assert sorted(settings["packages"]) == sorted(names)
     assert settings["package-dir"] == names
-    assert all((ROOT / room / "py.typed").exists() for room in ROOMS)
+    assert all((ROOT / folder / "py.typed").exists() for folder in FOLDERS)
     assert not (ROOT / "extremum").exists()
 
 

@@ -1,4 +1,4 @@
-"""Clocks of jobs on the cores of `tb`: predicted exactly, and with an element in each of them."""
+"""The clocks of jobs on the cores of `tb` are predicted exactly, and none of them is wasted."""
 
 import math
 import random
@@ -20,7 +20,7 @@ JOBS = 150
 
 
 def clocks(simulator, config, batch, **stalls):
-    """Run jobs back to back, compare every result, and return how long it took."""
+    """Run jobs back to back, compare every result, and return the clocks that they took."""
     board, given = Scoreboard(config), []
     layout = output_layout(config)
     for job, x in batch:
@@ -66,7 +66,7 @@ def test_a_job_alone_takes_what_is_predicted(simulator):
 
 
 def test_jobs_that_last_as_long_as_the_pipeline_follow_at_once(simulator):
-    """Random jobs back to back: each waits until the slots of the former are over, or its token."""
+    """A job waits for the slots of the one before it, or if that is short, for its own token."""
     native, config = simulator
     least = job_interval(config)
     source, exact = random.Random(5), 0
@@ -85,16 +85,16 @@ def test_jobs_that_last_as_long_as_the_pipeline_follow_at_once(simulator):
 
 
 def test_stalls_cost_what_they_are(simulator):
-    """A source that rests in three clocks of ten costs that much time, and no more."""
+    """A source that stalls in three clocks of ten costs that much time, and no more."""
     native, config = simulator
     kind = config.data_types[0]
     problem = Reduction.of("max", (4 * config.lanes, 300), kind, 1)
     (job,) = plan(problem, config).jobs
     x = tensor(random.Random(1), kind, problem.sizes)
     assert clocks(native, config, [(job, x)]) == job.beats_in + latency(config)
-    rested = clocks(native, config, [(job, x)], input_stalls=30, seed=4)
-    assert rested < 1.1 * job.beats_in / 0.7 + latency(config)
-    # There are few results, so a sink that rests in half of the clocks delays nothing.
+    stalled = clocks(native, config, [(job, x)], input_stalls=30, seed=4)
+    assert stalled < 1.1 * job.beats_in / 0.7 + latency(config)
+    # There are few results, so a sink that stalls in half of the clocks delays nothing.
     assert clocks(native, config, [(job, x)], output_stalls=50, seed=4) < job.cycles + 20
 
 
@@ -110,7 +110,7 @@ GENEROUS = {
 
 
 def generous(core, name):
-    """The problem of that name, as large as lets jobs follow each other, and its jobs on a core."""
+    """Return the pooling of that name, with slices for a long job, and its jobs on a core."""
     plane, arguments = GENEROUS[name]
     config = CORES[core]
     problem = Pooling.of(
@@ -120,7 +120,7 @@ def generous(core, name):
 
 
 def whole(core, name):
-    """Whether the core slides the windows of that problem in a single job."""
+    """Return whether the core slides the windows of that pooling in a single job."""
     _, jobs = generous(core, name)
     return len(jobs) == 1 and jobs[0].kind == "sliding"
 
@@ -129,6 +129,7 @@ WHOLE = [(core, name) for core in CORES for name in GENEROUS if whole(core, name
 
 
 def test_every_generous_padding_is_tried_on_some_core():
+    """No case is lost because it is gathered, or cut into tiles, on every core."""
     assert {name for _, name in WHOLE} == set(GENEROUS)
     for name, (plane, _) in GENEROUS.items():
         assert ("image" if len(plane) == 2 else "volume", name) in WHOLE
@@ -136,7 +137,7 @@ def test_every_generous_padding_is_tried_on_some_core():
 
 @pytest.mark.parametrize(("simulator", "name"), WHOLE, indirect=["simulator"])
 def test_generous_padding_costs_no_slots(simulator, name):
-    """As many clocks as elements, and the latency: no slot is spent on padding."""
+    """A job takes a clock for each element, and the latency: no slot is spent on padding."""
     native, config = simulator
     core = next(key for key in CORES if CORES[key] is config)
     problem, (job,) = generous(core, name)

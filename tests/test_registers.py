@@ -12,7 +12,7 @@ from extremum.model import SpatialDimension
 
 
 def given_by(line):
-    """Yield what each window's slot sees: elements, by the number of the tap that meets them."""
+    """Yield for each window the elements that it meets in its slot, by the number of the tap."""
     r = line.registers
     for place in line.places:
         shift = r.shift if place == r.final else 0
@@ -24,6 +24,7 @@ def given_by(line):
 
 
 def check(dimension, fixed_window=False):
+    """Check the registers of a dimension; return the line that they describe."""
     line = Line.of(dimension, fixed_window=fixed_window)
     assert not fixed_window or line.registers.window == dimension.window
     r, places = line.registers, line.places
@@ -56,7 +57,7 @@ def least_period(line):
     for shift in range(r.window):
         final = last_tap - shift * r.dilation
         if shift and (outputs == 1 or final <= last_tap - r.stride or final + r.dilation < r.size):
-            break  # it is not later than the window ahead of it, or leaves out an element
+            break  # the last window would not follow the one before it, or would lose an element
         periods.append(max(r.lead + r.size, final - r.head + 1))
     return min(periods)
 
@@ -98,6 +99,7 @@ def test_random_dimensions(padding):
     ],
 )
 def test_generous_padding_costs_no_slots(dimension, period):
+    """Paddings of well-known layers need as many slots as the line has elements."""
     assert Line.of(dimension).registers.period == period
 
 
@@ -106,7 +108,7 @@ volumes = st.tuples(*[st.sampled_from(list(small_dimensions(4, 3, 4, 3, 3)))] * 
 
 @given(volumes, st.tuples(*[st.integers(-9, 9)] * 3))
 def test_steps_add_up_to_positions(dimensions, weights):
-    """The position is one running sum: the innermost dimension that is not at its end steps it."""
+    """A running sum gives every position: the innermost dimension not at its end adds its step."""
     registers = dimension_registers(dimensions, weights)
     position, steps = 0, [r.position_step for r in registers]
     outputs = [dimension.outputs for dimension in dimensions]

@@ -1,4 +1,4 @@
-"""`bench/report.py` turns figures into RESULTS.md and its plots."""
+"""`bench/report.py`, which turns measured figures into RESULTS.md and its plots."""
 
 import importlib
 import importlib.util
@@ -31,7 +31,7 @@ BLOCK = {
 
 @pytest.fixture
 def report(tmp_path):
-    """Run the report on records, in a folder of its own; return it and what was printed."""
+    """Return a function that runs the script on records, and returns RESULTS.md and the output."""
     folder = tmp_path / "bench"
     (folder / "results").mkdir(parents=True)
     for name in ("report.py", "plots.py", "targets.toml"):
@@ -93,7 +93,8 @@ def test_the_readme_shows_the_blocks_that_were_measured_last():
 
 
 @pytest.mark.parametrize("name", ["cycles", "fpga"])
-def test_one_half_will_do(report, name):
+def test_clocks_or_blocks_alone_are_enough(report, name):
+    """A section is left out if its figures were not measured."""
     records = {"cycles": [CYCLES], "fpga": [BLOCK]}
     text, _ = report(**{name: records[name]})
     assert ("## Clocks" in text) == (name == "cycles")
@@ -101,6 +102,7 @@ def test_one_half_will_do(report, name):
 
 
 def test_equal_figures_give_equal_files(report, tmp_path):
+    """So a plot changes in the repository only if its figures do."""
     first = report(cycles=[CYCLES])
     plot = (tmp_path / "bench" / "results" / "cycles.svg").read_bytes()
     assert report(cycles=[CYCLES]) == first

@@ -35,6 +35,6 @@ def test_rows_fold_where_that_takes_fewer_beats(lanes):
             assert 1 <= registers.tail <= lanes
 
 
-def test_no_core_folds_that_cannot():
+def test_a_core_that_cannot_fold_gets_rows_as_slices():
     for config in (CoreConfig(lanes=3), CoreConfig(lanes=4, operators=("max-pool",)), CoreConfig()):
         assert not Rows.best(1, 100, config).fold

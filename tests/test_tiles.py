@@ -1,4 +1,4 @@
-"""Tiles: a few stand for all of them, and none exceeds the storage."""
+"""Tiles: the few kinds that are counted stand for all of them, and none exceeds the storage."""
 
 import random
 from collections import Counter
@@ -41,7 +41,7 @@ def test_kinds_of_tiles_stand_for_all_of_them(count):
 
 
 def check_tiles(dimension, count, tiles):
-    """The tiles hold, one after the other, all windows that meet an element."""
+    """Check that the tiles have all windows that meet an element, in order, each of them once."""
     windows = [tile.first + number for tile in tiles for number in range(tile.dimension.outputs)]
     assert len(tiles) == 1 or all(tile.dimension.outputs <= count for tile in tiles)
     assert windows == sorted(set(windows))

@@ -1,4 +1,4 @@
-"""The sum that is cut into segments, against one integer that is added up clock by clock."""
+"""The sum that is cut into segments, against an integer to which Python adds clock by clock."""
 
 import random
 
@@ -28,7 +28,7 @@ PARAMETERS = TimingParameters()
 
 
 def accumulator(width, segment, addend_width, **options):
-    """A component with an accumulator, and the accumulator."""
+    """Return a component with an accumulator, and the accumulator."""
     made: list[SegmentedAccumulator] = []
     ports = {"load": 1, "start": width, "enable": 1, "addend": addend_width, "reset": 1}
 
@@ -45,7 +45,7 @@ def accumulator(width, segment, addend_width, **options):
 
 
 def sums(clocks, width, init=0):
-    """The sum in each clock, before the load or the addition of that clock."""
+    """Yield the sum in each clock, before the load or the addition of that clock."""
     total = init
     for clock in clocks:
         yield total
@@ -56,13 +56,13 @@ def sums(clocks, width, init=0):
 
 
 def addends(rng, width, segment):
-    """Numbers whose carries run far: 1, all ones, a whole segment of ones, and random ones."""
+    """Return a random addend; most make long carries: 1, all ones, a segment of ones."""
     ones = (1 << width) - 1
     return rng.choice((0, 1, ones, ones & ((1 << segment) - 1), ones - 1, rng.getrandbits(width)))
 
 
 def stimulus(rng, width, segment, addend_width, *, loads, adds, count=400):
-    """Clocks of loads and additions; where neither is, the addend is noise.
+    """Return clocks of loads and additions; in the clocks between them the addend is noise.
 
     The start must stay for some clocks after a load, and changes as soon as it may, whether or not
     it is loaded next.
@@ -108,7 +108,7 @@ def test_loads_and_additions_in_any_clock(width, segment, loads, adds):
 @pytest.mark.parametrize(("width", "segment"), [(12, 3), (17, 8), (32, 16)])
 @pytest.mark.parametrize("addend_width", [1, 2, 7, 8, 9, 11])
 def test_an_addend_narrower_than_the_sum(width, segment, addend_width):
-    """It may end in the middle of a segment, or where one ends."""
+    """The addend may end in the middle of a segment, or where one ends."""
     rng = random.Random(f"{width} {addend_width}")
     clocks = stimulus(rng, width, segment, addend_width, loads=0.02, adds=0.9)
     check(width, segment, addend_width, clocks)

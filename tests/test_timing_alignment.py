@@ -40,7 +40,7 @@ def check_delayed(shape, clocks, logic, seed=1):
     ids=repr,
 )  # fmt: skip
 def test_a_delay_of_any_number_of_clocks(shape):
-    """A few clocks share a register: all of them are tried where that is full, and one beyond."""
+    """Several clocks share a register; the numbers around one and two full registers are tried."""
     share = max(1, SIMULATOR_WORD // shape.width)
     for clocks in sorted({0, 1, 2, share - 1, share, share + 1, 2 * share, 2 * share + 1}):
         before = check_delayed(shape, clocks, lambda m, value, n=clocks: delay(m, value, n))
@@ -57,7 +57,7 @@ def test_a_delay_of_no_clock_is_the_signal_itself():
 
 @pytest.mark.parametrize("constant", [Const(5, 3), Const(-1, signed(4)), Const(0, 0)], ids=repr)
 def test_a_constant_needs_no_registers(constant):
-    """It is the same in every clock, also in those after the reset."""
+    """A constant is the same in every clock, also in those after the reset."""
     m = Module()
     assert delay(m, constant, 9) is constant
     assert Timed(m, constant, 2).at(40) is constant
@@ -103,7 +103,7 @@ def test_no_tool_merges_a_fanout_copy_with_the_register_beside_it(tmp_path):
 
 
 def flip_flops(folder, logic):
-    """How many flip-flops Yosys keeps of what ``logic(m, flag)`` returns, all of it used."""
+    """Return how many flip-flops Yosys keeps, if all that ``logic(m, flag)`` returns is used."""
     flag, o = Signal(name="flag"), Signal(2, name="o")
     m = Module()
     m.d.comb += o.eq(Cat(*logic(m, flag)))
@@ -141,7 +141,7 @@ def test_a_value_that_moved_is_valid_in_the_clock_it_moved_to():
 
 @pytest.mark.parametrize(("valid", "asked"), [(1, 0), (0, -1), (12, 11), (-2, -3)])
 def test_a_value_that_is_asked_for_too_early_is_an_error(valid, asked):
-    """It says which value, when it is valid, and when it was needed; even of a constant."""
+    """The error names the value and both clocks; a constant is no exception."""
     m, word = Module(), Signal(4, name="word")
     m._MustUse__silence = True
     message = rf"word.* is valid in clock {valid} of its stage, and is needed in clock {asked}$"
@@ -189,8 +189,8 @@ def test_a_view_stays_a_view():
 
 @pytest.mark.parametrize("shape", [unsigned(1), signed(5)], ids=repr)
 @pytest.mark.parametrize("clock", [0, 6])
-def test_a_register_of_its_own(shape, clock):
-    """It takes a value in a clock, and is valid in the next one; it has a name and the shape."""
+def test_a_value_in_a_register_of_its_own(shape, clock):
+    """The register takes the value in a clock, is valid in the next, and has a name and shape."""
 
     def logic(m, value):
         taken = registered(m, value, clock, name="own")

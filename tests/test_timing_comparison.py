@@ -15,7 +15,7 @@ PARAMETERS = TimingParameters()
 
 
 def all_pairs(shape):
-    """Every pair of numbers of a shape, in an order in which neighbours differ in both answers."""
+    """Return every pair of numbers of a shape, shuffled, so that the answer changes often."""
     low = -(1 << shape.width - 1) if shape.signed else 0
     pairs = list(itertools.product(range(low, low + (1 << shape.width)), repeat=2))
     random.Random(shape.width).shuffle(pairs)
@@ -23,7 +23,7 @@ def all_pairs(shape):
 
 
 def near_pairs(shape, seed, count=300):
-    """Random pairs of wide numbers: equal, one bit apart, one apart, or all bits apart."""
+    """Yield random pairs of wide numbers: equal, one bit apart, one apart, or all bits apart."""
     rng = random.Random(seed)
     width = shape.width
 
@@ -127,11 +127,11 @@ def test_equality_with_a_constant(number):
 
 
 OR_EQUALS = {"never": 0, "always": 1, "as told": None}
-"""Whether equal numbers are taken: by a constant, or by a signal."""
+"""Whether a number also exceeds its equal, as a constant or (None) as a signal tells."""
 
 
 def check_order(shape, pairs, or_equals, compare, late):
-    """Compare the answers of a function of ``(m, a, b, *or_equals)`` that come after a time."""
+    """Check the answers of a function of ``(m, a, b, *or_equals)``, ``late`` clocks later."""
 
     def logic(m, port):
         told = port.take if OR_EQUALS[or_equals] is None else Const(OR_EQUALS[or_equals], 1)
@@ -159,7 +159,7 @@ def test_all_pairs_for_order_at_once(width, or_equals):
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
 @pytest.mark.parametrize("order_bits", [1, 2, 3, 16])
 def test_all_pairs_for_order(shape, or_equals, order_bits):
-    """In one piece, and in two halves of the same size or not."""
+    """Numbers are compared in one piece, and in two halves of the same size or not."""
     parameters = replace(PARAMETERS, order_bits=order_bits)
 
     def compare(m, a, b, *rest):
@@ -171,7 +171,7 @@ def test_all_pairs_for_order(shape, or_equals, order_bits):
 @pytest.mark.parametrize("or_equals", OR_EQUALS)
 @pytest.mark.parametrize("shape", WIDE, ids=repr)
 def test_wide_numbers_for_order(shape, or_equals):
-    """Of the default halves: 17 bits and more are cut."""
+    """With the default parameters, numbers of 17 bits and more are compared in two halves."""
 
     def compare(m, a, b, *rest):
         return late_exceeds(m, a, b, PARAMETERS, *rest)

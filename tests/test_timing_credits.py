@@ -1,4 +1,4 @@
-"""Credits: how many are in use, and what is told of it, against a count in Python."""
+"""Credits: the flags that tell how many are in use, against a count in Python."""
 
 import itertools
 import random
@@ -10,14 +10,14 @@ from gateware import Circuit, run, watch
 from extremum.hdl.timing import Credits, TimingParameters
 
 NARROW = TimingParameters(credit_bits=1)
-"""No bit more than the count needs."""
+"""Parameters that give the register no more bits than the count needs."""
 
 BOTH_WAYS = signed(3)
-"""Up to three credits returned or taken in a clock."""
+"""Shape of a change of up to three credits, taken or returned in one clock."""
 
 
 def flags(limit, changes, shape=BOTH_WAYS):
-    """What both flags are, clock by clock, with and after some changes.
+    """Return both flags, clock by clock, during some changes and after them.
 
     The credits are told exactly how many will be in use at most, so that their register is as
     narrow as it may be.
@@ -63,7 +63,7 @@ def test_a_credit_taken_and_returned_around_the_limit(limit):
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_several_at_once(limit, most):
-    """Several are taken in a clock, or returned, or as many of both as leave the count alone."""
+    """Up to three credits are taken or returned in a clock, often at the limit."""
     rng = random.Random(f"{limit} {most}")
     used, changes = 0, []
     for _ in range(400):
@@ -85,7 +85,7 @@ def test_credits_that_are_never_returned(limit):
 
 @pytest.mark.parametrize("most", [7, 8, 9, 40])
 def test_many_more_than_the_limit(most):
-    """The register must hold what is beyond the limit, where that is more than the limit."""
+    """The credits beyond the limit may be more than the limit; the register must hold them too."""
     check(2, [*[1] * most, 0, 0, *[-1] * most, 0, 0])
 
 
@@ -96,7 +96,7 @@ def test_after_reset_none_is_used():
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_latency_is_that_of_the_register_and_the_sum(limit):
-    """A source that takes a credit whenever it may exceeds the limit by what it did not know of."""
+    """A source that always takes a credit exceeds the limit by those of the latency, less one."""
     taken: list[int] = []
 
     def logic(m, port):

@@ -1,4 +1,4 @@
-"""Tool detection, `require`, and `extremum doctor`."""
+"""How tools are found, what `require` refuses, and what `extremum doctor` shows."""
 
 import json
 import re
@@ -18,7 +18,7 @@ PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
 def pretend(monkeypatch, name, version):
-    """Let a tool be found in a version, or not at all."""
+    """Let a tool be found in some version, or, if that is None, not at all."""
     monkeypatch.setitem(TOOLS, name, replace(TOOLS[name], search=lambda: version))
 
 
@@ -152,6 +152,7 @@ def test_versions_and_extras_are_those_of_the_project():
 
 
 def all_found(monkeypatch):
+    """Let every tool be found, in the oldest version that will do."""
     for name, tool in TOOLS.items():
         pretend(monkeypatch, name, tool.least)
 

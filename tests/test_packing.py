@@ -1,4 +1,4 @@
-"""Bits on the ports: where each element stands in a beat, and in a result."""
+"""The packing of elements into beats, and of results out of them: the places of their bits."""
 
 import numpy as np
 import pytest

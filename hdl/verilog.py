@@ -1,4 +1,4 @@
-"""A core as Verilog text."""
+"""A core, or the AXI block around it, as Verilog text."""
 
 from __future__ import annotations
 
@@ -10,31 +10,41 @@ from importlib.resources import files
 from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module
 
+from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.storage import RegisteredMemory
 
 TOP = "extremum_core"
-"""Name of the generated module."""
+"""Name of the module of a bare core."""
+
+BLOCK = "extremum_axi"
+"""Name of the module of an AXI block."""
+
+TOPS = {"none": TOP, "axi": BLOCK}
+"""The names of the modules, by the bus that they have."""
 
 MEMORY = "extremum_memory"
 """Name of the module in ``hdl/memory.v``, of which every large memory is an instance."""
 
 
-def generate(config: CoreConfig, platform: object = None) -> str:
+def generate(config: CoreConfig, platform: object = None, *, bus: str = "none") -> str:
     """Return the Verilog of a core; equal configurations give equal text.
+
+    With ``bus="axi"`` it is the Verilog of :class:`extremum.hdl.axi.block.AxiBlock`: the module is
+    named :data:`BLOCK`, and its ports are as AXI names them.
 
     A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); without one each
     large memory is an instance of the module :data:`MEMORY`, which the text contains.
 
-    The module is named :data:`TOP`. Its ports are ``clk``, ``rst`` (synchronous, active high) and
-    the members of :class:`extremum.hdl.core.Core`, joined by double underscores.
+    Otherwise the module is named :data:`TOP`, and its ports are ``clk``, ``rst`` (synchronous,
+    active high) and the members of :class:`extremum.hdl.core.Core`, joined by double underscores.
     """
     memories = VerilogMemories()
     with _without_garbage_collection():
         text = verilog.convert(
-            Core(config),
-            name=TOP,
+            AxiBlock(config) if bus == "axi" else Core(config),
+            name=TOPS[bus],
             platform=memories if platform is None else platform,
             emit_src=False,
         )

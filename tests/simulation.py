@@ -9,6 +9,7 @@ import sys
 import pytest
 from cocotb_tools.check_results import get_results
 
+from extremum.hdl.verilog import TOPS
 from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.cores import CORE, CORES
 
@@ -34,11 +35,12 @@ LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
 """Seconds after which a bench is given up."""
 
 
-def run_bench(simulator, core, module, folder):
+def run_bench(simulator, core, module, folder, *, bus="none"):
     """Run a bench of `tb` on a core; fail if a test of it fails, or if there is none."""
     request = {
         "simulator": simulator,
-        "build_dir": str(compile_core(CORES[core], simulator)),
+        "build_dir": str(compile_core(CORES[core], simulator, bus=bus)),
+        "top": TOPS[bus],
         "test_dir": str(folder),
         "module": f"extremum.tb.{module}",
         "environment": {CORE: core, "COCOTB_ANSI_OUTPUT": "0"},

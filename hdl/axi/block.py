@@ -234,17 +234,20 @@ class AxiBlock(wiring.Component):
                 marks.last.eq(core.o.payload.last),
             ]
             taken = self._results(m, core, marks.lanes, marks.valid)
-        self._observe(m, core, control, queue, starter, packets, left=left, taken=taken)
+        self._observe(
+            m, core, control,
+            queue=queue, starter=starter, packets=packets, left=left, taken=taken,
+        )  # fmt: skip
 
     def _observe(
         self,
         m: Module,
         core: Core,
         control: BlockControl,
+        *,
         queue: CommandQueue,
         starter: JobStarter,
         packets: InputPackets,
-        *,
         left: Value,
         taken: list[Value],
     ) -> None:

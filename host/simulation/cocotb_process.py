@@ -45,6 +45,7 @@ def build(
     sources: Sequence[str],
     arguments: Sequence[str] = (),
     waves: bool = False,
+    top: str = TOP,
 ) -> None:
     """Compile a core.
 
@@ -60,10 +61,12 @@ def build(
         Further options of the simulator's compiler.
     waves
         Whether the simulation shall be able to write waveforms.
+    top
+        The module that is simulated.
     """
     _runner(simulator).build(
         sources=[Path(source) for source in sources],
-        hdl_toplevel=TOP,
+        hdl_toplevel=top,
         build_dir=build_dir,
         build_args=list(arguments),
         timescale=("1ns", "1ps"),
@@ -79,6 +82,7 @@ def simulate(
     module: str,
     waves: str | None = None,
     environment: Mapping[str, str] | None = None,
+    top: str = TOP,
 ) -> None:
     """Run a cocotb bench on a compiled core.
 
@@ -96,6 +100,8 @@ def simulate(
         Path of a VCD file to write. The core must have been compiled for it.
     environment
         Variables for the bench.
+    top
+        The module that is simulated.
     """
     arguments: Sequence[str] = ()
     plusargs: list[str] = []
@@ -106,7 +112,7 @@ def simulate(
             plusargs = [f"+dumpfile_path={waves}"]
     _runner(simulator).test(
         test_module=module,
-        hdl_toplevel=TOP,
+        hdl_toplevel=top,
         hdl_toplevel_lang="verilog",
         build_dir=build_dir,
         test_dir=test_dir,

@@ -20,6 +20,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import input_layout, output_layout
+from extremum.hdl.verilog import TOPS
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
 from extremum.host.processes import Command, CommandFailedError, Processes
@@ -79,6 +80,7 @@ def compile_core(
     config: CoreConfig,
     simulator: str,
     *,
+    bus: str = "none",
     waves: bool = False,
     verilog: str | None = None,
     tell: Callable[[str], None] | None = None,
@@ -93,6 +95,8 @@ def compile_core(
         Configuration of the core.
     simulator
         ``"verilator"`` or ``"icarus"``.
+    bus
+        ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
     waves
         Whether it shall be able to write waveforms.
     verilog
@@ -116,22 +120,22 @@ def compile_core(
     say = tell or (lambda stage: None)
     text = verilog
     if text is None:
-        text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"))
+        text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"), bus=bus)
     versions = {name: tools.TOOLS[name].find() for name in _NEEDED[simulator]}
     how = [_VERILATOR_MAKEFLAGS, *_VERILATE, _PORTS.read_text()]
-    key = "\0".join([text, repr(versions), sys.prefix, str(waves), *how])
+    key = "\0".join([text, repr(versions), sys.prefix, str(waves), bus, *how])
     maker = compiler_version() if simulator == "verilator" else ""
 
     def make(folder: Path) -> None:
         tools.require(*tools.BACKEND_TOOLS[simulator])
         say(f"compiling it for {simulator}")
-        _compile(simulator, text, folder / "build", waves=waves, compiler=maker)
+        _compile(simulator, text, folder / "build", top=TOPS[bus], waves=waves, compiler=maker)
 
     return cache.kept(simulator, key, make, maker=maker) / "build"
 
 
 def _compile(
-    simulator: str, verilog: str, build: Path, *, waves: bool, compiler: str | None
+    simulator: str, verilog: str, build: Path, *, top: str, waves: bool, compiler: str | None
 ) -> None:
     """Compile Verilog in a new folder."""
     build.mkdir()
@@ -141,6 +145,7 @@ def _compile(
         "build_dir": str(build),
         "sources": [str(build / "core.v")],
         "waves": waves,
+        "top": top,
     }
     variables: dict[str, str] = {}
     if simulator == "verilator":

@@ -1,0 +1,1 @@
+"""Benches of the AXI block, driven by the masters, sources and sinks of cocotbext-axi."""

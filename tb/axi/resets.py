@@ -1,0 +1,86 @@
+"""Bench of the AXI block: after a reset of either kind it works as if it were new."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import FallingEdge
+from cocotbext.axi import AxiStreamSink, AxiStreamSource
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.register_map import BlockError
+from extremum.tb.axi.environment import OKAY, Environment, packets
+from extremum.tb.bench import core, examples
+from extremum.tb.sequences import jobs
+
+SOFT_RESET = 1
+
+
+async def begin(block: Environment, seed: int) -> None:
+    """Start jobs, and leave them in the middle."""
+    for job, x in jobs(random.Random(seed), core(), 3):
+        await block.start(job)
+        await block.send(packets(job, x)[0])
+
+
+def forget(*agents: AxiStreamSource | AxiStreamSink) -> None:
+    """Stop agents in the middle of a packet, as the channels of a DMA that are reset."""
+    for agent in agents:
+        agent.clear()
+        agent.assert_reset(True)
+        agent.assert_reset(False)
+
+
+@cocotb.test()
+async def aresetn(dut: Any) -> None:
+    """All outputs are silent in reset, and no word of the jobs before comes afterwards."""
+    block = await Environment.started(dut)
+    for clock in range(1, 120, max(1, 400 // (10 * (examples(4) or 1)))):
+        await begin(block, clock)
+        await block.clocks(clock)
+        block.source.clear()
+        await block.reset()
+        forget(*block.sinks.values())
+        assert await block.field("JOBS") == 0
+        assert await block.read(regs.STATUS) & 0b11 == 0b10
+        await block.carry_out(list(jobs(random.Random(-clock), core(), 2)))
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0, 100])
+async def soft_reset(dut: Any, stall: int) -> None:
+    """It ends all jobs; a beat that was offered stays until it is taken, and then nothing comes."""
+    block = await Environment.started(dut)
+    for clock in range(1, 120, max(1, 400 // (10 * (examples(4) or 1)))):
+        block.stall(0, stall)
+        await begin(block, 500 + clock)
+        await block.clocks(clock)
+        forget(block.source)
+        offered = await _offered(block)
+        assert await block.write(regs.CONTROL, SOFT_RESET) == OKAY
+        if stall:
+            for name, beat in offered.items():
+                now = (await _offered(block)).get(name)
+                assert now == beat, f"{name} no longer offers its beat"
+        block.stall()
+        block.forget()
+        await block.clocks(20)
+        for name in block.sinks:
+            assert not int(getattr(dut, f"{name}_tvalid").value), f"{name} goes on"
+        forget(*block.sinks.values())
+        await block.until("STATUS", "busy", 0)
+        await block.carry_out(list(jobs(random.Random(-clock), core(), 2)))
+        assert await block.field("ERROR", "code") in (0, BlockError.TLAST_EARLY)
+        assert await block.write(regs.IRQ_STATUS, 0b11) == OKAY
+
+
+async def _offered(block: Environment) -> dict[str, int]:
+    """Return the data of the output streams that offer a beat."""
+    await FallingEdge(block.dut.aclk)
+    return {
+        name: int(getattr(block.dut, f"{name}_tdata").value)
+        for name in block.sinks
+        if int(getattr(block.dut, f"{name}_tvalid").value)
+    }

@@ -5,7 +5,7 @@ import pytest
 from strategies import TYPES
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.ports import input_layout, output_layout
+from extremum.hdl.ports import EMPTY_INDEX, input_layout, output_layout
 from extremum.host.simulation.packing import pack_beats, unpack_results
 from extremum.model import DataType
 
@@ -52,3 +52,28 @@ def test_results_are_read_from_where_the_core_puts_them(name, lanes):
         assert positions.dtype == np.uint32
         assert (positions == index).all()
         assert marks.tolist() == last
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("width", [1, 7, 8, 12, 31, 32])
+def test_indices_of_any_width(width, lanes):
+    """All ones, which mark an empty window, become the mark of software; one less stays."""
+    config = CoreConfig((DataType.INT8,), lanes, index_width=width)
+    ones = (1 << width) - 1
+    rng = np.random.default_rng(width)
+    indices = [[ones] * lanes, [ones - 1] * lanes]
+    indices += rng.integers(0, ones, (20, lanes), np.uint64).tolist()
+    layout = output_layout(config)
+    size = -(-layout.size // 8)
+    rows = [
+        layout.const({"value": [7] * lanes, "index": row, "last": 0})
+        .as_bits()
+        .to_bytes(size, "little")
+        for row in indices
+    ]
+    block = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), size)
+    values, positions, marks = unpack_results(block, np.dtype(np.int8), config)
+    assert positions[0].tolist() == [EMPTY_INDEX] * lanes
+    assert positions[1:].tolist() == indices[1:]
+    assert (values == 7).all()
+    assert not marks.any()

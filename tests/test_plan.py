@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,7 +208,8 @@ def test_a_volume_passes_in_planes_where_there_is_no_depth_stage(max_line, jobs)
 def test_a_core_without_padding_has_padded_windows_gathered(padding, axis):
     config = replace(SMALL, padding=False)
     beside = tuple(int(n == axis) for n in range(2))
-    problem = Pooling.of((1, 2, 5, 5), "int8", 3, **{padding: beside})
+    paddings: dict[str, Any] = {padding: beside}
+    problem = Pooling.of((1, 2, 5, 5), "int8", 3, **paddings)
     todo = plan(problem, config)
     assert all(isinstance(job, GatheredJob) for job in todo.jobs)
     name = ("height", "width")[axis]

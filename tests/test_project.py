@@ -25,6 +25,7 @@ FROM_HDL = {
     "interface": "describes the ports and registers of a core, as data",
     "ecp5": "a platform that is handed on to what makes the text",
     "harness": "makes the text of a core in a timing harness",
+    "axi.register_map": "the registers of the AXI block, as a table",
 }
 """The modules of ``hdl`` that ``host`` may import, and why. None of them hands it a signal."""
 
@@ -33,9 +34,10 @@ SIGNALS = {"extremum.hdl.registers.register"}
 
 WINGS = {
     "plan": (),
+    "driver": ("plan",),
     "simulation": (),
     "fpga": (),
-    "cli": ("plan", "simulation", "fpga"),
+    "cli": ("plan", "driver", "simulation", "fpga"),
 }
 """The wings of ``host``, and which others each may import."""
 
@@ -154,7 +156,8 @@ def test_the_host_takes_configuration_and_text_from_hdl_and_no_signal() -> None:
         for module in imported(path):
             if is_in(module, "hdl"):
                 # The package itself may be named, since its folder has files that are read.
-                name = [*module.split("."), None][2]
+                parts = module.split(".")[2:]
+                name = ".".join(parts[: 2 if parts[0] == "axi" else 1]) if parts else None
                 assert name is None or name in FROM_HDL, f"{path} imports {module}"
                 assert module not in SIGNALS, f"{path} imports {module}, which is a signal"
                 used.add(name)

@@ -93,6 +93,10 @@ class AxiBlock(wiring.Component):
 
     aclk: Signal
     aresetn: Signal
+    s_axis_tdata: Signal
+    s_axis_tlast: Signal
+    s_axis_tvalid: Signal
+    s_axis_tready: Signal
     irq: Signal
 
     def __init__(self, config: CoreConfig):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -46,7 +47,7 @@ class BlockControl(wiring.Component):
         The interrupt.
     """
 
-    bus: wiring.PureInterface
+    bus: Any
     command: Signal
     number: Signal
     value: Signal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -88,8 +89,8 @@ class AxiLitePort(wiring.Component):
         What it asks for.
     """
 
-    axi: wiring.PureInterface
-    bus: wiring.PureInterface
+    axi: Any
+    bus: Any
 
     def __init__(self) -> None:
         super().__init__({"axi": In(AxiLiteSignature()), "bus": Out(WordBus())})

@@ -173,6 +173,8 @@ def measure(
     seeds: Sequence[int] = DEFAULT_SEEDS,
     frequency: int | None = None,
     say: Callable[[str], None] = lambda _: None,
+    *,
+    bus: str = "none",
 ) -> Measurement:
     """Synthesise a core, and place and route it once for each seed, or reuse an earlier result.
 
@@ -188,6 +190,8 @@ def measure(
         The clock to aim at, in MHz; None for the default of the device.
     say
         Called with lines that tell the progress.
+    bus
+        ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
 
     Raises
     ------
@@ -198,7 +202,7 @@ def measure(
     """
     tools.require("amaranth", toolchain.YOSYS, device.tool)
     say("generating")
-    rtlil = netlist(config, pins=device.pins, platform=device.platform)
+    rtlil = netlist(config, bus=bus, pins=device.pins, platform=device.platform)
     aim = device.frequency if frequency is None else frequency
     versions = [version(tool) for tool in (toolchain.YOSYS, device.tool)]
     told = [str(FLOW), device.synthesis, *device.options, *ALWAYS, str(aim), *map(str, seeds)]

@@ -133,7 +133,8 @@ class Environment:
         logger.setLevel(level)
         for agent in (self.source, *self.sinks.values()):
             agent.log.setLevel(logging.ERROR)
-        for agent in (self.lite.write_if, self.lite.read_if):
+        masters: Any = (self.lite.write_if, self.lite.read_if)
+        for agent in masters:
             agent.log.setLevel(logging.ERROR)
 
     async def clocks(self, count: int) -> None:
@@ -160,7 +161,7 @@ class Environment:
 
     async def write(self, address: int, word: int) -> int:
         """Write a word; return the response."""
-        answer = await self.lite.write(address, word.to_bytes(4, "little"))
+        answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
         return int(answer.resp)
 
     async def read(self, address: int) -> int:
@@ -171,7 +172,7 @@ class Environment:
 
     async def read_any(self, address: int) -> tuple[int, int]:
         """Read a word; return it and the response."""
-        answer = await self.lite.read(address, 4)
+        answer: Any = await self.lite.read(address, 4)
         return int.from_bytes(answer.data, "little"), int(answer.resp)
 
     async def field(self, register: str, name: str = "value") -> int:

@@ -53,7 +53,7 @@ async def job_registers_read_back(dut: Any) -> None:
         address = source.choice(list(expected))
         first, count = source.choice([(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2), (1, 3)])
         new = source.randbytes(count)
-        answer = await block.lite.write(address + first, new)
+        answer: Any = await block.lite.write(address + first, new)
         assert int(answer.resp) == OKAY
         word = bytearray(expected[address].to_bytes(4, "little"))
         word[first : first + count] = new

@@ -24,7 +24,7 @@ from extremum.hdl.axi.counters import CounterBank
 from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
 from extremum.hdl.axi.output_packets import ResultLanes
-from extremum.hdl.axi.register_map import WORD_BITS, BlockError
+from extremum.hdl.axi.register_map import JOB_BITS, BlockError
 from extremum.hdl.axi.skid import SkidBuffer
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
@@ -121,7 +121,10 @@ class AxiBlock(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = ClockDomain(local=True)
-        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
+        # The reset goes to every part of the block, so it comes from a register.
+        reset = Signal(name="reset", init=1, reset_less=True)
+        m.d.sync += reset.eq(~self.aresetn)
+        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(reset)]
         soft_reset = Signal(name="soft_reset")
         core = Core(self.config)
         source = SkidBuffer(port_widths(self.config)["s_axis"] + 1)
@@ -275,7 +278,7 @@ class AxiBlock(wiring.Component):
             ),
         ]  # fmt: skip
         # The numbers of the job at the port, and of the job whose packet is expected.
-        started, expected = Signal(WORD_BITS, name="started"), Signal(WORD_BITS, name="expected")
+        started, expected = Signal(JOB_BITS, name="started"), Signal(JOB_BITS, name="expected")
         with m.If(starter.started):
             m.d.sync += started.eq(started + 1)
         with m.If(packets.expected):

@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.commands import NUMBER_BITS
@@ -81,7 +82,7 @@ class BlockControl(wiring.Component):
                 "failed": In(1),
                 "code": In(BlockError),
                 "register": In(NUMBER_BITS),
-                "job": In(WORD_BITS),
+                "job": In(regs.JOB_BITS),
                 "soft_reset": Out(1),
                 "clear_counters": Out(1),
                 "counter_read": Out(1),
@@ -95,13 +96,18 @@ class BlockControl(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # The words that were written last, for reading back, and for writes of single bytes.
+        words = len(regs.written_bits(self.config))
         m.submodules.written = written = Memory(
-            shape=WORD_BITS, depth=COMMANDS, init=[], attrs={"ram_style": "distributed"}
+            shape=WORD_BITS,
+            depth=1 << bits_for(words - 1),
+            init=[],
+            attrs={"ram_style": "distributed"},
         )
         port, store = written.read_port(domain="comb"), written.write_port()
         bus = self.bus
         number = bus.write_address[:NUMBER_BITS]
-        m.d.comb += port.addr.eq(Mux(bus.write, number, bus.read_address[:NUMBER_BITS]))
+        asked = Mux(bus.write, number, bus.read_address[:NUMBER_BITS])
+        m.d.comb += port.addr.eq(self._place(asked))
         merged = Cat(
             Mux(strobe, new, old)
             for strobe, new, old in zip(
@@ -113,7 +119,7 @@ class BlockControl(wiring.Component):
         )
         overflow = self._commands(m, number, merged)
         m.d.comb += [
-            store.addr.eq(self.number),
+            store.addr.eq(self._place(self.number)),
             store.data.eq(self.value),
             store.en.eq(self.command),
         ]
@@ -121,6 +127,19 @@ class BlockControl(wiring.Component):
         live = self._live(m, enable, events, overflow)
         self._reads(m, live, port.data)
         return m
+
+    def _place(self, number: Value) -> Value:
+        """Return the place of a command's word in the memory, where no other command's is."""
+        places = {
+            regs.command_number(name): place
+            for place, name in enumerate(regs.written_bits(self.config))
+        }
+        return Cat(
+            Const(
+                sum((place >> bit & 1) << own for own, place in places.items()), COMMANDS
+            ).bit_select(number, 1)
+            for bit in range(bits_for(len(places) - 1))
+        )
 
     def _addresses(self, condition: Callable[[regs.Register], bool]) -> list[int]:
         """Return the addresses of the registers that meet a condition."""

@@ -38,6 +38,9 @@ ID = int.from_bytes(b"XTRM", "big")
 VERSION = (0, 3)
 """Version of the register map: a driver works with every map of the same first number."""
 
+JOB_BITS = 8
+"""Bits of the number of a job."""
+
 COMMAND_BASE = 0x200
 """Address of the first command. What is written there goes through the command queue, in order."""
 
@@ -288,10 +291,9 @@ def _general(config: CoreConfig) -> Iterator[Register]:
         Field("register", 8, 8, read, 0, "The number of the job register, for RANGE."),
     )
     yield Register("ERROR", ERROR, error, "The first error since IRQ_STATUS.error was cleared.")
-    yield Register(
-        "ERROR_JOB", ERROR_JOB, _whole(read, "Jobs started before it, modulo 2^32."),
-        "The job of the error.",
-    )  # fmt: skip
+    text = f"Jobs started before it, modulo 2^{JOB_BITS}."
+    job = (Field("value", 0, JOB_BITS, read, 0, text),)
+    yield Register("ERROR_JOB", ERROR_JOB, job, "The job of the error.")
 
 
 def _counters() -> Iterator[Register]:
@@ -342,8 +344,8 @@ def _build(config: CoreConfig) -> Iterator[Register]:
 
 
 def command_queue_depth(config: CoreConfig) -> int:
-    """Return how many commands the queue holds: at least all that a job may need."""
-    return 64 if len(written_bits(config)) + 1 > 32 else 32
+    """Return how many commands the queue holds: all that a job may need, at least 16."""
+    return max(16, 1 << len(written_bits(config)).bit_length())
 
 
 def _triple(sizes: tuple[int, int, int]) -> int:

@@ -105,31 +105,36 @@ class BlockControl(wiring.Component):
         )
         port, store = written.read_port(domain="comb"), written.write_port()
         bus = self.bus
-        number = bus.write_address[:NUMBER_BITS]
-        asked = Mux(bus.write, number, bus.read_address[:NUMBER_BITS])
-        m.d.comb += port.addr.eq(self._place(asked))
+        write_place, read_place = (
+            Signal(len(port.addr), name=f"{n}_place") for n in ("write", "read")
+        )
+        m.d.sync += [
+            write_place.eq(self._place(bus.write_address)),
+            read_place.eq(self._place(bus.read_address)),
+        ]
+        m.d.comb += port.addr.eq(Mux(self.command, write_place, read_place))
         merged = Cat(
             Mux(strobe, new, old)
             for strobe, new, old in zip(
-                bus.write_strobes,
-                _bytes(bus.write_data),
-                _bytes(port.data),
-                strict=True,
+                bus.write_strobes, _bytes(bus.write_data), _bytes(port.data), strict=True
             )
         )
-        overflow = self._commands(m, number, merged)
+        overflow = self._commands(m)
         m.d.comb += [
-            store.addr.eq(self._place(self.number)),
-            store.data.eq(self.value),
-            store.en.eq(self.command),
+            self.number.eq(bus.write_address),
+            self.value.eq(merged),
+            store.addr.eq(write_place),
+            store.data.eq(merged),
+            store.en.eq(self.command & (self.number != regs.START_COMMAND)),
         ]
         enable, events = self._events(m, overflow)
         live = self._live(m, enable, events, overflow)
         self._reads(m, live, port.data)
         return m
 
-    def _place(self, number: Value) -> Value:
-        """Return the place of a command's word in the memory, where no other command's is."""
+    def _place(self, address: Value) -> Value:
+        """Return the place in the memory of a word that is written for a job."""
+        number = address[:NUMBER_BITS]
         places = {
             regs.command_number(name): place
             for place, name in enumerate(regs.written_bits(self.config))
@@ -149,8 +154,8 @@ class BlockControl(wiring.Component):
         """Return whether the word at an address is written."""
         return self.bus.write & (self.bus.write_address == address // WORD_BYTES)
 
-    def _commands(self, m: Module, number: Value, merged: Value) -> Value:
-        """Send writes of commands on; return whether there is no space for one."""
+    def _commands(self, m: Module) -> Value:
+        """Send writes of commands on, a clock later; return whether there is no space for one."""
         bus = self.bus
         writable = _flag(bus.write_address, self._addresses(lambda word: word.is_writable))
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
@@ -158,11 +163,7 @@ class BlockControl(wiring.Component):
         fits = self.free != 0
         asked = bus.write & is_command & writable & bus.write_strobes.any()
         overflow = Signal(name="overflow")
-        m.d.sync += [
-            self.command.eq(asked & fits),
-            self.number.eq(number),
-            self.value.eq(merged),
-        ]
+        m.d.sync += self.command.eq(asked & fits)
         m.d.comb += [
             overflow.eq(asked & ~fits),
             bus.write_error.eq(~writable | overflow),
@@ -213,16 +214,18 @@ class BlockControl(wiring.Component):
         }
 
     def _reads(self, m: Module, live: Mapping[int, Value], written: Value) -> None:
-        """Answer reads, in two clocks; those of counters, and those that meet a write, wait."""
+        """Answer reads; those of counters, and those that meet a write, take longer."""
         bus, address = self.bus, self.bus.read_address
         constants = {
             register.address: register.reset
             for register in self._map.values()
             if register.is_readable and not register.is_writable and register.address not in live
         }
-        readable = _flag(address, self._addresses(lambda word: word.is_readable))
         is_counter, is_written = Signal(name="is_counter"), Signal(name="is_written")
-        m.d.comb += [
+        begun, is_known = Signal(name="begun"), Signal(name="is_known")
+        m.d.sync += [
+            begun.eq(bus.read),
+            # The address is stable, so these are known a clock after it is.
             is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
             is_written.eq(
                 _flag(
@@ -232,26 +235,27 @@ class BlockControl(wiring.Component):
                     ),
                 )
             ),
-            self.counter_read.eq(bus.read & is_counter),
-            self.counter_number.eq(address),
+            bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
         ]
-        found, is_found = Signal(WORD_BITS, name="found"), Signal(name="is_found")
-        word: Value = Const(0, WORD_BITS)
-        with m.Switch(address):
-            for place, constant in constants.items():
-                with m.Case(place // WORD_BYTES):
-                    m.d.sync += found.eq(constant)
-            for place, value in live.items():
-                with m.Case(place // WORD_BYTES):
-                    m.d.sync += found.eq(value)
-            with m.Default():
-                m.d.sync += found.eq(Mux(is_written, written, word))
-        m.d.sync += is_found.eq(bus.read & ~is_found & ~is_counter & ~(is_written & bus.write))
         m.d.comb += [
-            bus.read_done.eq(is_found | self.counter_done),
-            bus.read_data.eq(Mux(self.counter_done, self.counter_value, found)),
-            bus.read_error.eq(~readable),
+            is_known.eq(bus.read & begun),
+            self.counter_read.eq(is_known & is_counter),
+            self.counter_number.eq(address),
+            bus.read_done.eq(
+                Mux(is_counter, self.counter_done, is_known & ~(is_written & self.command))
+            ),
         ]
+        word = Signal(WORD_BITS, name="word")
+        with m.Switch(address):
+            for place, value in (constants | dict(live)).items():
+                with m.Case(place // WORD_BYTES):
+                    m.d.sync += word.eq(value)
+            with m.Default():
+                m.d.sync += word.eq(0)
+        with m.If(is_known):
+            m.d.sync += bus.read_data.eq(
+                Mux(is_counter, self.counter_value, Mux(is_written, written, word))
+            )
 
 
 def _bytes(word: Value) -> list[Value]:

@@ -25,8 +25,9 @@ class WordBus(wiring.Signature):
     """Reads and writes of whole words, as the AXI4-Lite port asks for them.
 
     A write is carried out in the clock in which ``write`` is set, and answered by ``write_error``
-    in the same clock. ``read`` stays until ``read_done``; in that clock ``read_data`` and
-    ``read_error`` are valid.
+    in the same clock; its address, data and strobes stay for another clock. ``read`` and its
+    address stay until ``read_done``, and ``read_error`` is valid in that clock. ``read_data`` is
+    valid from the next clock on, until ``read`` is set again.
     """
 
     def __init__(self) -> None:
@@ -130,13 +131,16 @@ class AxiLitePort(wiring.Component):
         has_address = Signal(name="has_read_address")
         with m.If(axi.arvalid & axi.arready):
             m.d.sync += [has_address.eq(1), bus.read_address.eq(axi.araddr[2:])]
-        m.d.comb += [axi.arready.eq(~has_address), bus.read.eq(has_address & ~axi.rvalid)]
+        m.d.comb += [
+            axi.arready.eq(~has_address),
+            axi.rdata.eq(bus.read_data),
+            bus.read.eq(has_address & ~axi.rvalid),
+        ]
         with m.If(axi.rready):
             m.d.sync += axi.rvalid.eq(0)
         with m.If(bus.read & bus.read_done):
             m.d.sync += [
                 has_address.eq(0),
                 axi.rvalid.eq(1),
-                axi.rdata.eq(bus.read_data),
                 axi.rresp.eq(Mux(bus.read_error, Response.SLVERR, Response.OKAY)),
             ]

@@ -34,6 +34,7 @@ from c_structures import (
 )
 
 from extremum.hdl.job import JobRegisters
+from extremum.hdl.registers import job_shapes
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import SlidingJob
 from extremum.host.plan.results import Results
@@ -67,6 +68,7 @@ REFUSALS = {
     "VALUES_NOT_BUILT": r".*the host wants values",
     "POSITIONS_NOT_BUILT": r"the core was built without positions",
     "POSITIONS_TOO_LARGE": r"positions to",
+    "REGISTER_FIXED": r"the core was built with the job register",
 }
 """How the messages of the Python package begin, by the error that the driver gives instead."""
 
@@ -145,6 +147,7 @@ class Comparison:
             assert self.driver.extremum_next_job(planned, job)
             self.jobs += 1
             self.compare_job(job, expected.jobs[which], strides, few)
+            self.compare_words(job, expected.jobs[which], core)
         planned.next = planned.jobs
         assert not self.driver.extremum_next_job(planned, job)
 
@@ -191,6 +194,24 @@ class Comparison:
             return
         self.compare_input(job.input, expected, tables[0])
         self.compare_output(job.output, expected, tables[1])
+
+    def compare_words(self, job, expected, core):
+        """Compare what is written into registers with the bits on the core's job port."""
+        error = ERRORS[self.driver.extremum_check_job(core, job)]
+        try:
+            bits = expected.registers.to_bits(expected.config)
+        except ValueError as refused:
+            self.seen["REGISTER_FIXED"] += 1
+            assert error == refusal(refused)
+            return
+        assert error == "OK"
+        for name, shape in job_shapes(expected.config).items():
+            word = self.driver.extremum_register_word(core, job, NAMES.index(name))
+            wanted = bits & ((1 << shape.width) - 1)
+            if shape.signed and wanted >> (shape.width - 1):
+                wanted += 2**32 - (1 << shape.width)
+            assert word == wanted, f"the word of {name} is {word}, not {wanted}"
+            bits >>= shape.width
 
     def compare_input(self, stream, expected, strides):
         sizes = expected.problem.sizes

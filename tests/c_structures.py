@@ -206,6 +206,9 @@ def load(path):
         function.argtypes = [POINTER(PlanStruct), POINTER(Core), POINTER(struct)]
     library.extremum_next_job.argtypes = [POINTER(PlanStruct), POINTER(JobStruct)]
     library.extremum_next_job.restype = c_bool
+    library.extremum_check_job.argtypes = [POINTER(Core), POINTER(JobStruct)]
+    library.extremum_register_word.argtypes = [POINTER(Core), POINTER(JobStruct), c_uint32]
+    library.extremum_register_word.restype = c_uint32
     library.extremum_find_element.argtypes = [
         POINTER(Stream),
         c_uint32,

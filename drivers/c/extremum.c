@@ -514,6 +514,55 @@ static void clear_registers(int64_t *registers)
     registers[EXTREMUM_REGISTER_LENGTH] = 1;
 }
 
+/* The place of a register among those of its dimension. Registers of no dimension have none. */
+static uint32_t part_of(uint32_t name)
+{
+    return name < EXTREMUM_REGISTER_DEPTH_WINDOW
+        ? REGISTERS_PER_DIMENSION
+        : (name - EXTREMUM_REGISTER_DEPTH_WINDOW) % REGISTERS_PER_DIMENSION;
+}
+
+/* Whether the core holds a register's value less one, because it can never be zero. */
+static bool is_less_one(uint32_t name)
+{
+    uint32_t part = part_of(name);
+    return name == EXTREMUM_REGISTER_SLOTS || name == EXTREMUM_REGISTER_VOLUMES
+        || name == EXTREMUM_REGISTER_LENGTH || name == EXTREMUM_REGISTER_GROUPS
+        || part == STRIDE || part == SIZE || part == PERIOD || part == SPACING;
+}
+
+/* Whether a register holds a position or a part of one. */
+static bool is_position(uint32_t name)
+{
+    uint32_t part = part_of(name);
+    return name == EXTREMUM_REGISTER_ORIGIN || name == EXTREMUM_REGISTER_GROUP_STEP
+        || name == EXTREMUM_REGISTER_LANE_STEP || part == POSITION_STEP || part == TAP_STEP;
+}
+
+uint32_t extremum_register_word(
+    const struct extremum_core *core,
+    const struct extremum_job *job,
+    enum extremum_register name
+)
+{
+    uint32_t word = modulo(job->registers[name] - is_less_one((uint32_t)name));
+    return is_position((uint32_t)name)
+        ? (uint32_t)(word & (((uint64_t)1 << core->index_width) - 1))
+        : word;
+}
+
+enum extremum_error extremum_check_job(
+    const struct extremum_core *core, const struct extremum_job *job
+)
+{
+    for (uint32_t name = 0; name < EXTREMUM_REGISTERS; name++) {
+        if (is_fixed(core, name) && job->registers[name] != core->fixed_values[name]) {
+            return EXTREMUM_REGISTER_FIXED;
+        }
+    }
+    return EXTREMUM_OK;
+}
+
 /* The registers of one line of windows that do not depend on other dimensions. */
 struct line {
     int64_t window;
@@ -1283,6 +1332,8 @@ const char *extremum_error_text(enum extremum_error error)
         return "the last position needs more bits than the core's index_width";
     case EXTREMUM_NEEDS_GATHERING:
         return "the core cannot slide this window: the host must gather the elements of each";
+    case EXTREMUM_REGISTER_FIXED:
+        return "the core was built with a job register fixed to another value";
     }
     return "unknown error";
 }

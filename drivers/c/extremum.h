@@ -12,7 +12,7 @@
  *     struct extremum_job job;
  *     enum extremum_error error = extremum_plan_pooling(&plan, &core, &pooling);
  *     while (error == EXTREMUM_OK && extremum_next_job(&plan, &job)) {
- *         ... write job.registers, stream job.input, take job.output ...
+ *         ... write the words of job.registers, stream job.input, take job.output ...
  *     }
  */
 
@@ -186,7 +186,10 @@ enum extremum_error {
 
     /* The core cannot slide these windows. The host would have to gather their elements, which this
      * driver does not do. */
-    EXTREMUM_NEEDS_GATHERING
+    EXTREMUM_NEEDS_GATHERING,
+
+    /* A job needs another value of a register than the core has. */
+    EXTREMUM_REGISTER_FIXED
 };
 
 /* What a core was built for: the same names as the parameters of CoreConfig. Triples are (depth,
@@ -205,7 +208,9 @@ struct extremum_core {
     /* A mask of enum extremum_built. */
     uint32_t operators;
     bool padding;
-    /* A bit for each job register that never changes, and the values of these registers. */
+    /* A bit for each job register that CoreConfig.fixed names, and the values of these registers.
+     * Those that the core lacks for another reason, such as the fold of a core with one lane, have
+     * no bit here: a fixed window makes the plan keep taps that it could leave out. */
     uint64_t fixed;
     int64_t fixed_values[EXTREMUM_REGISTERS];
 };
@@ -282,8 +287,8 @@ struct extremum_stream {
     struct extremum_loops over_elements;
 };
 
-/* One run of the core. The registers have the values that the Python class JobRegisters gives them;
- * positions are modulo 2^32. What the job port carries less one is not yet less one here. */
+/* One run of the core. The registers have the values that the Python class JobRegisters gives them,
+ * with positions modulo 2^32; extremum_register_word makes of them what the core is given. */
 struct extremum_job {
     int64_t registers[EXTREMUM_REGISTERS];
     struct extremum_stream input;
@@ -356,6 +361,21 @@ enum extremum_error extremum_plan_pooling(
 /* Give the next job, and return whether there was one. A pooling whose windows are all empty has
  * none. The jobs of a plan are independent of each other and may run in any order. */
 bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job);
+
+/* Check that a job needs no other value of a register than the core has fixed. A core without fixed
+ * registers takes every job of its plans. */
+enum extremum_error extremum_check_job(
+    const struct extremum_core *core, const struct extremum_job *job
+);
+
+/* Return what the core is given for a register of a job: the value, less one if it can never be
+ * zero, a position modulo 2^index_width, and a negative place in two's complement of 32 bits. The
+ * core takes as many of the low bits as its register has. */
+uint32_t extremum_register_word(
+    const struct extremum_core *core,
+    const struct extremum_job *job,
+    enum extremum_register name
+);
 
 /* Tell where the element that a beat carries in a lane lies. Return false if it carries none. This
  * divides for every element, so it is for tests and for small jobs; a loop nest is faster. */

@@ -5,11 +5,12 @@ of its own because AddressSanitizer must be loaded before everything else.
 """
 
 import collections
+import ctypes
 import math
 import random
 import re
 import sys
-from ctypes import c_int64
+from ctypes import c_bool, c_int64
 from dataclasses import fields
 from typing import Any
 
@@ -28,9 +29,12 @@ from c_structures import (
     Core,
     JobStruct,
     PlanStruct,
+    PoolingStruct,
+    ReductionStruct,
     load,
     pooling_struct,
     reduction_struct,
+    strides_of,
 )
 
 from extremum.hdl.job import JobRegisters
@@ -72,6 +76,9 @@ REFUSALS = {
 }
 """How the messages of the Python package begin, by the error that the driver gives instead."""
 
+MOST_ELEMENTS = 20_000
+"""The elements of larger tensors are not laid out, but looked at one by one."""
+
 UNREACHED = {"OK", "BAD_CORE", "STRIDES_TOO_LARGE"}
 """The errors that a Python object cannot have, and none."""
 
@@ -112,12 +119,12 @@ class Comparison:
     """A driver, and how many operators it was compared on, by what came of them."""
 
     def __init__(self, library, source: random.Random):
-        self.driver = load(library)
+        self.driver = library if isinstance(library, ctypes.CDLL) else load(library)
         self.source = source
         self.seen = collections.Counter()
         self.jobs = 0
 
-    def compare(self, arguments, config, most_elements=20_000):
+    def compare(self, arguments, config):
         """Compare the plans of both languages; look at the elements unless there are too many."""
         expected, problem = plan_in_python(arguments, config)
         strides = self.random_strides(problem) if problem else (None, None)
@@ -140,7 +147,8 @@ class Comparison:
         assert planned.jobs == len(expected.jobs), (planned.jobs, len(expected.jobs))
         self.seen["many jobs"] += planned.jobs > 1
         self.seen["no jobs"] += planned.jobs == 0
-        few = math.prod(problem.sizes) <= most_elements and planned.jobs <= 30
+        size = max(math.prod(problem.sizes), math.prod(problem.output_sizes))
+        few = size <= MOST_ELEMENTS and planned.jobs <= 30
         numbers = range(planned.jobs) if few else self.some_of(planned.jobs)
         for which in numbers:
             planned.next = which
@@ -314,9 +322,72 @@ def place_of(job, beat, lane, output):
     return [next(within) if axis in problem.axes else c for axis, c in enumerate(kept)]
 
 
+def anything(source, struct):
+    """Fill a structure with numbers of which many are at some limit, others small, others any."""
+    edges = [0, 1, 2, 8, 9, 64, 255, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1]
+    for name, kind in struct._fields_:
+        if kind is c_bool:
+            setattr(struct, name, source.random() < 0.5)
+        elif issubclass(kind, ctypes.Array):
+            signed = kind._type_ is c_int64
+            reach = [0, 1, -1, 3, 2**32, 2**58, -(2**59), 2**63 - 1, -(2**63)] if signed else edges
+            few = [1, 1, 1, 2, 3] if source.random() < 0.8 else reach
+            values = [
+                source.choice(reach if source.random() < 0.1 else few) for _ in range(kind._length_)
+            ]
+            getattr(struct, name)[:] = values
+        elif issubclass(kind, ctypes._Pointer):
+            values = [
+                source.choice((0, 1, -1, 2**40, -(2**58), 2**63 - 1, -(2**63))) for _ in range(8)
+            ]
+            setattr(struct, name, strides_of(source.choice((None, None, values))))
+        else:
+            few = [4, 5] if name == "rank" else [0, 1]
+            setattr(struct, name, source.choice(edges if source.random() < 0.05 else few))
+    return struct
+
+
+def survive(library, count, source):
+    """Give the driver any numbers at all: the sanitizers find no fault. Return what it said."""
+    driver, seen = load(library), collections.Counter()
+    configs = huge_configs(source)
+    planned, job, offset = PlanStruct(), JobStruct(), c_int64()
+    for _ in range(count):
+        core = (
+            anything(source, Core()) if source.random() < 0.1 else Core.of(source.choice(configs))
+        )
+        if source.random() < 0.3:
+            core.fixed = source.getrandbits(64)
+            core.fixed_values[:] = [source.choice((0, 1, 2**32, -(2**63))) for _ in NAMES]
+        prepare, struct = source.choice(
+            (
+                (driver.extremum_plan_reduction, ReductionStruct()),
+                (driver.extremum_plan_pooling, PoolingStruct()),
+            )
+        )
+        error = ERRORS[prepare(planned, core, anything(source, struct))]
+        seen[error] += 1
+        if error != "OK":
+            continue
+        for which in {0, planned.jobs // 2, max(1, planned.jobs) - 1, planned.jobs, 2**64 - 1}:
+            planned.next = which
+            if driver.extremum_next_job(planned, job):
+                for stream in (job.input, job.output):
+                    for beat in (0, stream.beats - 1, 2**32 - 1):
+                        driver.extremum_find_element(stream, beat, stream.lanes - 1, offset)
+                driver.extremum_check_job(core, job)
+                for name in range(len(NAMES)):
+                    driver.extremum_register_word(core, job, name)
+    return seen
+
+
 def main(library, comparison, count, seed):
     """Compare random operators, and print how many there were of every kind."""
     source = random.Random(int(seed))
+    if comparison == "anything":
+        for what, times in survive(library, int(count), source).items():
+            print(what, times)
+        return
     huge = comparison == "huge"
     configs = huge_configs(source) if huge else random_configs(source)
     makers = (huge_reduction, huge_pooling) if huge else (random_reduction, random_pooling)

@@ -127,14 +127,15 @@ def random_reduction(source, config):
         arguments = one_wrong(source, arguments, wrong)
     elif source.random() < 0.02:
         sizes = [2**31 + source.choice((-1, 0, 1))]
-        arguments |= {"sizes": sizes, "axes": [0]}
+        arguments |= {"sizes": sizes, "axes": [0], "function": "argmin", "index_type": "int32"}
+        arguments |= {"axis_direction": "increasing"}
     return arguments
 
 
 def random_line(source, most_size, most_window, padding=True):
     """Size, window, stride, start padding, end padding and dilation of one dimension."""
     size = source.randint(1, most_size)
-    start, end = (source.choice((0, 0, source.randint(0, 5))) * padding for _ in range(2))
+    start, end = (source.choice((0, 0, 1, source.randint(0, 5))) * padding for _ in range(2))
     if padding and source.random() < 0.03:
         start = source.randint(0, 60)
     padded = size + start + end
@@ -155,7 +156,8 @@ def random_pooling(source, config):
     most_size = (22, 8)[spatial - 2]
     if source.random() < 0.7:
         limits = config.max_window[3 - spatial :]
-        lines = [random_line(source, most_size, most, config.padding) for most in limits]
+        padding = config.padding or source.random() < 0.3
+        lines = [random_line(source, most_size, most, padding) for most in limits]
     else:
         lines = [random_line(source, most_size, most_size) for _ in range(spatial)]
     if spatial == 3 and (config.max_window[0] == 1 or source.random() < 0.3):

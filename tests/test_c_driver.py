@@ -1,6 +1,7 @@
 """The C driver: it compiles everywhere, and plans what the Python package plans."""
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -8,8 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from c_driver import REFUSALS, UNREACHED
-from c_operators import DIRECTIONS, FUNCTIONS, INDEX_TYPES, LAYOUTS, NAN_MODES, TYPES
+from c_driver import REFUSALS, UNREACHED, Comparison
+from c_operators import (
+    DIRECTIONS,
+    FUNCTIONS,
+    INDEX_TYPES,
+    LAYOUTS,
+    NAN_MODES,
+    TYPES,
+    huge_configs,
+)
 from c_structures import (
     ERRORS,
     FOLDER,
@@ -161,6 +170,11 @@ def test_the_plans_of_huge_tensors_are_those_of_the_package(sanitized):
     assert seen["many jobs"] > 0
 
 
+def test_no_numbers_lead_to_undefined_behaviour(sanitized):
+    seen = compare(sanitized, "anything", 100 * EXAMPLES, EXAMPLES)
+    assert seen["OK"] > EXAMPLES
+
+
 @pytest.mark.regress
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_hundred_thousand_plans_are_those_of_the_package(sanitized, seed):
@@ -198,6 +212,89 @@ REDUCTION = {
     "nan": "propagate",
 }
 CONFIG = CoreConfig((DataType.INT8,), lanes=2)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sizes": [2**32 - 1], "axes": [0]},
+        {"sizes": [65537, 65535]},
+        {"sizes": [2**16, 2**16]},
+        {"sizes": [2**31], "axes": [0], "index_type": "int32"},
+        {"sizes": [2**31 + 1], "axes": [0], "index_type": "int32"},
+        {"sizes": [1], "axes": [0]},
+        {"sizes": [1] * 8, "axes": [-8, 7, 3]},
+        {"sizes": [2] * 8, "axes": [-8, 7, 3, 1]},
+        {"axes": [1, -1]},
+        {"axes": [-2, 0]},
+        {"axes": [2]},
+        {"axes": [-3]},
+    ],
+)
+@pytest.mark.parametrize("lanes", [1, 3, 4])
+def test_reductions_at_the_limits(driver, changed, lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes)
+    Comparison(driver, random.Random(0)).compare(REDUCTION | changed, config)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sizes": [1, 1, 4, 4], "end_padding": [0, 2**30 - 5]},
+        {"sizes": [1, 1, 4, 4], "end_padding": [0, 2**30 - 4]},
+        {"sizes": [1, 1, 1, 4], "window": [1, 2], "start_padding": [0, 2**32 - 5]},
+        {"sizes": [1, 1, 1, 4], "window": [1, 2], "start_padding": [0, 2**32 - 4]},
+        {"sizes": [1, 1, 4, 4], "window": [5, 1]},
+        {"sizes": [1, 1, 4, 4], "window": [5, 1], "end_padding": [1, 0]},
+        {"window": [2**32 - 1, 1], "dilations": [2**32 - 1, 1]},
+        {"sizes": [2**16, 2**12, 4, 4]},
+        {"sizes": [1, 1, 2**16 - 1, 65537], "window": [1, 1]},
+        {"sizes": [1, 1, 40, 40], "window": [3, 3], "dilations": [1, 2]},
+        {"sizes": [1, 1, 40, 1], "strides": [2**15, 2**15], "window": [1, 1]},
+    ],
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_poolings_at_the_limits(driver, changed, layout):
+    for config in huge_configs(random.Random(0))[:5]:
+        Comparison(driver, random.Random(0)).compare(
+            POOLING | changed | {"index_layout": layout}, config
+        )
+
+
+@pytest.mark.parametrize(
+    ("window", "stride", "end", "size", "error"),
+    [
+        (3, 1, 0, 4, "OK"),
+        (3, 1, 1, 4, "NEEDS_GATHERING"),
+        (2, 2, 0, 5, "OK"),
+        (2, 2, 1, 5, "NEEDS_GATHERING"),
+        (3, 4, 2, 5, "NEEDS_GATHERING"),
+        (3, 3, 2, 2, "OK"),
+    ],
+)
+@pytest.mark.parametrize("fixed", [None, ("width.window", 3)])
+def test_a_core_without_padding_needs_windows_inside(
+    driver, window, stride, end, size, error, fixed
+):
+    """A fixed window keeps the taps behind the elements, which then lie in padding."""
+    config = CoreConfig((DataType.INT8,), padding=False, fixed=(fixed,) if fixed else ())
+    if fixed and (window, end) == (3, 2):
+        error = "NEEDS_GATHERING"
+    changed = {"window": [1, window], "strides": [1, stride], "end_padding": [0, end]}
+    comparison = Comparison(driver, random.Random(0))
+    comparison.compare(POOLING | changed | {"sizes": [1, 1, 1, size]}, config)
+    assert comparison.seen[error] == 1
+
+
+@pytest.mark.parametrize("width", [8, 6, 5, 4])
+def test_positions_that_would_mark_an_empty_window_are_refused(driver, width):
+    """The 32 positions of the pooling need six bits, since 31 in five bits is all ones."""
+    config = CoreConfig((DataType.INT8,), index_width=width)
+    comparison = Comparison(driver, random.Random(0))
+    comparison.compare(POOLING, config)
+    assert comparison.seen["OK" if width > 5 else "POSITIONS_TOO_LARGE"] == 1
+    comparison.compare(REDUCTION | {"sizes": [3, 31]}, config)
+    comparison.compare(REDUCTION | {"sizes": [3, 32]}, config)
 
 
 def plan_pooling(driver, core, *strides):
@@ -277,6 +374,7 @@ def test_the_stride_of_a_single_element_may_be_anything(driver):
     assert error == "OK"
     job = JobStruct()
     assert driver.extremum_next_job(planned, job)
+    assert (job.input.over_slices.depth, job.input.over_elements.depth) == (1, 1)
     assert job.input.expanded()[0].tolist() == [[i, 16 + i] for i in range(16)]
     assert not driver.extremum_next_job(planned, job)
 

@@ -588,8 +588,8 @@ static struct line line_of(const struct extremum_dimension *dimension, bool fixe
     int64_t head = (dimension->window - 1) * dilation - dimension->start_padding;
     int64_t beyond = 0, last, earliest;
     if (!fixed_window) {
+        /* The first tap of the first window is never behind the elements, so one tap is left. */
         beyond = larger(0, divide_up(head - size + 1, dilation));
-        beyond = smaller(beyond, dimension->window - 1);
     }
     line.dilation = dilation;
     line.window = dimension->window - beyond;
@@ -604,10 +604,12 @@ static struct line line_of(const struct extremum_dimension *dimension, bool fixe
     return line;
 }
 
-/* Whether the first or the last window of a line reaches beyond the elements. */
+/* Whether the first or the last window of a line reaches beyond the elements. A window that is given
+ * early always does: it does not wait for its last taps. */
 static bool has_padding(const struct line *line, int64_t size)
 {
-    return line->head < (line->window - 1) * line->dilation || line->final >= size;
+    bool starts_before = line->head < (line->window - 1) * line->dilation;
+    return starts_before || line->final >= size || line->shift > 0;
 }
 
 /* ---- How a pooling is cut into tiles ---- */
@@ -695,7 +697,8 @@ static struct extremum_cuts cuts_of(const struct extremum_dimension *dimension, 
         int64_t stop;
         cuts.first_seen = find_tile(&cuts, stop_of, 1, 0, cuts.tiles);
         stop = find_tile(&cuts, start_of, dimension->size, 0, cuts.tiles);
-        cuts.seen = larger(0, stop - cuts.first_seen);
+        /* A tile that starts behind the elements stops there as well, so this is not negative. */
+        cuts.seen = stop - cuts.first_seen;
     }
     return cuts;
 }
@@ -717,8 +720,8 @@ struct survey {
 static void survey_tile(struct survey *survey, const struct tile *tile, int64_t number)
 {
     struct line line = line_of(&tile->dimension, false);
+    /* The period includes the size and the slots of a line that take no element. */
     int64_t counted = larger(line.head, 0) + line.period;
-    counted = larger(counted, larger(-line.head, tile->dimension.size));
     survey->most = larger(survey->most, counted);
     survey->streamed += (uint64_t)line.period * (uint64_t)number;
 }
@@ -858,12 +861,12 @@ static bool choose_grid(
     return true;
 }
 
-/* Whether the core can slide these windows, if they are cut into tiles. */
+/* Whether the core can slide these windows, if they are cut into tiles that fit its storage and its
+ * counters, which choose_grid sees to. */
 static bool can_slide(
     const struct extremum_core *core, const struct extremum_dimension *dimensions
 )
 {
-    int64_t limit = (int64_t)1 << core->coordinate_width;
     const struct extremum_dimension *width = &dimensions[WIDTH];
     if (!has_windows(core)) {
         return false;
@@ -885,9 +888,6 @@ static bool can_slide(
             return false;
         }
         if (has_padding(&line, dimension->size) && !core->padding) {
-            return false;
-        }
-        if (dimension->stride >= limit || extent_of(dimension) >= limit) {
             return false;
         }
     }

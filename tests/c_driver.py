@@ -10,11 +10,12 @@ import math
 import random
 import re
 import sys
-from ctypes import c_bool, c_int64
+from ctypes import c_int64
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from c_anything import survive
 from c_operators import (
     huge_configs,
     huge_pooling,
@@ -29,12 +30,9 @@ from c_structures import (
     Core,
     JobStruct,
     PlanStruct,
-    PoolingStruct,
-    ReductionStruct,
     load,
     pooling_struct,
     reduction_struct,
-    strides_of,
 )
 
 from extremum.hdl.job import JobRegisters
@@ -241,8 +239,8 @@ class Comparison:
         expected.scatter(numbers, numbers, Results(problem, written, None))
         written = written.reshape(-1)
         given, there = stream.expanded()
-        wanted = dict(zip(written, offsets_of(problem.output_sizes, strides), strict=True))
-        wanted.pop(0, None)
+        places = zip(written, offsets_of(problem.output_sizes, strides), strict=True)
+        wanted = {number: place for number, place in places if number}
         assert dict(zip(numbers[there], given[there], strict=True)) == wanted
         self.compare_found(stream, given, there)
 
@@ -320,65 +318,6 @@ def place_of(job, beat, lane, output):
     if output:
         return kept
     return [next(within) if axis in problem.axes else c for axis, c in enumerate(kept)]
-
-
-def anything(source, struct):
-    """Fill a structure with numbers of which many are at some limit, others small, others any."""
-    edges = [0, 1, 2, 8, 9, 64, 255, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1]
-    for name, kind in struct._fields_:
-        if kind is c_bool:
-            setattr(struct, name, source.random() < 0.5)
-        elif issubclass(kind, ctypes.Array):
-            signed = kind._type_ is c_int64
-            reach = [0, 1, -1, 3, 2**32, 2**58, -(2**59), 2**63 - 1, -(2**63)] if signed else edges
-            few = [1, 1, 1, 2, 3] if source.random() < 0.8 else reach
-            values = [
-                source.choice(reach if source.random() < 0.1 else few) for _ in range(kind._length_)
-            ]
-            getattr(struct, name)[:] = values
-        elif issubclass(kind, ctypes._Pointer):
-            values = [
-                source.choice((0, 1, -1, 2**40, -(2**58), 2**63 - 1, -(2**63))) for _ in range(8)
-            ]
-            setattr(struct, name, strides_of(source.choice((None, None, values))))
-        else:
-            few = [4, 5] if name == "rank" else [0, 1]
-            setattr(struct, name, source.choice(edges if source.random() < 0.05 else few))
-    return struct
-
-
-def survive(library, count, source):
-    """Give the driver any numbers at all: the sanitizers find no fault. Return what it said."""
-    driver, seen = load(library), collections.Counter()
-    configs = huge_configs(source)
-    planned, job, offset = PlanStruct(), JobStruct(), c_int64()
-    for _ in range(count):
-        core = (
-            anything(source, Core()) if source.random() < 0.1 else Core.of(source.choice(configs))
-        )
-        if source.random() < 0.3:
-            core.fixed = source.getrandbits(64)
-            core.fixed_values[:] = [source.choice((0, 1, 2**32, -(2**63))) for _ in NAMES]
-        prepare, struct = source.choice(
-            (
-                (driver.extremum_plan_reduction, ReductionStruct()),
-                (driver.extremum_plan_pooling, PoolingStruct()),
-            )
-        )
-        error = ERRORS[prepare(planned, core, anything(source, struct))]
-        seen[error] += 1
-        if error != "OK":
-            continue
-        for which in {0, planned.jobs // 2, max(1, planned.jobs) - 1, planned.jobs, 2**64 - 1}:
-            planned.next = which
-            if driver.extremum_next_job(planned, job):
-                for stream in (job.input, job.output):
-                    for beat in (0, stream.beats - 1, 2**32 - 1):
-                        driver.extremum_find_element(stream, beat, stream.lanes - 1, offset)
-                driver.extremum_check_job(core, job)
-                for name in range(len(NAMES)):
-                    driver.extremum_register_word(core, job, name)
-    return seen
 
 
 def main(library, comparison, count, seed):

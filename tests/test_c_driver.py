@@ -360,7 +360,7 @@ def test_an_impossible_number_of_groups_is_refused(driver, groups, error):
 )
 def test_strides_that_lead_too_far_are_refused(driver, which, stride, error):
     core = Core.of(CONFIG)
-    strides = [None, None]
+    strides: list[list[int] | None] = [None, None]
     strides[which] = [0, stride, 1, 1]
     assert plan_pooling(driver, core, *strides)[1] == error
     strides[which] = [stride // 2, 1]

@@ -229,7 +229,8 @@ struct extremum_reduction {
     enum extremum_nan nan;
     /* Bytes from one element of the input to the next along each axis, and elements from one result
      * to the next along each axis of the output. NULL stands for a packed row-major tensor. A stride
-     * may be zero or negative: element (0, 0, ...) has the offset 0. */
+     * may be negative, and zero on the input: element (0, 0, ...) has the offset 0. Whether output
+     * strides give two results the same place is not checked. */
     const int64_t *input_strides;
     const int64_t *output_strides;
 };

@@ -163,9 +163,13 @@ def random_pooling(source, config):
     if spatial == 3 and (config.max_window[0] == 1 or source.random() < 0.3):
         lines[0] = (lines[0][0], 1, 1, 0, 0, 1)
     size, window, strides, start, end, dilations = map(list, zip(*lines, strict=True))
+    outer = [source.randint(1, 3), source.choice((1, 2, 5, 9))]
+    if spatial == 3 and source.random() < 0.15:
+        # A large plane can be cut in many ways, of which the best is sought.
+        outer, size[1:] = [1, 1], [source.randint(9, 60), source.randint(9, 60)]
     gives_index = source.random() < 0.6
     arguments = {
-        "sizes": [source.randint(1, 3), source.choice((1, 2, 5, 9)), *size],
+        "sizes": [*outer, *size],
         "data_type": random_type(source, config),
         "window": window,
         "strides": strides,

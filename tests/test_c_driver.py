@@ -367,6 +367,12 @@ def test_strides_that_lead_too_far_are_refused(driver, which, stride, error):
     assert plan_reduction(driver, core, *strides)[1] == error
 
 
+def test_strides_that_lead_too_far_together_are_refused(driver):
+    core = Core.of(CONFIG)
+    assert plan_pooling(driver, core, [0, 2**60, 2**57, 2**57])[1] == "OK"
+    assert plan_pooling(driver, core, [0, 2**60, 2**58, 2**59])[1] == "STRIDES_TOO_LARGE"
+
+
 def test_the_stride_of_a_single_element_may_be_anything(driver):
     planned, error = plan_pooling(
         driver, Core.of(CONFIG), [2**63 - 1, 16, 4, 1], [-(2**63), 4, 2, 1]

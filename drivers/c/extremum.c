@@ -645,7 +645,7 @@ static struct tile cut(
     return tile;
 }
 
-/* The number of a tile's first window. The product has less than 64 bits, but may need all. */
+/* The number of a tile's first window. The product fits 64 bits, but only without a sign. */
 static int64_t edge_of(const struct extremum_cuts *cuts, int64_t tile)
 {
     return (int64_t)((uint64_t)cuts->outputs * (uint64_t)tile / (uint64_t)cuts->tiles);

@@ -237,6 +237,10 @@ def huge_pooling(source, config):
         dilation = source.choice((1, 1, min(2, most), min(most, 50)))
         stride = source.choice((1, 2, 3, 9, size, source.randint(1, size)))
         lines.append((size - start - end, window, stride, start, end, max(1, dilation)))
+    if config.coordinate_width == 4 and source.random() < 0.5:
+        # A core of few coordinates cuts this line into as many tiles as it has elements, nearly.
+        padded = [1, 1]
+        lines = [(1, 1, 1, 0, 0, 1), (2**32 - 1, source.randint(1, 8), 1, 0, 0, 1)]
     size, window, strides, start, end, dilations = map(list, zip(*lines, strict=True))
     return arguments | {
         "sizes": [*padded[:2], *size],
@@ -254,6 +258,7 @@ def huge_configs(source):
     return [
         CoreConfig(tuple(DataType)),
         CoreConfig(tuple(DataType), lanes=64),
+        CoreConfig(tuple(DataType), max_window=(1, 1, 8), coordinate_width=4),
         CoreConfig(**everything, lanes=7, coordinate_width=24, max_dilation=(255, 255, 255)),
         CoreConfig(
             **everything,

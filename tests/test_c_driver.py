@@ -255,7 +255,7 @@ def test_reductions_at_the_limits(driver, changed, lanes):
 )
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_poolings_at_the_limits(driver, changed, layout):
-    for config in huge_configs(random.Random(0))[:5]:
+    for config in huge_configs(random.Random(0))[:6]:
         Comparison(driver, random.Random(0)).compare(
             POOLING | changed | {"index_layout": layout}, config
         )

@@ -1,9 +1,9 @@
 /* The driver of the extremum core; extremum.h says what it does.
  *
- * The numbers of an operator are bounded by one rule of the golden model: a tensor has fewer than
- * 2^32 elements, its padding included. So no stride over padded elements, no slot and no coordinate
- * reaches 2^34, and signed 64-bit arithmetic is exact. Where a product may be larger, a comment says
- * what bounds it. Positions are modulo 2^32 and therefore unsigned.
+ * The numbers of an operator are bounded by one rule of the golden model: a tensor has fewer
+ * than 2^32 elements, its padding included. So no stride over padded elements, no slot and no
+ * coordinate reaches 2^34, and signed 64-bit arithmetic is exact. Where a product may be larger,
+ * a comment says what bounds it. Positions are modulo 2^32 and therefore unsigned.
  */
 
 #include "extremum.h"
@@ -367,7 +367,8 @@ static bool has_windows(const struct extremum_core *core)
         || core->max_window[WIDTH] > 1;
 }
 
-/* Whether windows can slide over a dimension. Width and height have a stage if any window slides. */
+/* Whether windows can slide over a dimension. Width and height have a stage if any window
+ * slides. */
 static bool has_stage(const struct extremum_core *core, uint32_t axis)
 {
     return axis == DEPTH ? core->max_window[DEPTH] > 1 : has_windows(core);
@@ -576,8 +577,8 @@ struct line {
 
 /* Lay out a line in which every window has the slot of its last tap. Taps that lie behind the
  * elements in every window are left out, unless the core has a fixed window. The last window may
- * have an earlier slot: its last taps may lie in the end padding, and then nothing is missing before
- * them. That can make the line shorter. */
+ * have an earlier slot: its last taps may lie in the end padding, and then nothing is missing
+ * before them. That can make the line shorter. */
 static struct line line_of(const struct extremum_dimension *dimension, bool fixed_window)
 {
     struct line line;
@@ -604,8 +605,8 @@ static struct line line_of(const struct extremum_dimension *dimension, bool fixe
     return line;
 }
 
-/* Whether the first or the last window of a line reaches beyond the elements. A window that is given
- * early always does: it does not wait for its last taps. */
+/* Whether the first or the last window of a line reaches beyond the elements. A window that is
+ * given early always does: it does not wait for its last taps. */
 static bool has_padding(const struct line *line, int64_t size)
 {
     bool starts_before = line->head < (line->window - 1) * line->dilation;
@@ -622,7 +623,8 @@ struct tile {
 };
 
 /* Return the tile of `count` windows from `first` on. They see an element. A tile of all windows
- * has all elements, even those that no window sees: an uncut tensor streams as it lies in memory. */
+ * has all elements, even those that no window sees: an uncut tensor streams as it lies in
+ * memory. */
 static struct tile cut(
     const struct extremum_dimension *dimension, int64_t outputs, int64_t first, int64_t count
 )
@@ -1174,9 +1176,8 @@ static void stream_tile(
         uint32_t windows = (uint32_t)count_windows(&tile->dimension);
         add_loop(&job->input.over_elements, size, plan->input_strides[axis]);
         add_loop(&job->output.over_elements, windows, plan->output_strides[axis]);
-        /* A stride over a single element can be anything, so it is not used. */
-        job->input.base += tile->offset ? tile->offset * plan->input_strides[axis] : 0;
-        job->output.base += tile->first ? tile->first * plan->output_strides[axis] : 0;
+        job->input.base += tile->offset * plan->input_strides[axis];
+        job->output.base += tile->first * plan->output_strides[axis];
         elements *= size;
         outputs *= windows;
     }

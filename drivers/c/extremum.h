@@ -1,12 +1,13 @@
 /* The driver of the extremum core: from an operator to the jobs that compute it.
  *
- * An operator is described as the golden model describes it, is checked by the same rules, and is
- * planned as the Python package plans it. A plan yields jobs one by one. A job is the values of the
- * core's job registers, and where the elements of its input and output beats lie in memory.
+ * An operator is described as the golden model describes it, is checked by the same rules, and
+ * is planned as the Python package plans it. A plan yields jobs one by one. A job is the values
+ * of the core's job registers, and where the elements of its input and output beats lie in
+ * memory.
  *
- * The driver is freestanding C99. It allocates nothing, needs no library, and has no state of its
- * own, so every function may be called from any thread. On 32-bit processors the compiler brings the
- * 64-bit division.
+ * The driver is freestanding C99. It allocates nothing, needs no library, and has no state of
+ * its own, so every function may be called from any thread. On 32-bit processors the compiler
+ * brings the 64-bit division.
  *
  *     struct extremum_plan plan;
  *     struct extremum_job job;
@@ -227,10 +228,10 @@ struct extremum_reduction {
     enum extremum_axis_direction axis_direction;
     enum extremum_index_type index_type;
     enum extremum_nan nan;
-    /* Bytes from one element of the input to the next along each axis, and elements from one result
-     * to the next along each axis of the output. NULL stands for a packed row-major tensor. A stride
-     * may be negative, and zero on the input: element (0, 0, ...) has the offset 0. Whether output
-     * strides give two results the same place is not checked. */
+    /* Bytes from one element of the input to the next along each axis, and elements from one
+     * result to the next along each axis of the output. NULL stands for a packed row-major
+     * tensor. A stride may be negative, and zero on the input: element (0, 0, ...) has the
+     * offset 0. Whether output strides give two results the same place is not checked. */
     const int64_t *input_strides;
     const int64_t *output_strides;
 };
@@ -267,14 +268,15 @@ struct extremum_loops {
  *
  *     base + (step s of the loop over slices) + (step e of the loop over elements)
  *
- * in bytes for an input, and in elements for an output, because values and positions have different
- * sizes but lie alike. The stream has the slices `first_slice` to `first_slice + slices - 1`.
+ * in bytes for an input, and in elements for an output, because values and positions have
+ * different sizes but lie alike. The stream has the slices `first_slice` to `first_slice +
+ * slices - 1`.
  *
- * Without `fold`, each lane carries a slice of its own: beat `b`, lane `l` has element
- * `b % elements` of the slice `first_slice + b / elements * lanes + l`, and the last `elements` beats
+ * Without `fold`, each lane carries a slice of its own: beat `b`, lane `l` has element `b %
+ * elements` of the slice `first_slice + b / elements * lanes + l`, and the last `elements` beats
  * carry only `tail` slices. With `fold`, each slice takes `ceil(elements / lanes)` beats of
- * consecutive elements, and the last of these beats carries only `tail` elements. The lanes above
- * `tail` carry zeros on the input, and nothing on the output. */
+ * consecutive elements, and the last of these beats carries only `tail` elements. The lanes
+ * from `tail` on carry zeros on the input, and nothing on the output. */
 struct extremum_stream {
     int64_t base;
     uint32_t first_slice;

@@ -69,8 +69,12 @@ class DimensionRegisters:
 
     @property
     def has_padding(self) -> bool:
-        """Whether the first or the last window reaches beyond the elements."""
-        return self.head < (self.window - 1) * self.dilation or self.final >= self.size
+        """Whether the first or the last window reaches beyond the elements.
+
+        A window that is given early always does: it does not wait for its last taps.
+        """
+        starts_before = self.head < (self.window - 1) * self.dilation
+        return starts_before or self.final >= self.size or self.shift > 0
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,23 @@ def test_a_core_without_padding_has_padded_windows_gathered(padding, axis):
         plan(problem, replace(config, operators=("max-pool",)))
 
 
+@pytest.mark.parametrize(
+    ("window", "stride", "end", "size"), [(2, 2, 1, 5), (3, 4, 2, 5), (3, 4, 1, 6)]
+)
+def test_a_core_without_padding_has_early_windows_gathered(window, stride, end, size):
+    """A window that is given early has taps in the padding, although its slot has an element."""
+    config = replace(SMALL, padding=False)
+    problem = Pooling.of(
+        (1, 2, 1, size), "int8", (1, window), strides=(1, stride), end_padding=(0, end)
+    )
+    (job,) = plan(problem, SMALL).jobs
+    assert job.registers.width.shift > 0
+    assert job.registers.width.final < job.registers.width.size
+    assert all(isinstance(job, GatheredJob) for job in plan(problem, config).jobs)
+    with pytest.raises(ValueError, match="built without padding, and the job's width has it"):
+        job.registers.to_bits(config)
+
+
 @pytest.mark.parametrize(("window", "stride", "end"), [(3, 1, 0), (2, 2, 0), (3, 3, 2), (3, 2, 1)])
 def test_windows_that_stay_inside_slide_in_a_core_without_padding(window, stride, end):
     """End padding counts for nothing if no window reaches it, or if it is all that one lacks."""

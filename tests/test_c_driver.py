@@ -1,0 +1,418 @@
+"""The C driver: it compiles everywhere, and plans what the Python package plans."""
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from c_driver import REFUSALS, UNREACHED, Comparison
+from c_operators import (
+    DIRECTIONS,
+    FUNCTIONS,
+    INDEX_TYPES,
+    LAYOUTS,
+    NAN_MODES,
+    TYPES,
+    huge_configs,
+)
+from c_structures import (
+    ERRORS,
+    FOLDER,
+    NAMES,
+    Core,
+    JobStruct,
+    PlanStruct,
+    load,
+    members,
+    pooling_struct,
+    reduction_struct,
+)
+
+from extremum.hdl.config import CoreConfig
+from extremum.model import DataType
+
+EXAMPLES = int(os.environ.get("EXTREMUM_EXAMPLES", "40"))
+
+WARNINGS = [
+    "-std=c99",
+    "-ffreestanding",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wsign-conversion",
+    "-Wshadow",
+    "-Wundef",
+    "-Wcast-qual",
+    "-Wstrict-prototypes",
+    "-Wmissing-prototypes",
+    "-Werror",
+]
+SANITIZERS = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
+
+TARGETS = {
+    "64 bits": ("gcc", "-m64"),
+    "32 bits": ("gcc", "-m32"),
+    "RISC-V of 32 bits": ("riscv64-unknown-elf-gcc", "-march=rv32i", "-mabi=ilp32"),
+}
+
+COMPILERS_OWN = re.compile(
+    r"__u?(div|mod|divmod)[dt]i[34]|__(mul|ashl|lshr|ashr|cmp|ucmp)[sd]i[23]|__x86.*"
+    r"|mem(cpy|set)|_GLOBAL_OFFSET_TABLE_"
+)
+"""What a compiler may call by itself: the arithmetic of 64 bits, and how to copy a structure."""
+
+
+def run(*command, **options):
+    ran = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, **options
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def compiler(name="gcc"):
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-Os"])
+def test_it_is_freestanding_and_free_of_warnings(target, level, tmp_path):
+    name, *options = TARGETS[target]
+    output = tmp_path / "extremum.o"
+    run(compiler(name), *WARNINGS, *options, level, "-c", FOLDER / "extremum.c", "-o", output)
+    symbols = run("nm", "-u", output).split()
+    assert [s for s in symbols if s != "U" and not COMPILERS_OWN.fullmatch(s)] == []
+
+
+def test_the_header_is_for_cpp_as_well():
+    run(
+        compiler(),
+        *["-x", "c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"],
+        FOLDER / "extremum.h",
+    )
+
+
+def named(prefix, names):
+    return [f"EXTREMUM_{prefix}{name.upper().replace('.', '_')}" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("enum", "names"),
+    [
+        ("register", [*named("REGISTER_", NAMES), "EXTREMUM_REGISTERS"]),
+        ("data_type", named("", TYPES)),
+        ("function", named("", FUNCTIONS)),
+        ("axis_direction", named("", DIRECTIONS)),
+        ("nan", named("", NAN_MODES)),
+        ("index_type", named("INDEX_", INDEX_TYPES)),
+        ("index_layout", named("LAYOUT_", LAYOUTS)),
+    ],
+)
+def test_the_header_has_the_names_of_the_package_in_their_order(enum, names):
+    assert members(f"extremum_{enum}") == names
+
+
+def test_every_error_is_that_of_a_message_or_of_the_driver_alone():
+    assert REFUSALS.keys() | UNREACHED == set(ERRORS)
+    assert not REFUSALS.keys() & UNREACHED
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("c_driver")
+
+
+@pytest.fixture(scope="module")
+def sanitized(folder):
+    """The driver as a library under the sanitizers of undefined behaviour and of addresses."""
+    path = folder / "sanitized.so"
+    flags = ["-std=c99", "-O1", "-g", "-shared", "-fPIC"]
+    run(compiler(), *flags, *SANITIZERS, FOLDER / "extremum.c", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def driver(folder):
+    path = folder / "extremum.so"
+    run(compiler(), *["-std=c99", "-O1", "-shared", "-fPIC"], FOLDER / "extremum.c", "-o", path)
+    return load(path)
+
+
+def compare(library, comparison, count, seed):
+    """Compare so many operators in a process with the sanitizers; count what came of them."""
+    environment = os.environ | {
+        "LD_PRELOAD": run(compiler(), "-print-file-name=libasan.so").strip(),
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+    program = Path(__file__).with_name("c_driver.py")
+    said = run(sys.executable, program, library, comparison, count, seed, env=environment)
+    return {what: int(times) for what, times in re.findall(r"^(.+) (\d+)$", said, re.MULTILINE)}
+
+
+def test_the_plans_are_those_of_the_package(sanitized):
+    seen = compare(sanitized, "small", 50 * EXAMPLES, EXAMPLES)
+    assert seen["reduction"] + seen["pooling"] == 50 * EXAMPLES
+    assert seen["OK"] > 10 * EXAMPLES
+    assert seen["many jobs"] > EXAMPLES
+
+
+def test_the_plans_of_huge_tensors_are_those_of_the_package(sanitized):
+    seen = compare(sanitized, "huge", 10 * EXAMPLES, EXAMPLES)
+    assert seen["OK"] > EXAMPLES
+    assert seen["many jobs"] > 0
+
+
+def test_no_numbers_lead_to_undefined_behaviour(sanitized):
+    seen = compare(sanitized, "anything", 100 * EXAMPLES, EXAMPLES)
+    assert seen["OK"] > EXAMPLES
+
+
+@pytest.mark.regress
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_hundred_thousand_plans_are_those_of_the_package(sanitized, seed):
+    seen = compare(sanitized, "small", 50_000, seed)
+    assert REFUSALS.keys() <= seen.keys(), "some error was never given"
+    assert seen["OK"] > 10_000
+    assert seen["no jobs"] > 0
+
+
+@pytest.mark.regress
+def test_more_plans_of_huge_tensors_are_those_of_the_package(sanitized):
+    compare(sanitized, "huge", 10_000, 3)
+
+
+POOLING = {
+    "sizes": [1, 2, 4, 4],
+    "data_type": "int8",
+    "window": [2, 2],
+    "strides": [2, 2],
+    "start_padding": [0, 0],
+    "end_padding": [0, 0],
+    "dilations": [1, 1],
+    "return_indices": True,
+    "index_type": "uint32",
+    "index_layout": "tensor",
+    "nan": "propagate",
+}
+REDUCTION = {
+    "function": "argmax",
+    "sizes": [3, 4],
+    "data_type": "int8",
+    "axes": [1],
+    "axis_direction": "increasing",
+    "index_type": "int64",
+    "nan": "propagate",
+}
+CONFIG = CoreConfig((DataType.INT8,), lanes=2)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sizes": [2**32 - 1], "axes": [0]},
+        {"sizes": [65537, 65535]},
+        {"sizes": [2**16, 2**16]},
+        {"sizes": [2**31], "axes": [0], "index_type": "int32"},
+        {"sizes": [2**31 + 1], "axes": [0], "index_type": "int32"},
+        {"sizes": [1], "axes": [0]},
+        {"sizes": [1] * 8, "axes": [-8, 7, 3]},
+        {"sizes": [2] * 8, "axes": [-8, 7, 3, 1]},
+        {"axes": [1, -1]},
+        {"axes": [-2, 0]},
+        {"axes": [2]},
+        {"axes": [-3]},
+    ],
+)
+@pytest.mark.parametrize("lanes", [1, 3, 4])
+def test_reductions_at_the_limits(driver, changed, lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes)
+    Comparison(driver, random.Random(0)).compare(REDUCTION | changed, config)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sizes": [1, 1, 4, 4], "end_padding": [0, 2**30 - 5]},
+        {"sizes": [1, 1, 4, 4], "end_padding": [0, 2**30 - 4]},
+        {"sizes": [1, 1, 1, 4], "window": [1, 2], "start_padding": [0, 2**32 - 5]},
+        {"sizes": [1, 1, 1, 4], "window": [1, 2], "start_padding": [0, 2**32 - 4]},
+        {"sizes": [1, 1, 4, 4], "window": [5, 1]},
+        {"sizes": [1, 1, 4, 4], "window": [5, 1], "end_padding": [1, 0]},
+        {"window": [2**32 - 1, 1], "dilations": [2**32 - 1, 1]},
+        {"sizes": [2**16, 2**12, 4, 4]},
+        {"sizes": [1, 1, 2**16 - 1, 65537], "window": [1, 1]},
+        {"sizes": [1, 1, 40, 40], "window": [3, 3], "dilations": [1, 2]},
+        {"sizes": [1, 1, 40, 1], "strides": [2**15, 2**15], "window": [1, 1]},
+    ],
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_poolings_at_the_limits(driver, changed, layout):
+    for config in huge_configs(random.Random(0))[:6]:
+        Comparison(driver, random.Random(0)).compare(
+            POOLING | changed | {"index_layout": layout}, config
+        )
+
+
+@pytest.mark.parametrize(
+    ("window", "stride", "end", "size", "error"),
+    [
+        (3, 1, 0, 4, "OK"),
+        (3, 1, 1, 4, "NEEDS_GATHERING"),
+        (2, 2, 0, 5, "OK"),
+        (2, 2, 1, 5, "NEEDS_GATHERING"),
+        (3, 4, 2, 5, "NEEDS_GATHERING"),
+        (3, 3, 2, 2, "OK"),
+    ],
+)
+@pytest.mark.parametrize("fixed", [None, ("width.window", 3)])
+def test_a_core_without_padding_needs_windows_inside(
+    driver, window, stride, end, size, error, fixed
+):
+    """A fixed window keeps the taps behind the elements, which then lie in padding."""
+    config = CoreConfig((DataType.INT8,), padding=False, fixed=(fixed,) if fixed else ())
+    if fixed and (window, end) == (3, 2):
+        error = "NEEDS_GATHERING"
+    changed = {"window": [1, window], "strides": [1, stride], "end_padding": [0, end]}
+    comparison = Comparison(driver, random.Random(0))
+    comparison.compare(POOLING | changed | {"sizes": [1, 1, 1, size]}, config)
+    assert comparison.seen[error] == 1
+
+
+@pytest.mark.parametrize("width", [8, 6, 5, 4])
+def test_positions_that_would_mark_an_empty_window_are_refused(driver, width):
+    """The 32 positions of the pooling need six bits, since 31 in five bits is all ones."""
+    config = CoreConfig((DataType.INT8,), index_width=width)
+    comparison = Comparison(driver, random.Random(0))
+    comparison.compare(POOLING, config)
+    assert comparison.seen["OK" if width > 5 else "POSITIONS_TOO_LARGE"] == 1
+    comparison.compare(REDUCTION | {"sizes": [3, 31]}, config)
+    comparison.compare(REDUCTION | {"sizes": [3, 32]}, config)
+
+
+def plan_pooling(driver, core, *strides):
+    planned = PlanStruct()
+    return planned, ERRORS[
+        driver.extremum_plan_pooling(planned, core, pooling_struct(POOLING, *strides))
+    ]
+
+
+def plan_reduction(driver, core, *strides):
+    planned = PlanStruct()
+    return planned, ERRORS[
+        driver.extremum_plan_reduction(planned, core, reduction_struct(REDUCTION, *strides))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("data_type_count", (0, 11)),
+        ("lanes", (0, 65)),
+        ("max_line", (0, 2**16 + 1)),
+        ("max_plane", (0, 2**24 + 1)),
+        ("coordinate_width", (3, 25)),
+        ("index_width", (33,)),
+        ("operators", (0, 8)),
+    ],
+)
+def test_an_impossible_core_is_refused(driver, name, values):
+    for value in values:
+        core = Core.of(CONFIG)
+        setattr(core, name, value)
+        assert plan_pooling(driver, core)[1] == "BAD_CORE"
+        assert plan_reduction(driver, core)[1] == "BAD_CORE"
+
+
+@pytest.mark.parametrize("name", ["max_window", "max_dilation"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("value", [0, 256])
+def test_an_impossible_window_of_a_core_is_refused(driver, name, axis, value):
+    core = Core.of(CONFIG)
+    getattr(core, name)[axis] = value
+    assert plan_pooling(driver, core)[1] == "BAD_CORE"
+
+
+@pytest.mark.parametrize(("groups", "error"), [(0, "BAD_CORE"), (1, "OK"), (2**32 + 1, "BAD_CORE")])
+def test_an_impossible_number_of_groups_is_refused(driver, groups, error):
+    core = Core.of(CONFIG)
+    core.fixed = 1 << NAMES.index("groups")
+    core.fixed_values[NAMES.index("groups")] = groups
+    assert plan_pooling(driver, core)[1] == error
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize(
+    ("stride", "error"),
+    [
+        (2**60, "OK"),
+        (-(2**60), "OK"),
+        (2**62, "STRIDES_TOO_LARGE"),
+        (-(2**63), "STRIDES_TOO_LARGE"),
+    ],
+)
+def test_strides_that_lead_too_far_are_refused(driver, which, stride, error):
+    core = Core.of(CONFIG)
+    strides: list[list[int] | None] = [None, None]
+    strides[which] = [0, stride, 1, 1]
+    assert plan_pooling(driver, core, *strides)[1] == error
+    strides[which] = [stride // 2, 1]
+    assert plan_reduction(driver, core, *strides)[1] == error
+
+
+def test_strides_that_lead_too_far_together_are_refused(driver):
+    core = Core.of(CONFIG)
+    assert plan_pooling(driver, core, [0, 2**60, 2**57, 2**57])[1] == "OK"
+    assert plan_pooling(driver, core, [0, 2**60, 2**58, 2**59])[1] == "STRIDES_TOO_LARGE"
+
+
+def test_the_stride_of_a_single_element_may_be_anything(driver):
+    planned, error = plan_pooling(
+        driver, Core.of(CONFIG), [2**63 - 1, 16, 4, 1], [-(2**63), 4, 2, 1]
+    )
+    assert error == "OK"
+    job = JobStruct()
+    assert driver.extremum_next_job(planned, job)
+    assert (job.input.over_slices.depth, job.input.over_elements.depth) == (1, 1)
+    assert job.input.expanded()[0].tolist() == [[i, 16 + i] for i in range(16)]
+    assert not driver.extremum_next_job(planned, job)
+
+
+def test_every_error_has_its_own_words(driver):
+    texts = [driver.extremum_error_text(code).decode() for code in range(len(ERRORS) + 1)]
+    assert texts[-1] == "unknown error"
+    assert len(set(texts)) == len(texts)
+    assert all(texts)
+
+
+SAME_WORDS = set(ERRORS[2 : ERRORS.index("STRIDES_TOO_LARGE")]) - {
+    "BAD_DATA_TYPE",
+    "BAD_INDEX_TYPE",
+    "AXIS_OUT_OF_RANGE",
+}
+"""Rules of the golden model that the driver puts into the same words."""
+
+
+@pytest.mark.parametrize("name", sorted(SAME_WORDS))
+def test_a_broken_rule_has_the_words_of_the_golden_model(driver, name):
+    text = driver.extremum_error_text(ERRORS.index(name)).decode()
+    assert re.match(REFUSALS[name], text), text
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(tmp_path):
+    blocks = re.findall(r"```(\w+)\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
+    (program,) = (block for language, block in blocks if language == "c")
+    (shown,) = (block for language, block in blocks if language == "text")
+    source = tmp_path / "example.c"
+    source.write_text(program)
+    sources = source, FOLDER / "extremum.c"
+    flags = "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", FOLDER
+    run(compiler(), *flags, *SANITIZERS, *sources, "-o", tmp_path / "example")
+    assert run(tmp_path / "example", cwd=tmp_path) == shown

@@ -139,7 +139,7 @@ def test_beats_that_do_not_fit():
     job = JobRegisters(slots=2, length=2).to_bits(config)
     for pieces, message in (
         ([np.zeros((2, 3), np.int8)], "beats must be 2 lanes of at most 8 bytes, not int8 of siz"),
-        ([np.zeros((1, 2), np.int8)], "the pieces hold fewer beats than promised"),
+        ([np.zeros((1, 2), np.int8)], "the pieces hold fewer beats than beats_in says"),
     ):
         native = NativeSimulator(config)
         with pytest.raises(ValueError, match=message):

@@ -85,7 +85,7 @@ class Simulator(Protocol):
             The simulation ended, the core hung, broke a stream rule, or marked the wrong result
             as its job's last. The simulation is closed.
         ValueError
-            The pieces do not hold as many beats as promised.
+            The pieces do not hold as many beats as ``beats_in`` says.
         """
         ...
 

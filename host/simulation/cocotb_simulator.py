@@ -264,7 +264,7 @@ class CocotbSimulator:
         """Send a run and wait for its results."""
         packed = [pack_beats(piece, self._config) for piece in run.beats]
         if (beats := sum(map(len, packed))) != run.beats_in:
-            raise ValueError(f"the pieces hold {beats} beats, not {run.beats_in} as promised")
+            raise ValueError(f"the pieces hold {beats} beats, and beats_in says {run.beats_in}")
         connection.send(
             {
                 "jobs": list(run.jobs),

@@ -148,7 +148,7 @@ class NativeSimulator:
         """Hand the pump its next beats."""
         beats = next(pieces, None)
         if beats is None:
-            raise ValueError("the pieces hold fewer beats than promised")
+            raise ValueError("the pieces hold fewer beats than beats_in says")
         if beats.shape[1:] != (self._lanes,) or beats.itemsize > self._element_bytes:
             raise ValueError(
                 f"beats must be {self._lanes} lanes of at most {self._element_bytes} bytes, not "

@@ -282,7 +282,7 @@ def test_sources_in_subfolders_are_part_of_the_key(monkeypatch, tmp_path):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setattr(cache, "files", lambda package: tmp_path / package)
     generated = []
-    monkeypatch.setattr("extremum.hdl.verilog.generate", lambda *_: f"text {len(generated)}")
+    monkeypatch.setattr("extremum.hdl.verilog.generate", lambda *_, **__: f"text {len(generated)}")
 
     def times():
         cache.verilog(CONFIG, lambda: generated.append(1))

@@ -113,7 +113,7 @@ def test_an_accelerator_starts_afresh_after_a_fault(backend, monkeypatch):
     options = {"backend": backend, "max_window": CONFIG.max_window, "watchdog": 50}
     with Accelerator("int8", **options) as accelerator:
         with monkeypatch.context() as patch:
-            patch.setattr("extremum.host.cache.verilog", lambda *_: VERILOG)
+            patch.setattr("extremum.host.cache.verilog", lambda *_, **__: VERILOG)
             with pytest.raises(SimulationError, match="nothing moved for 51 clocks"):
                 accelerator.argmax(BEATS)
         assert accelerator.report is None

@@ -157,7 +157,7 @@ def test_as_few_blocks_as_will_do(width, depth, blocks):
 def test_pools_on_its_blocks(blocks, max_line, monkeypatch):
     """Cores with the part's own memories pool long and short lines correctly, with stalls."""
 
-    def generated(config, generating=None):
+    def generated(config, generating=None, **_):
         text = generate(config, Ecp5())
         assert blocks in text
         return text + VERILOG

@@ -77,10 +77,13 @@ def test_compilers_end_with_their_program(backend, how, compilers):
 def check_children_end(command, how, noted):
     """Send a signal to a program once its children have noted their numbers: all must end."""
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as program:
-        wait_until(lambda: noted.read_text().endswith("\n") or program.poll() is not None)
-        assert program.poll() is None
-        program.send_signal(how)
-        assert program.wait(LONGEST) == -how
+        try:
+            wait_until(lambda: noted.read_text().endswith("\n") or program.poll() is not None)
+            assert program.poll() is None
+            program.send_signal(how)
+            assert program.wait(LONGEST) == -how
+        finally:
+            program.kill()  # a program that waits for what it started would be waited for here
     wait_until(lambda: not any(map(is_running, noted.read_text().split())))
 
 

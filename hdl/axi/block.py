@@ -65,9 +65,9 @@ class AxiBlock(wiring.Component):
     buffers between them, two beats, are full; nothing is lost. In the programmable block, a soft
     reset ends all jobs; a beat that is offered on an output stream stays until it is taken.
 
-    Latency: two clocks more than that of the core, one for each buffer; the results of a block
-    with several lanes may wait three more for the first beat of a job. Throughput: that of the
-    core.
+    Latency: two clocks more than that of the core, one for each buffer, and three in a programmable
+    block; the results of one with several lanes may wait three more for the first beat of a job.
+    Throughput: that of the core.
 
     Parameters
     ----------
@@ -134,13 +134,16 @@ class AxiBlock(wiring.Component):
             source.i_valid.eq(self.s_axis_tvalid),
             source.i_data.eq(Cat(self.s_axis_tdata, self.s_axis_tlast)),
             self.s_axis_tready.eq(source.i_ready),
-            Value.cast(core.i.payload).eq(source.o_data[:-1]),
         ]
         all_lanes = Const((1 << self.config.lanes) - 1, self.config.lanes)
         if is_programmable(self.config):
             self._programmable(m, core, source, soft_reset)
             return m
-        m.d.comb += [core.i.valid.eq(source.o_valid), source.o_ready.eq(core.i.ready)]
+        m.d.comb += [
+            core.i.valid.eq(source.o_valid),
+            Value.cast(core.i.payload).eq(source.o_data[:-1]),
+            source.o_ready.eq(core.i.ready),
+        ]
         self._results(m, core, all_lanes, Const(1, 1))
         return m
 
@@ -193,7 +196,11 @@ class AxiBlock(wiring.Component):
         m.submodules.lite = lite = AxiLitePort()
         m.submodules.control = control = BlockControl(config)
         queue, starter, packets = CommandQueue(config), JobStarter(config), InputPackets(config)
-        for name, part in {"commands": queue, "starter": starter, "packets": packets}.items():
+        # Between the packets and the core is a buffer, since the core tells late whether it takes
+        # a beat.
+        passed = SkidBuffer(port_widths(config)["s_axis"])
+        parts = {"commands": queue, "starter": starter, "packets": packets, "passed": passed}
+        for name, part in parts.items():
             m.submodules[name] = ResetInserter(soft_reset)(part)
         for name, member in AxiLiteSignature().members.items():
             ours, theirs = getattr(self, f"s_axil_{name}"), getattr(lite.axi, name)
@@ -218,13 +225,16 @@ class AxiBlock(wiring.Component):
             packets.expects.eq(starter.expects),
             starter.expected.eq(packets.expected),
             packets.drop.eq(starter.drop),
-            packets.drop_expected.eq(starter.drop_expected),
             starter.dropped.eq(packets.dropped),
             packets.i_valid.eq(source.o_valid),
             packets.i_last.eq(source.o_data[-1]),
             source.o_ready.eq(packets.i_ready),
-            core.i.valid.eq(packets.o_valid),
-            packets.o_ready.eq(core.i.ready),
+            passed.i_valid.eq(packets.o_valid),
+            passed.i_data.eq(source.o_data[:-1]),
+            packets.o_ready.eq(passed.i_ready),
+            core.i.valid.eq(passed.o_valid),
+            Value.cast(core.i.payload).eq(passed.o_data),
+            passed.o_ready.eq(core.i.ready),
         ]
         left = core.o.valid & core.o.ready
         if config.lanes == 1:
@@ -243,7 +253,7 @@ class AxiBlock(wiring.Component):
             taken = self._results(m, core, marks.lanes, marks.valid)
         self._observe(
             m, core, control,
-            queue=queue, starter=starter, packets=packets, left=left, taken=taken,
+            queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,
         )  # fmt: skip
 
     def _observe(
@@ -255,6 +265,7 @@ class AxiBlock(wiring.Component):
         queue: CommandQueue,
         starter: JobStarter,
         packets: InputPackets,
+        passed: SkidBuffer,
         left: Value,
         taken: list[Value],
     ) -> None:
@@ -293,7 +304,7 @@ class AxiBlock(wiring.Component):
             control.busy,
             packets.i_valid & packets.i_ready,
             left,
-            core.i.ready & ~packets.o_valid,
+            core.i.ready & ~passed.o_valid,
             core.o.valid & ~core.o.ready,
             ended + packets.dropped,
             empty,

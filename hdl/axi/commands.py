@@ -32,7 +32,10 @@ from extremum.hdl.timing import timing_parameters
 NUMBER_BITS = (COMMANDS - 1).bit_length()
 
 SETTLE = 4
-"""Clocks from the last write of a register to the start: the writes are on their way so long."""
+"""Clocks from the last write of a register to the offer: the writes are on their way so long."""
+
+ANSWER = 4
+"""Clocks from the offer of a job until the core has refused it, if it does."""
 
 
 def packet_layout(config: CoreConfig) -> data.StructLayout:
@@ -125,15 +128,14 @@ class JobStarter(wiring.Component):
     packet : Out(packet_layout(config))
         How the packets of the job look that is offered.
     expects : Out(1)
-        A job is offered whose packet has not been expected yet: ``packet`` is valid, and stays.
+        The core has not refused the job, whose packet has not been expected yet: ``packet`` is
+        valid, and stays.
     expected : In(1)
         Its packet is expected from the next clock on.
     may_start : In(1)
         A job may be offered.
     drop : Out(1)
-        A packet is dropped, since its job was refused.
-    drop_expected : Out(1)
-        It is the one that is expected already. Otherwise it is the next one.
+        The next packet is dropped, since its job was refused.
     dropped : In(1)
         The packet has been dropped.
     busy : Out(1)
@@ -163,7 +165,6 @@ class JobStarter(wiring.Component):
     expected: Signal
     may_start: Signal
     drop: Signal
-    drop_expected: Signal
     dropped: Signal
     busy: Signal
     accepted: Signal
@@ -189,7 +190,6 @@ class JobStarter(wiring.Component):
                 "expected": In(1),
                 "may_start": In(1),
                 "drop": Out(1),
-                "drop_expected": Out(1),
                 "dropped": In(1),
                 "busy": Out(1),
                 "accepted": Out(1),
@@ -206,14 +206,15 @@ class JobStarter(wiring.Component):
         has_misfit = Signal(name="has_misfit")
         with m.If(misfit & ~has_misfit):
             m.d.sync += has_misfit.eq(1)
-        settle = Signal(range(SETTLE + 1), name="settle")
+        wait = Signal(range(max(SETTLE, ANSWER) + 1), name="wait")
         # While ``busy``: the last writes arrive, then the job is offered, or its packet dropped.
         settles, offers = Signal(name="settles"), Signal(name="offers")
+        is_told = Signal(name="is_told")
         m.d.comb += [
             self.ready.eq(~self.busy),
             self.started.eq(self.valid & self.ready & (self.number == START_COMMAND)),
         ]
-        settled = settles & (settle == 0)
+        settled = settles & (wait == 0)
         answered = offers & self.job_valid & self.job_ready
         is_misfit = settled & has_misfit
         m.d.comb += [
@@ -221,27 +222,26 @@ class JobStarter(wiring.Component):
             self.error.eq(Mux(settles, BlockError.RANGE, self.status.error)),
             self.accepted.eq(answered & ~self.status.refused),
         ]
+        with m.If(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
         with m.If(self.started):
-            m.d.sync += [
-                self.busy.eq(1), settles.eq(1), settle.eq(SETTLE), self.drop_expected.eq(0)
-            ]  # fmt: skip
-        with m.If(settle != 0):
-            m.d.sync += settle.eq(settle - 1)
+            m.d.sync += [self.busy.eq(1), settles.eq(1), wait.eq(SETTLE)]
         with m.If(is_misfit):
             m.d.sync += has_misfit.eq(0)
         with m.If(settled & ~has_misfit & self.may_start):
-            m.d.sync += [
-                settles.eq(0), offers.eq(1), self.job_valid.eq(1), self.expects.eq(1)
-            ]  # fmt: skip
+            m.d.sync += [settles.eq(0), offers.eq(1), self.job_valid.eq(1), wait.eq(ANSWER)]
+        # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
+        with m.If(offers & (wait == 0) & ~is_told):
+            m.d.sync += [self.expects.eq(1), is_told.eq(1)]
         with m.If(self.expected):
-            m.d.sync += [self.expects.eq(0), self.drop_expected.eq(1)]
+            m.d.sync += self.expects.eq(0)
         with m.If(answered):
             m.d.sync += self.job_valid.eq(0)
         # A job that was accepted stays here until its packet is expected.
-        with m.If(offers & ~self.job_valid & ~self.expects):
-            m.d.sync += [offers.eq(0), self.busy.eq(0)]
+        with m.If(offers & ~self.job_valid & is_told & ~self.expects):
+            m.d.sync += [offers.eq(0), self.busy.eq(0), is_told.eq(0)]
         with m.If(self.refused):
-            m.d.sync += [settles.eq(0), offers.eq(0), self.expects.eq(0), self.drop.eq(1)]
+            m.d.sync += [settles.eq(0), offers.eq(0), self.drop.eq(1)]
         with m.If(self.dropped):
             m.d.sync += [self.drop.eq(0), self.busy.eq(0)]
         return m

@@ -16,8 +16,9 @@ from extremum.hdl.timing import timing_parameters
 class InputPackets(wiring.Component):
     """Lets the beats of each job's packet through to the core, and checks where TLAST is.
 
-    If TLAST comes early, the core is given what stands on the port in the place of the missing
-    beats, so that the job ends; its results mean nothing. If TLAST is late, the beats behind the
+    A packet may pass before the core takes its job, and waits in a buffer. If TLAST comes early,
+    what stands on the port is passed in the place of the missing beats, so that the job ends; its
+    results mean nothing. If TLAST is late, the beats behind the
     job's last are dropped. Either way the next packet belongs to the next job.
 
     Latency: 0 clocks. Throughput: one beat per clock, also from one packet to the next if its job
@@ -30,7 +31,7 @@ class InputPackets(wiring.Component):
 
     Members
     -------
-    packet, expects, expected, drop, drop_expected, dropped
+    packet, expects, expected, drop, dropped
         See :class:`extremum.hdl.axi.commands.JobStarter`.
     i_valid, i_last, i_ready
         The stream from ``s_axis``, without its data, which go to the core as they are.
@@ -46,7 +47,6 @@ class InputPackets(wiring.Component):
     expects: Signal
     expected: Signal
     drop: Signal
-    drop_expected: Signal
     dropped: Signal
     i_valid: Signal
     i_last: Signal
@@ -65,7 +65,6 @@ class InputPackets(wiring.Component):
                 "expects": In(1),
                 "expected": Out(1),
                 "drop": In(1),
-                "drop_expected": In(1),
                 "dropped": Out(1),
                 "i_valid": In(1),
                 "i_last": In(1),
@@ -112,7 +111,6 @@ class InputPackets(wiring.Component):
             m.d.sync += [passes.eq(0), drops.eq(1), is_refused.eq(0)]
         with m.Elif(drops), m.If(self.i_valid & self.i_last):
             m.d.sync += drops.eq(0)
-        # The core takes no beat of a job that it refused, so none of the packet has passed.
-        with m.Elif(self.drop & (self.drop_expected | ~self.busy)):
-            m.d.sync += [passes.eq(0), drops.eq(1), is_refused.eq(1)]
+        with m.Elif(self.drop & ~self.busy):
+            m.d.sync += [drops.eq(1), is_refused.eq(1)]
         return m

@@ -272,29 +272,34 @@ class AxiBlock(wiring.Component):
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         config = self.config
         ended = _in_all(m, taken)
-        failed = Signal(name="failed")
         m.d.comb += [
-            failed.eq(starter.refused | packets.early | packets.late),
             control.busy.eq(
                 queue.valid | starter.busy | core.status.busy | packets.busy
                 | Cat(getattr(self, f"{name}_tvalid") for name, width in
                       port_widths(config).items() if width and name != "s_axis").any()
             ),
             control.done.eq(ended | packets.dropped),
-            control.failed.eq(failed),
             control.register.eq(starter.register),
-            control.code.eq(
+        ]  # fmt: skip
+        # What is wrong is known late in the clock, so the registers are told of it in the next.
+        failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
+        m.d.sync += [
+            failed.eq(starter.refused | packets.early | packets.late),
+            code.eq(
                 Mux(starter.refused, starter.error,
                     Mux(packets.early, BlockError.TLAST_EARLY, BlockError.TLAST_LATE))
             ),
         ]  # fmt: skip
+        m.d.comb += [control.failed.eq(failed), control.code.eq(code)]
         # The numbers of the job at the port, and of the job whose packet is expected.
         started, expected = Signal(JOB_BITS, name="started"), Signal(JOB_BITS, name="expected")
         with m.If(starter.started):
             m.d.sync += started.eq(started + 1)
         with m.If(packets.expected):
             m.d.sync += expected.eq(started - 1)
-        m.d.comb += control.job.eq(Mux(starter.refused, started - 1, expected))
+        job = Signal(JOB_BITS, name="job")
+        m.d.sync += job.eq(Mux(starter.refused, started - 1, expected))
+        m.d.comb += control.job.eq(job)
 
         empty: Value = Const(0, 1)
         if config.index_width:

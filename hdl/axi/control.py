@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -95,7 +97,7 @@ class BlockControl(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The words that were written last, for reading back, and for writes of single bytes.
+        # The words that were written last, for reading back.
         words = len(regs.written_bits(self.config))
         m.submodules.written = written = Memory(
             shape=WORD_BITS,
@@ -105,26 +107,16 @@ class BlockControl(wiring.Component):
         )
         port, store = written.read_port(domain="comb"), written.write_port()
         bus = self.bus
-        write_place, read_place = (
-            Signal(len(port.addr), name=f"{n}_place") for n in ("write", "read")
-        )
-        m.d.sync += [
-            write_place.eq(self._place(bus.write_address)),
-            read_place.eq(self._place(bus.read_address)),
-        ]
-        m.d.comb += port.addr.eq(Mux(self.command, write_place, read_place))
-        merged = Cat(
-            Mux(strobe, new, old)
-            for strobe, new, old in zip(
-                bus.write_strobes, _bytes(bus.write_data), _bytes(port.data), strict=True
-            )
-        )
         overflow = self._commands(m)
+        # The address and the data of a write stay for the clock in which it goes to the queue.
+        m.d.sync += [
+            store.addr.eq(self._place(bus.write_address)),
+            port.addr.eq(self._place(bus.read_address)),
+        ]
         m.d.comb += [
             self.number.eq(bus.write_address),
-            self.value.eq(merged),
-            store.addr.eq(write_place),
-            store.data.eq(merged),
+            self.value.eq(bus.write_data),
+            store.data.eq(bus.write_data),
             store.en.eq(self.command & (self.number != regs.START_COMMAND)),
         ]
         enable, events = self._events(m, overflow)
@@ -161,13 +153,14 @@ class BlockControl(wiring.Component):
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
         # A write follows another after two clocks at the soonest, so ``free`` has seen it.
         fits = self.free != 0
-        asked = bus.write & is_command & writable & bus.write_strobes.any()
+        # A command is a whole word; without any byte, a write has no effect.
+        is_whole = bus.write_strobes.all()
+        is_partial = bus.write_strobes.any() & ~is_whole
+        asked = bus.write & is_command & writable & is_whole
         overflow = Signal(name="overflow")
-        m.d.sync += self.command.eq(asked & fits)
-        m.d.comb += [
-            overflow.eq(asked & ~fits),
-            bus.write_error.eq(~writable | overflow),
-        ]
+        m.d.sync += [self.command.eq(asked & fits), overflow.eq(asked & ~fits)]
+        refuses = is_command & (is_partial | (is_whole & ~fits))
+        m.d.comb += bus.write_error.eq(~writable | refuses)
         control = self._at(regs.CONTROL) & bus.write_strobes[0]
         m.d.sync += [
             self.soft_reset.eq(control & bus.write_data[0]),
@@ -214,7 +207,7 @@ class BlockControl(wiring.Component):
         }
 
     def _reads(self, m: Module, live: Mapping[int, Value], written: Value) -> None:
-        """Answer reads; those of counters, and those that meet a write, take longer."""
+        """Answer reads in two clocks; those of counters take longer."""
         bus, address = self.bus, self.bus.read_address
         constants = {
             register.address: register.reset
@@ -241,25 +234,26 @@ class BlockControl(wiring.Component):
             is_known.eq(bus.read & begun),
             self.counter_read.eq(is_known & is_counter),
             self.counter_number.eq(address),
-            bus.read_done.eq(
-                Mux(is_counter, self.counter_done, is_known & ~(is_written & self.command))
-            ),
+            bus.read_done.eq(Mux(is_counter, self.counter_done, is_known)),
         ]
-        word = Signal(WORD_BITS, name="word")
-        with m.Switch(address):
-            for place, value in (constants | dict(live)).items():
-                with m.Case(place // WORD_BYTES):
-                    m.d.sync += word.eq(value)
-            with m.Default():
-                m.d.sync += word.eq(0)
-        with m.If(is_known):
-            m.d.sync += bus.read_data.eq(
-                Mux(is_counter, self.counter_value, Mux(is_written, written, word))
+        # Bit by bit: a table of whole words would become a block memory, which is slow to read.
+        constant = Signal(WORD_BITS, name="constant")
+        m.d.sync += constant.eq(
+            Cat(
+                _flag(address, [place for place, word in constants.items() if word >> bit & 1])
+                for bit in range(WORD_BITS)
             )
-
-
-def _bytes(word: Value) -> list[Value]:
-    return [word[low : low + 8] for low in range(0, len(word), 8)]
+        )
+        # At most one of these words is not zero.
+        words: list[Value] = [
+            constant, Mux(is_counter, self.counter_value, 0), Mux(is_written, written, 0)
+        ]  # fmt: skip
+        for place, value in live.items():
+            is_here = Signal(name=f"is_{place:03x}")
+            m.d.sync += is_here.eq(address == place // WORD_BYTES)
+            words.append(Mux(is_here, value, 0))
+        with m.If(is_known):
+            m.d.sync += bus.read_data.eq(reduce(or_, words))
 
 
 def _flag(address: Value, addresses: Iterable[int]) -> Value:

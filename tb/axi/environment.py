@@ -151,13 +151,12 @@ class Environment:
 
     def stall(self, source: int = 0, sinks: int = 0, seed: int = 0) -> None:
         """Let the source and each sink rest at random, in so many percent of the clocks."""
-        for number, (agent, percent) in enumerate(
-            [(self.source, source), *((sink, sinks) for sink in self.sinks.values())]
-        ):
-            agent.set_pause_generator(rests(seed + number, percent) if percent else iter([False]))
-            if not percent:
-                agent.clear_pause_generator()
-                agent.pause = False
+        rates = [(self.source, source), *((sink, sinks) for sink in self.sinks.values())]
+        for number, (agent, percent) in enumerate(rates):
+            agent.clear_pause_generator()
+            agent.pause = False
+            if percent:
+                agent.set_pause_generator(rests(seed + number, percent))
 
     async def write(self, address: int, word: int) -> int:
         """Write a word; return the response."""

@@ -7,11 +7,14 @@ from typing import Any
 
 import cocotb
 
-from extremum.tb.axi.environment import Environment
+from extremum.hdl.axi import register_map as regs
+from extremum.tb.axi.environment import OKAY, Environment
 from extremum.tb.bench import core, examples
 from extremum.tb.sequences import jobs
 
 RATES = (0, 50, 90)
+
+CLEAR_COUNTERS = 0b10
 
 
 @cocotb.test()
@@ -23,7 +26,7 @@ async def random_jobs(dut: Any, source: int, sinks: int) -> None:
     block.stall(source, sinks, seed)
     for part in range(examples(1) or 1):
         pairs = list(jobs(random.Random(seed + part), core(), 8))
-        assert await block.write(0x010, 2) == 0
+        assert await block.write(regs.CONTROL, CLEAR_COUNTERS) == OKAY
         await block.clocks(20)
         await block.carry_out(pairs)
         assert await block.field("JOBS") == len(pairs)

@@ -18,6 +18,7 @@ FOLDERS = ("model", "hdl", "host", "tb")
 FROM_HDL = {
     "config": "what a core is built for: numbers, types and names",
     "ports": "how payloads are laid out in bits, and the error codes",
+    "register_table": "the names of the job registers, and their order",
     "registers": "which registers are on a core's job port, and their shapes",
     "job": "the registers of a job, and their bits",
     "latency": "clocks, as integers, by which times are predicted",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.settings import BUSES, Settings, default_name
 from extremum.host.tools import GATEWARE, require
 
-__all__ = ["verilog"]
+__all__ = ["grouped", "verilog"]
 
 MEASURED = ("device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
 """What of a measurement goes into a package."""
@@ -91,7 +91,7 @@ def verilog(output: str, cost: str | None, as_json: bool, **options: Any) -> Non
     click.echo(
         f"{settings.name}: {settings.form}, {ports} ports, latency {summary['latency']} clocks"
     )
-    for path in _grouped(written):
+    for path in grouped(written):
         click.echo(f"  {path}")
 
 
@@ -109,7 +109,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         return Settings(asked.config, name, bus, options["source"], device)
 
 
-def _grouped(written: list[str]) -> list[str]:
+def grouped(written: Sequence[str]) -> list[str]:
     """Return the files of a package, and in place of the pages and the model their folders."""
     folders = ("/registers/html/", "/registers/python/")
     shown: dict[str, None] = {}

@@ -36,7 +36,7 @@ def clock_and_reset(clock: str, reset: str, active: int) -> list[str]:
         f"    repeat (4) @(negedge {clock});",
         f"    {reset} = {1 - active};",
         f"    @(negedge {clock});",
-        "    running <= 1;",
+        "    #1 running = 1;",
     ]
 
 

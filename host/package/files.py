@@ -13,13 +13,14 @@ from extremum.host.package.fusesoc import core_file
 from extremum.host.package.ipxact import STANDARDS, component
 from extremum.host.package.ports import ports_of
 from extremum.host.package.readme import readme
-from extremum.host.package.registers import register_files
+from extremum.host.package.registers import PEAKRDL, register_files
 from extremum.host.package.settings import Settings
 from extremum.host.package.template import template
 from extremum.host.package.testbench import testbench
 from extremum.host.package.verilog import block_verilog
 from extremum.host.package.vivado import packaging_script
 from extremum.host.package.waivers import waivers
+from extremum.host.tools import require
 
 __all__ = ["package_files"]
 
@@ -42,6 +43,8 @@ def package_files(settings: Settings, cost: Mapping[str, Any] | None = None) -> 
     ToolError
         A tool that makes register files is missing.
     """
+    if settings.has_registers:
+        require(*PEAKRDL)
     name = settings.name
     verilog = block_verilog(settings)
     ports = ports_of(verilog, name)

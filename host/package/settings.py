@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from extremum.hdl.axi.register_map import configuration_hash
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import register_names
 from extremum.hdl.registers import job_shapes
 
 __all__ = ["BUSES", "DEFAULT_NAMES", "Settings", "check_name", "default_name", "version_text"]
@@ -51,7 +52,7 @@ class Settings:
     Parameters
     ----------
     config
-        Configuration of the core.
+        Configuration of the core. Its fixed registers are put in the order of the job port.
     name
         Name of the top module, which is also the prefix of all other modules and files.
     bus
@@ -74,6 +75,10 @@ class Settings:
     device: str | None = None
 
     def __post_init__(self) -> None:
+        # Fixed registers mean the same in every order, and so must make the same package.
+        order = register_names()
+        fixed = sorted(self.config.fixed, key=lambda pair: order.index(pair[0]))
+        object.__setattr__(self, "config", replace(self.config, fixed=tuple(fixed)))
         check_name(self.name)
         if self.bus not in BUSES:
             raise ValueError(f"bus must be {' or '.join(BUSES)}, not {self.bus!r}")

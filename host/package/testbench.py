@@ -107,7 +107,7 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         *_quiet_inputs(ports, clock, reset),
         *clock_and_reset(clock, reset, active),
         *(registers_before(settings, example) if settings.has_registers else ()),
-        "    may_send <= 1;",
+        "    #1 may_send = 1;",
         *(["    give_job;"] if "job__payload" in widths else ()),
         f"    while (!({all_seen})) @(negedge {clock});",
         "    // Nothing more may come.",

@@ -30,7 +30,8 @@ def settings_of(name: str, **others: Any) -> Settings:
     """Return what an example of `examples/packages` asks for."""
     asked = parse((EXAMPLES / f"{name}.toml").read_text())
     assert asked.name == name
-    return Settings(asked.config, **({"name": name} | others))
+    given: dict[str, Any] = {"name": name} | others
+    return Settings(asked.config, **given)
 
 
 def write(settings: Settings, folder: Path) -> dict[str, bytes]:

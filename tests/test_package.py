@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 
 from extremum.hdl import CoreConfig

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import AddrmapNode
-from systemrdl.rdltypes import AccessType, OnWriteType
+from systemrdl.rdltypes.builtin_enums import AccessType, OnWriteType
 
 from extremum.hdl.axi.register_map import WORD_BITS, Access, Register, register_map
 from extremum.hdl.config import CoreConfig

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lxml import etree
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 from simulation import NEEDS_ICARUS
 from synthesis import needs

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
-from operator import or_
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.commands import NUMBER_BITS
+from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit
+from extremum.hdl.axi.counters import BYTE_BITS, SLOTS
 from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
-from extremum.hdl.axi.register_map import COMMANDS, WORD_BITS, WORD_BYTES, BlockError
+from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
+
+READ_CLOCKS = 2
+"""Clocks from the address of a read until the first byte of its word may be taken."""
 
 
 class BlockControl(wiring.Component):
@@ -32,7 +32,7 @@ class BlockControl(wiring.Component):
     -------
     bus : In(WordBus())
         Reads and writes.
-    command, number, value : Out
+    command, number, value, misfit : Out
         A command for the queue.
     free : In
         Space in the queue.
@@ -44,8 +44,8 @@ class BlockControl(wiring.Component):
         Why it failed, the number of the register whose value does not fit, and the job's number.
     soft_reset, clear_counters : Out(1)
         What a write to CONTROL asks for.
-    counter_read, counter_number, counter_done, counter_value
-        A read of a counter, see :class:`extremum.hdl.axi.counters.CounterBank`.
+    counter_number, counter_place, counter_byte : In
+        The bytes of the counters, see :class:`extremum.hdl.axi.counters.CounterBank`.
     irq : Out(1)
         The interrupt.
     """
@@ -54,6 +54,7 @@ class BlockControl(wiring.Component):
     command: Signal
     number: Signal
     value: Signal
+    misfit: Signal
     free: Signal
     busy: Signal
     done: Signal
@@ -63,10 +64,9 @@ class BlockControl(wiring.Component):
     job: Signal
     soft_reset: Signal
     clear_counters: Signal
-    counter_read: Signal
     counter_number: Signal
-    counter_done: Signal
-    counter_value: Signal
+    counter_place: Signal
+    counter_byte: Signal
     irq: Signal
 
     def __init__(self, config: CoreConfig):
@@ -78,6 +78,7 @@ class BlockControl(wiring.Component):
                 "command": Out(1),
                 "number": Out(NUMBER_BITS),
                 "value": Out(WORD_BITS),
+                "misfit": Out(1),
                 "free": In(range(regs.command_queue_depth(config) + 1)),
                 "busy": In(1),
                 "done": In(1),
@@ -87,67 +88,35 @@ class BlockControl(wiring.Component):
                 "job": In(regs.JOB_BITS),
                 "soft_reset": Out(1),
                 "clear_counters": Out(1),
-                "counter_read": Out(1),
-                "counter_number": Out(3),
-                "counter_done": In(1),
-                "counter_value": In(WORD_BITS),
+                "counter_number": In(range(SLOTS)),
+                "counter_place": In(range(WORD_BYTES)),
+                "counter_byte": In(BYTE_BITS),
                 "irq": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The words that were written last, for reading back.
-        words = len(regs.written_bits(self.config))
-        m.submodules.written = written = Memory(
-            shape=WORD_BITS,
-            depth=1 << bits_for(words - 1),
-            init=[],
-            attrs={"ram_style": "distributed"},
-        )
-        port, store = written.read_port(domain="comb"), written.write_port()
-        bus = self.bus
-        overflow = self._commands(m)
-        # The address and the data of a write stay for the clock in which it goes to the queue.
-        m.d.sync += [
-            store.addr.eq(self._place(bus.write_address)),
-            port.addr.eq(self._place(bus.read_address)),
-        ]
-        m.d.comb += [
-            self.number.eq(bus.write_address),
-            self.value.eq(bus.write_data),
-            store.data.eq(bus.write_data),
-            store.en.eq(self.command & (self.number != regs.START_COMMAND)),
-        ]
-        enable, events = self._events(m, overflow)
-        live = self._live(m, enable, events, overflow)
-        self._reads(m, live, port.data)
+        # A write takes effect in the clock after it was asked for, while its address and its data
+        # stay: it is asked for late in the clock.
+        written = Signal(name="written")
+        m.d.sync += written.eq(self.bus.write)
+        overflow = self._commands(m, written)
+        enable, events = self._events(m, written, overflow)
+        self._reads(m, self._live(m, enable, events, overflow))
         return m
-
-    def _place(self, address: Value) -> Value:
-        """Return the place in the memory of a word that is written for a job."""
-        number = address[:NUMBER_BITS]
-        places = {
-            regs.command_number(name): place
-            for place, name in enumerate(regs.written_bits(self.config))
-        }
-        return Cat(
-            Const(
-                sum((place >> bit & 1) << own for own, place in places.items()), COMMANDS
-            ).bit_select(number, 1)
-            for bit in range(bits_for(len(places) - 1))
-        )
 
     def _addresses(self, condition: Callable[[regs.Register], bool]) -> list[int]:
         """Return the addresses of the registers that meet a condition."""
         return [address for address, register in self._map.items() if condition(register)]
 
     def _at(self, address: int) -> Value:
-        """Return whether the word at an address is written."""
-        return self.bus.write & (self.bus.write_address == address // WORD_BYTES)
+        """Return whether the lowest byte of a word is what a write names."""
+        bus = self.bus
+        return (bus.write_address == address // WORD_BYTES) & bus.write_strobes[0]
 
-    def _commands(self, m: Module) -> Value:
-        """Send writes of commands on, a clock later; return whether there is no space for one."""
+    def _commands(self, m: Module, written: Value) -> Value:
+        """Send writes of commands on; return whether there was no space for one."""
         bus = self.bus
         writable = _flag(bus.write_address, self._addresses(lambda word: word.is_writable))
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
@@ -156,26 +125,37 @@ class BlockControl(wiring.Component):
         # A command is a whole word; without any byte, a write has no effect.
         is_whole = bus.write_strobes.all()
         is_partial = bus.write_strobes.any() & ~is_whole
-        asked = bus.write & is_command & writable & is_whole
-        overflow = Signal(name="overflow")
-        m.d.sync += [self.command.eq(asked & fits), overflow.eq(asked & ~fits)]
-        refuses = is_command & (is_partial | (is_whole & ~fits))
-        m.d.comb += bus.write_error.eq(~writable | refuses)
-        control = self._at(regs.CONTROL) & bus.write_strobes[0]
+        is_refused, is_asked, fitted, overflow = (
+            Signal(name=name) for name in ("is_refused", "is_asked", "fitted", "overflow")
+        )
+        number = bus.write_address[:NUMBER_BITS]
+        m.d.sync += [
+            is_refused.eq(~writable | (is_command & is_partial)),
+            is_asked.eq(writable & is_command & is_whole),
+            fitted.eq(fits),
+            self.misfit.eq(is_misfit(self.config, number, bus.write_data)),
+        ]
+        m.d.comb += bus.write_error.eq(is_refused | (is_asked & ~fitted))
+        control = written & self._at(regs.CONTROL)
+        m.d.comb += [
+            self.number.eq(number),
+            self.value.eq(bus.write_data),
+            self.command.eq(written & is_asked & fitted),
+            overflow.eq(written & is_asked & ~fitted),
+        ]
         m.d.sync += [
             self.soft_reset.eq(control & bus.write_data[0]),
             self.clear_counters.eq(control & bus.write_data[1]),
         ]
         return overflow
 
-    def _events(self, m: Module, overflow: Value) -> tuple[Signal, Signal]:
+    def _events(self, m: Module, written: Value, overflow: Value) -> tuple[Signal, Signal]:
         """Add the interrupt; return what enables it, and the events that have happened."""
         bus, count = self.bus, len(regs.EVENTS)
         enable, events = Signal(count, name="irq_enable"), Signal(count, name="irq_status")
-        with m.If(self._at(regs.IRQ_ENABLE) & bus.write_strobes[0]):
+        with m.If(written & self._at(regs.IRQ_ENABLE)):
             m.d.sync += enable.eq(bus.write_data)
-        clears = self._at(regs.IRQ_STATUS) & bus.write_strobes[0]
-        clear = Mux(clears, bus.write_data[:count], 0)
+        clear = Mux(written & self._at(regs.IRQ_STATUS), bus.write_data[:count], 0)
         # An event in the clock in which it is cleared is not lost.
         happened = Cat(self.done, self.failed | overflow)
         m.d.sync += [
@@ -184,8 +164,10 @@ class BlockControl(wiring.Component):
         ]
         return enable, events
 
-    def _live(self, m: Module, enable: Signal, events: Signal, overflow: Value) -> dict[int, Value]:
-        """Return the words that are neither constant nor in a memory, by address."""
+    def _live(
+        self, m: Module, enable: Signal, events: Signal, overflow: Value
+    ) -> dict[int, Sequence[Value]]:
+        """Return the bytes of the words that are neither constants nor counters, by address."""
         code, register, job = (
             Signal.like(signal, name=f"error_{name}")
             for name, signal in (
@@ -193,67 +175,109 @@ class BlockControl(wiring.Component):
             )
         )  # fmt: skip
         # The first error is kept until the flag in IRQ_STATUS is cleared.
-        with m.If(~events[1]):
-            with m.If(self.failed):
-                m.d.sync += [code.eq(self.code), register.eq(self.register), job.eq(self.job)]
-            with m.Elif(overflow):
-                m.d.sync += [code.eq(BlockError.QUEUE_FULL), job.eq(self.job)]
+        with m.If(~events[1] & (self.failed | overflow)):
+            m.d.sync += [
+                code.eq(Mux(self.failed, self.code, BlockError.QUEUE_FULL)),
+                register.eq(self.register),
+                job.eq(self.job),
+            ]
         return {
-            regs.STATUS: Cat(self.busy, self.free != 0, Const(0, 6), self.free),
-            regs.IRQ_ENABLE: enable,
-            regs.IRQ_STATUS: events,
-            regs.ERROR: Cat(code, Const(0, 8 - len(code)), register),
-            regs.ERROR_JOB: job,
+            regs.ERROR: (code, register, job),
+            regs.STATUS: (Cat(self.busy, self.free != 0), self.free),
+            regs.IRQ_ENABLE: (enable,),
+            regs.IRQ_STATUS: (events,),
         }
 
-    def _reads(self, m: Module, live: Mapping[int, Value], written: Value) -> None:
-        """Answer reads in two clocks; those of counters take longer."""
+    def _reads(self, m: Module, live: Mapping[int, Sequence[Value]]) -> None:
+        """Answer reads: a word comes byte by byte, the lowest first.
+
+        The clocks of the counters give the time: a byte is taken while the one of the same place in
+        some counter passes by, or in that very counter.
+        """
         bus, address = self.bus, self.bus.read_address
         constants = {
             register.address: register.reset
             for register in self._map.values()
-            if register.is_readable and not register.is_writable and register.address not in live
-        }
-        is_counter, is_written = Signal(name="is_counter"), Signal(name="is_written")
-        begun, is_known = Signal(name="begun"), Signal(name="is_known")
-        m.d.sync += [
-            begun.eq(bus.read),
-            # The address is stable, so these are known a clock after it is.
-            is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
-            is_written.eq(
-                _flag(
-                    address,
-                    self._addresses(
-                        lambda word: word.is_writable and word.address >= regs.COMMAND_BASE
-                    ),
-                )
-            ),
-            bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
-        ]
-        m.d.comb += [
-            is_known.eq(bus.read & begun),
-            self.counter_read.eq(is_known & is_counter),
-            self.counter_number.eq(address),
-            bus.read_done.eq(Mux(is_counter, self.counter_done, is_known)),
-        ]
-        # Bit by bit: a table of whole words would become a block memory, which is slow to read.
-        constant = Signal(WORD_BITS, name="constant")
-        m.d.sync += constant.eq(
-            Cat(
-                _flag(address, [place for place, word in constants.items() if word >> bit & 1])
-                for bit in range(WORD_BITS)
-            )
+            if register.is_readable and not register.is_writable
+        } | dict.fromkeys(live, 0)
+        is_counter, shifts = Signal(name="is_counter"), Signal(name="shifts")
+        constant_byte = Signal(BYTE_BITS, name="constant_byte")
+        # The places whose bytes will pass in one clock, and in two.
+        next_place, second_place = (
+            Signal.like(self.counter_place, name=name) for name in ("next_place", "second_place")
         )
-        # At most one of these words is not zero.
-        words: list[Value] = [
-            constant, Mux(is_counter, self.counter_value, 0), Mux(is_written, written, 0)
+        m.d.sync += [
+            next_place.eq(self.counter_place + 2), second_place.eq(self.counter_place + 3)
         ]  # fmt: skip
-        for place, value in live.items():
-            is_here = Signal(name=f"is_{place:03x}")
-            m.d.sync += is_here.eq(address == place // WORD_BYTES)
-            words.append(Mux(is_here, value, 0))
-        with m.If(is_known):
-            m.d.sync += bus.read_data.eq(reduce(or_, words))
+        live_byte = self._live_byte(m, second_place, live)
+        # The address is stable: some clocks later, what depends on it is known.
+        is_known = Signal(READ_CLOCKS, name="is_known")
+        m.d.sync += [
+            is_known.eq(Mux(bus.read, Cat(bus.read, is_known[:-1]), 0)),
+            is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
+            bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
+            constant_byte.eq(_constant_byte(address, next_place, constants)),
+        ]
+        is_lowest = self.counter_place == 0
+        is_first = is_lowest & (~is_counter | (self.counter_number == address[:3]))
+        takes = is_known[-1] & ~bus.read_done & (shifts | is_first)
+        is_last = takes & (self.counter_place == WORD_BYTES - 1)
+        # What is taken goes through registers, since it moves all bits of the word on.
+        byte, taken = Signal(BYTE_BITS, name="byte"), Signal(name="taken")
+        m.d.sync += [
+            shifts.eq(takes & ~is_last),
+            byte.eq(Mux(is_counter, self.counter_byte, live_byte | constant_byte)),
+            taken.eq(takes),
+            bus.read_done.eq(is_last),
+        ]
+        with m.If(taken):
+            m.d.sync += bus.read_data.eq(Cat(bus.read_data[BYTE_BITS:], byte))
+
+    def _live_byte(self, m: Module, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
+        """Return a byte of one of the words that are alive, zero if the address is another one.
+
+        ``place`` is told two clocks before the byte passes.
+        """
+        address, chosen = self.bus.read_address, Signal(BYTE_BITS, name="live_byte")
+        bits: Value = Const(0, BYTE_BITS)
+        for word, parts in live.items():
+            for number, part in enumerate(parts):
+                is_here = Signal(name=f"is_{word:02x}_{number}")
+                m.d.sync += is_here.eq((address == word // WORD_BYTES) & (place == number))
+                bits = bits | Mux(is_here, part, 0)
+        m.d.sync += chosen.eq(bits)
+        return chosen
+
+
+def _constant_byte(address: Value, place: Value, constants: Mapping[int, int]) -> Value:
+    """Return a byte of the constants.
+
+    What addresses give that have no word does not matter, so the bits of the address are left out
+    that are not needed to tell the words apart. The table is made bit by bit: one of whole bytes
+    would become a block memory, which is slow to read.
+    """
+    words = {own // WORD_BYTES: word for own, word in constants.items()}
+    used = list(range(len(address)))
+    for bit in reversed(range(len(address))):
+        fewer = [other for other in used if other != bit]
+        if len({_gather(word, fewer) for word in words}) == len(words):
+            used = fewer
+    index = Cat(place, *(address[bit] for bit in used))
+    table = {
+        _gather(own, used) * WORD_BYTES + number: word >> BYTE_BITS * number & 0xFF
+        for own, word in words.items()
+        for number in range(WORD_BYTES)
+    }
+    return Cat(
+        Const(sum((byte >> bit & 1) << at for at, byte in table.items()), 1 << len(index))
+        .bit_select(index, 1)
+        for bit in range(BYTE_BITS)
+    )  # fmt: skip
+
+
+def _gather(number: int, bits: Sequence[int]) -> int:
+    """Return the number that some bits of a number make."""
+    return sum((number >> bit & 1) << place for place, bit in enumerate(bits))
 
 
 def _flag(address: Value, addresses: Iterable[int]) -> Value:

@@ -58,6 +58,10 @@ def made(request, tmp_path_factory) -> tuple[CoreConfig, Path]:
     return CORES[request.param], folder
 
 
+def by_address(config: CoreConfig) -> list[Register]:
+    return sorted(register_map(config), key=lambda register: register.address)
+
+
 def compiled(path: Path) -> AddrmapNode:
     compiler = RDLCompiler()
     compiler.compile_file(str(path))
@@ -89,7 +93,7 @@ def test_system_rdl(made):
                 for field in register.fields
             ],
         )
-        for register in register_map(config)
+        for register in by_address(config)
     ]  # fmt: skip
 
 
@@ -108,7 +112,7 @@ def test_c_header(made):
     config, folder = made
     prefix = "BLK_REGISTERS"
     checks = []
-    for register in register_map(config):
+    for register in by_address(config):
         offset = f"offsetof(blk_registers_t, {register.name})"
         checks.append((offset, register.address))
         for field in register.fields:
@@ -125,7 +129,7 @@ def test_c_header(made):
     assert (ran.returncode, ran.stderr) == (0, "")
     header = (folder / "blk_registers.h").read_text()
     assert len(re.findall(rf"#define {prefix}__\w+_bm ", header)) == sum(
-        len(register.fields) for register in register_map(config)
+        len(register.fields) for register in by_address(config)
     )
 
 
@@ -163,7 +167,7 @@ def test_ip_xact(made):
                 for field in register.fields
             ],
         )
-        for register in register_map(config)
+        for register in by_address(config)
     ]  # fmt: skip
 
 
@@ -198,7 +202,7 @@ def test_python_model(made):
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     expected = []
-    for register in register_map(config):
+    for register in by_address(config):
         if register.is_readable:
             expected.append(["read", register.address, WORD_BITS])
         if register.is_writable:

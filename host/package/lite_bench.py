@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from extremum.hdl.axi.register_map import (
     START_COMMAND,
     WORD_BITS,
     Register,
     command_address,
+    command_number,
     register_map,
 )
-from extremum.host.driver.words import job_words
+from extremum.host.driver.words import job_values, job_words
 from extremum.host.package.bench_text import literal
 from extremum.host.package.example import Example
 from extremum.host.package.settings import Settings
 
-__all__ = ["job_writes", "lite_tasks", "registers_after", "registers_before"]
+__all__ = ["Write", "job_writes", "lite_tasks", "registers_after", "registers_before"]
 
 
-def job_writes(settings: Settings, example: Example) -> list[tuple[Register, int]]:
-    """Return the registers that the example job writes and their words, the start at the end."""
+class Write(NamedTuple):
+    """A register that a job writes, the word that is written, and the value that it stands for."""
+
+    register: Register
+    word: int
+    value: int
+
+
+def job_writes(settings: Settings, example: Example) -> list[Write]:
+    """Return what the example job writes, the start at the end."""
     registers = {register.address: register for register in register_map(settings.config)}
-    words = {**job_words(example.job), command_address(START_COMMAND): 1}
-    return [(registers[address], word) for address, word in words.items()]
+    words, values = job_words(example.job), job_values(example.job)
+    found = [
+        Write(registers[address], words[address], value)
+        for name, value in values.items()
+        for address in [command_address(command_number(name))]
+    ]
+    return [*found, Write(registers[command_address(START_COMMAND)], 1, 1)]
 
 
 def lite_tasks(widths: Mapping[str, int]) -> list[str]:
@@ -82,8 +97,8 @@ def registers_before(settings: Settings, example: Example) -> list[str]:
         *(_check(found[name], (1 << WORD_BITS) - 1, found[name].reset, name)
           for name in ("ID", "VERSION", "CONFIG_HASH")),
         _write(enable, enable.field("done").mask, "IRQ_ENABLE.done"),
-        *(_write(register, word, register.name)
-          for register, word in job_writes(settings, example)),
+        *(_write(write.register, write.word, write.register.name)
+          for write in job_writes(settings, example)),
     ]  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def system_rdl(config: CoreConfig, name: str, title: str) -> str:
     title
         What the block is, in a few words.
     """
+    registers = sorted(register_map(config), key=lambda register: register.address)
     lines = [
         f"addrmap {name} {{",
         f"    name = {_quoted(title)};",
@@ -44,7 +45,7 @@ def system_rdl(config: CoreConfig, name: str, title: str) -> str:
         'answers SLVERR.";',
         f"    default regwidth = {WORD_BITS};",
         f"    default accesswidth = {WORD_BITS};",
-        *(line for register in register_map(config) for line in _register(register)),
+        *(line for register in registers for line in _register(register)),
         "};",
     ]
     return "\n".join(lines) + "\n"

@@ -180,14 +180,14 @@ def _job(settings: Settings, example: Example | None) -> Iterator[str]:
     yield "## The registers of the example job"
     yield ""
     if settings.has_registers:
-        yield "Each is written on AXI4-Lite, the start last. A register keeps its value from job to"
-        yield "job, so only what changes need be written for the next one."
+        yield "Each is written on AXI4-Lite, the start last. A number that is never zero is written"
+        yield "less one. A register keeps its value from job to job, so only what changes need be"
+        yield "written for the next one."
         yield ""
-        yield "| address | register | value |"
-        yield "|---|---|---:|"
-        for register, word in job_writes(settings, example):
-            signed = word - (1 << 32) if word >> 31 else word
-            yield f"| 0x{register.address:03x} | `{register.name}` | {signed} |"
+        yield "| address | register | value | word |"
+        yield "|---|---|---:|---:|"
+        for register, word, value in job_writes(settings, example):
+            yield f"| 0x{register.address:03x} | `{register.name}` | {value} | 0x{word:08x} |"
     else:
         payload = example.job.registers.to_bits(settings.config)
         width = -(-max(1, payload.bit_length()) // 4)

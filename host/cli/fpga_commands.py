@@ -1,73 +1,23 @@
-"""`extremum verilog` and `extremum fpga`: a core as Verilog, and what it costs on an FPGA."""
+"""`extremum fpga`: what a core costs on an FPGA."""
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.interface import interface
 from extremum.hdl.latency import latency
-from extremum.host import cache
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.fpga.critical_path import CriticalPath
 from extremum.host.fpga.devices import DEVICES, Device
 from extremum.host.fpga.measure import DEFAULT_SEEDS, Measurement, measure, record
-from extremum.host.tools import GATEWARE, require
 
-__all__ = ["fpga", "verilog"]
-
-
-@click.command()
-@core_options.core_options
-@click.option("--output", type=shared_options.FILE, required=True, help="The folder to write to.")
-@click.option(
-    "--device",
-    type=click.Choice(list(DEVICES)),
-    help="Use the block memories of this part, if it is an ECP5; else tools infer memories.",
-)
-@shared_options.json_option
-def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> None:
-    """Write a core as Verilog, and a description of its ports as JSON."""
-    config = core_options.config_of(options)
-    folder = Path(output)
-    _refuse_unwritable(folder)
-    require(*GATEWARE)
-    summary = interface(config)
-    platform = DEVICES[device].platform if device else None
-    files = {
-        folder / f"{summary['module']}.v": cache.verilog(config, platform=platform),
-        folder / f"{summary['module']}.json": json.dumps(summary, indent=1) + "\n",
-    }
-    try:
-        folder.mkdir(exist_ok=True)
-        for path, content in files.items():
-            path.write_text(content)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from error
-    written = [str(path) for path in files]
-    if as_json:
-        told = {"command": "verilog", "written": written}
-        click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
-    else:
-        ports = len(summary["ports"])
-        click.echo(f"{summary['module']}: {ports} ports, latency {summary['latency']} clocks")
-        for path in written:
-            click.echo(f"  {path}")
-
-
-def _refuse_unwritable(folder: Path) -> None:
-    place = folder if folder.exists() else folder.parent
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise click.ClickException(f"--output cannot be written: {folder}")
+__all__ = ["fpga"]
 
 
 @click.command()

@@ -139,12 +139,16 @@ class AxiBlock(wiring.Component):
             ResetSignal("jobs").eq(job_reset),
         ]
         core = Core(self.config)
-        source = InputBuffer(port_widths(self.config)["s_axis"] + 1)
+        # A dataflow block counts the beats of its jobs, and does not look at TLAST.
+        beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
+        if not is_programmable(self.config):
+            beat = self.s_axis_tdata
+        source = InputBuffer(len(beat))
         m.submodules.core = _in_jobs(core)
         m.submodules.source = _in_jobs(source)
         m.d.comb += [
             source.i_valid.eq(self.s_axis_tvalid),
-            source.i_data.eq(Cat(self.s_axis_tdata, self.s_axis_tlast)),
+            source.i_data.eq(beat),
             self.s_axis_tready.eq(source.i_ready),
         ]
         all_lanes = Const((1 << self.config.lanes) - 1, self.config.lanes)
@@ -153,7 +157,7 @@ class AxiBlock(wiring.Component):
             return m
         m.d.comb += [
             core.i.valid.eq(source.o_valid),
-            Value.cast(core.i.payload).eq(source.o_data[:-1]),
+            Value.cast(core.i.payload).eq(source.o_data),
             source.o_ready.eq(core.i.ready),
         ]
         self._results(m, core, all_lanes, Const(1, 1))

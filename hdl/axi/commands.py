@@ -136,8 +136,7 @@ class JobStarter(wiring.Component):
     refused, by the core or for this reason, gives no result, and its packet on ``s_axis`` is
     dropped, up to its TLAST.
 
-    Throughput: a command takes two clocks. From one job to the next pass :data:`ANSWER` clocks
-    more.
+    Throughput: a command in each clock, while no job waits to be taken.
 
     Parameters
     ----------
@@ -227,26 +226,27 @@ class JobStarter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # First clock of a command: which register it names. Second clock: it is carried out.
-        acts, is_start = Signal(name="acts"), Signal(name="is_start")
-        begins = self.valid & ~self.busy & ~acts
-        has_misfit = self._registers(m, begins)
+        is_start = self.number == START_COMMAND
         # While ``busy``, a job is offered or a packet dropped.
         offers, is_told = Signal(name="offers"), Signal(name="is_told")
-        may_act = ~is_start | self.may_start | has_misfit
-        starts = acts & is_start & may_act
+        has_misfit = Signal(name="has_misfit")
+        m.d.comb += [
+            self.busy.eq(offers | self.drop),
+            self.ready.eq(~self.busy & (~is_start | self.may_start | has_misfit)),
+        ]
+        takes = self.valid & self.ready
+        self._registers(m, takes)
+        starts = takes & is_start
         answered = delay(m, self.job_valid & self.job_ready, 1)
         m.d.comb += [
-            self.ready.eq(acts & may_act),
-            self.busy.eq(offers | self.drop),
             self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),
             self.error.eq(Mux(offers, self.status.error, BlockError.RANGE)),
             self.accepted.eq(answered & ~self.status.refused),
         ]
-        m.d.sync += [
-            is_start.eq(self.number == START_COMMAND),
-            acts.eq(begins | (acts & ~may_act)),
-        ]
+        with m.If(takes & self.misfit):
+            m.d.sync += [has_misfit.eq(1), self.register.eq(self.number)]
+        with m.If(starts):
+            m.d.sync += has_misfit.eq(0)
         with m.If(starts & ~has_misfit):
             m.d.sync += [offers.eq(1), self.job_valid.eq(1)]
         # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
@@ -265,27 +265,17 @@ class JobStarter(wiring.Component):
             m.d.sync += [offers.eq(0), self.drop.eq(1)]
         with m.If(self.dropped):
             m.d.sync += self.drop.eq(0)
-        with m.If(starts):
-            m.d.sync += has_misfit.eq(0)
         return m
 
-    def _registers(self, m: Module, begins: Value) -> Signal:
-        """Add the registers, which commands write; return whether a word did not fit."""
-        table = written_bits(self.config)
-        numbers = [command_number(name) for name in table]
-        takes = Signal(len(table), name="takes")
-        m.d.sync += takes.eq(
-            Cat(begins & ~self.misfit & (self.number == number) for number in numbers)
-        )
-        for place, name in enumerate(table):
+    def _registers(self, m: Module, takes: Value) -> None:
+        """Add the registers: each takes the word that names it, a clock after the command."""
+        word = delay(m, self.value, 1)
+        for name in written_bits(self.config):
             is_packet = name in packet_bits(self.config)
             target = self.packet[name] if is_packet else self.job[name.replace(".", "_")]
-            with m.If(takes[place]):
-                m.d.sync += Value.cast(target).eq(self.value)
-        has_misfit = Signal(name="has_misfit")
-        with m.If(begins & self.misfit):
-            m.d.sync += [has_misfit.eq(1), self.register.eq(self.number)]
-        return has_misfit
+            is_named = takes & ~self.misfit & (self.number == command_number(name))
+            with m.If(delay(m, is_named, 1)):
+                m.d.sync += Value.cast(target).eq(word)
 
 
 def _any_of(number: Value, members: list[int]) -> Value:

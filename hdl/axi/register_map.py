@@ -284,7 +284,8 @@ def word_range(name: str, bits: Bits) -> tuple[int, int]:
 @cache
 def register_map(config: CoreConfig) -> tuple[Register, ...]:
     """Return the registers of a core's block, in the order of their addresses."""
-    return (*_general(config), *_counters(), *_build(config), *_commands(config))
+    found = (*_general(config), *_build(config), *_counters(), *_commands(config))
+    return tuple(sorted(found, key=lambda register: register.address))
 
 
 def _general(config: CoreConfig) -> Iterator[Register]:

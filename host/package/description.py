@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from extremum.hdl.axi.latency import latency
 from extremum.hdl.interface import interface, parameters
-from extremum.hdl.latency import latency
 from extremum.host.package.ports import Port
 from extremum.host.package.settings import Settings, version_text
 
@@ -38,6 +38,6 @@ def describe(settings: Settings, ports: Sequence[Port]) -> dict[str, Any]:
         "clock": "aclk, rising edge",
         "reset": "aresetn, synchronous, active low",
         "streams": "AXI4-Stream: a beat moves in each clock in which TVALID and TREADY are high",
-        "latency": latency(config),
+        "latency": latency(config, settings.bus),
         "ports": listed,
     }

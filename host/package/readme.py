@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from extremum.hdl.latency import latency
+from extremum.hdl.axi.latency import latency
 from extremum.host.package.example import MOST_BEATS, Example
 from extremum.host.package.fusesoc import core_name
 from extremum.host.package.lite_bench import job_writes
@@ -14,9 +14,6 @@ from extremum.host.package.registers import map_name
 from extremum.host.package.settings import Settings, version_text
 
 __all__ = ["readme"]
-
-BUFFERS = {"programmable AXI block": 3, "dataflow AXI block": 2}
-"""Clocks that the buffers of a block add to the latency of its core."""
 
 PORT_TEXTS = {
     "aclk": "the clock; its rising edge counts",
@@ -126,10 +123,9 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
     if settings.bus == "none":
         yield f"Latency: {clocks} clocks from a beat to the result that it completes."
     else:
-        more = BUFFERS[settings.form]
         yield (
-            f"Latency: {clocks + more} clocks from a beat to the result that it completes, "
-            f"{clocks} of them in the core."
+            f"Latency: {latency(settings.config, settings.bus)} clocks from a beat to the result "
+            f"that it completes, {clocks} of them in the core."
             + (
                 " The first results of a job may wait three clocks more."
                 if settings.config.lanes > 1 and settings.has_registers

@@ -16,6 +16,7 @@ from simulation import NEEDS_ICARUS
 from synthesis import needs
 from test_native import carry_out, runs
 
+from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.plain_verilog import block
 from extremum.hdl.verilog import TOP
@@ -23,7 +24,6 @@ from extremum.host.package.example import example_job
 from extremum.host.package.files import COMPONENTS
 from extremum.host.package.fusesoc import core_name
 from extremum.host.package.ports import ports_of
-from extremum.host.package.readme import BUFFERS
 from extremum.host.package.settings import Settings
 from extremum.host.package.template import instance
 from extremum.host.package.waivers import REASONS
@@ -80,7 +80,7 @@ def test_icarus(folders, name):
     assert found, told
     settings, example = settings_of(name), example_job(settings_of(name).config)
     assert example is not None
-    least = example.job.cycles + BUFFERS[settings.form]
+    least = example.job.cycles + buffer_latency(settings.config)
     if settings.is_programmable:  # the first beat waits for the job to enter
         assert least <= int(found[1]) <= least + 20
     else:

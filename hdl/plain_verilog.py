@@ -20,7 +20,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.verilog import MEMORY, VerilogMemories
 
-__all__ = ["block", "plain_verilog", "relative_sources"]
+__all__ = ["block", "plain_names", "plain_verilog", "relative_sources"]
 
 Attributes = Mapping[str, Mapping[str, str]]
 """Attributes of ports, by the port's name."""
@@ -114,20 +114,20 @@ def plain_verilog(design: str) -> str:
     text = ran.stdout
     # The first line is a comment of Yosys; the package has a header of its own.
     text = text[text.index("*/") + 2 :].lstrip()
-    names = _plain_names(text)
+    names = plain_names(text)
     return ESCAPED.sub(lambda match: names[match[1]], text)
 
 
-def _plain_names(text: str) -> Mapping[str, str]:
+def plain_names(text: str) -> Mapping[str, str]:
     """Return a plain identifier for every escaped one; no two are equal, in whatever module."""
     taken = set(re.findall(r"[A-Za-z_]\w*", text))
     names: dict[str, str] = {}
     for name in dict.fromkeys(ESCAPED.findall(text)):
         plain = re.sub(r"\W+", "_", name.replace("$", "_").replace(".", "_")).strip("_")
-        if plain == name:  # a keyword of Verilog
-            plain += "_signal"
         if not plain or plain[0].isdigit():
             plain = f"n{plain}"
+        elif plain == name:  # a keyword of Verilog
+            plain += "_signal"
         number, candidate = 1, plain
         while candidate in taken:
             number += 1

@@ -147,7 +147,14 @@ def test_the_memories_of_a_part():
 
 def test_the_cost_is_in_the_readme():
     config = PRESETS["argmax-int8"]
-    told = {"device": "ecp5-85k", "comb": 157, "ff": 438, "block_ram": 0, "fmax_mhz": 332.4}
+    told = {
+        "bus": "none",
+        "device": "ecp5-85k",
+        "comb": 157,
+        "ff": 438,
+        "block_ram": 0,
+        "fmax_mhz": 332.4,
+    }
     Path("cost.json").write_text(json.dumps(told | {"parameters": parameters_of(config)}))
     line = "verilog --preset argmax-int8 --bus none --output out"
     assert run(f"{line} --cost cost.json")[0] == 0
@@ -159,6 +166,10 @@ def test_the_cost_is_in_the_readme():
         ("[]", "cost.json is not what `extremum fpga --json` prints"),
         (json.dumps(told), "cost.json is not what `extremum fpga --json` prints"),
         (json.dumps(told | {"parameters": {}}), "cost.json is the measurement of another core"),
+        (
+            json.dumps(told | {"parameters": parameters_of(config), "bus": "axi"}),
+            "cost.json was measured with --bus axi, and the package has --bus none",
+        ),
     ):
         Path("cost.json").write_text(content)
         status, _, err = run(f"{line} --cost cost.json")

@@ -13,7 +13,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 
 from extremum.hdl import CoreConfig
-from extremum.hdl.plain_verilog import relative_sources
+from extremum.hdl.plain_verilog import plain_names, relative_sources
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.candidates import candidates
 from extremum.host.package.configuration import parse, toml_text
@@ -57,6 +57,15 @@ def test_names_are_plain_and_known_to_a_reader(verilog):
     for part in ("width_window", "height_window", "windows_height", "width_window_storage"):
         assert f"module {NAME}_core_{part}" in verilog
     assert not re.search(r"window[0-9]", verilog)
+
+
+def test_plain_names_are_distinct_identifiers():
+    """None is one that stands in the text already, and none is a keyword."""
+    text = r"reg a_1, o__lanes_2; wire \a$1 , \a.1 , \o__lanes[2] , \final , \1x , \$ , \b.c ;"
+    assert plain_names(text + " ") == {
+        "a$1": "a_1_2", "a.1": "a_1_3", "o__lanes[2]": "o__lanes_2_2", "final": "final_signal",
+        "1x": "n1x", "$": "n", "b.c": "b_c",
+    }  # fmt: skip
 
 
 def test_the_header_tells_version_configuration_and_hash(verilog):

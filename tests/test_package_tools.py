@@ -16,16 +16,19 @@ from simulation import NEEDS_ICARUS
 from synthesis import needs
 from test_native import carry_out, runs
 
+from extremum.hdl.axi.latency import buffer_latency
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.plain_verilog import block
 from extremum.hdl.verilog import TOP
 from extremum.host.package.example import example_job
 from extremum.host.package.files import COMPONENTS
 from extremum.host.package.fusesoc import core_name
 from extremum.host.package.ports import ports_of
-from extremum.host.package.readme import BUFFERS
 from extremum.host.package.settings import Settings
 from extremum.host.package.template import instance
+from extremum.host.package.waivers import REASONS
 from extremum.host.simulation.native import NativeSimulator
+from extremum.model import DataType
 from extremum.tb.cores import CORES
 
 pytestmark = pytest.mark.regress
@@ -56,6 +59,14 @@ def test_lint(folders, name):
     assert (status, "%" in told) == (0, False), told
 
 
+def test_every_waiver_is_needed(folders):
+    broken: set[str] = set()
+    for name, folder in folders.items():
+        _, told = run(folder, "verilator", "--lint-only", "-Wall", f"{name}.v")
+        broken |= set(re.findall(r"%Warning-(\w+):", told))
+    assert broken == set(REASONS)
+
+
 @NEEDS_ICARUS
 @pytest.mark.parametrize("name", FIVE)
 def test_icarus(folders, name):
@@ -69,7 +80,7 @@ def test_icarus(folders, name):
     assert found, told
     settings, example = settings_of(name), example_job(settings_of(name).config)
     assert example is not None
-    least = example.job.cycles + BUFFERS[settings.form]
+    least = example.job.cycles + buffer_latency(settings.config)
     if settings.is_programmable:  # the first beat waits for the job to enter
         assert least <= int(found[1]) <= least + 20
     else:
@@ -196,6 +207,39 @@ def test_bare_cores(name, tmp_path):
     assert found, told
     assert example is not None
     assert int(found[1]) == example.job.cycles
+
+
+ODD = {
+    "folds": CoreConfig(
+        (DataType.FLOAT16,), 4, max_window=(1, 1, 1), operators=("argmax",), index_width=20
+    ),
+    "three_lanes": CoreConfig(
+        (DataType.UINT8, DataType.INT64), 3, (1, 2, 3), (1, 2, 1), max_line=12, index_width=9
+    ),
+    "endless": CoreConfig(
+        (DataType.UINT16,), max_window=(1, 1, 1), operators=("argmin",),
+        fixed=(("decreasing", 1), ("length", 9), ("slots", 9)),
+    ),
+    "last_group": CoreConfig(
+        (DataType.FLOAT32,), 4, max_window=(1, 1, 1), operators=("argmax", "max-pool"),
+        fixed=(("minimum", 0), ("decreasing", 0), ("ignore_nan", 1), ("fold", 0), ("length", 5),
+               ("slots", 15), ("tail", 2)),
+    ),
+}  # fmt: skip
+"""Cores with positions of an odd width, lanes that are no power of two, and nothing to write."""
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("bus", ["axi", "none"])
+@pytest.mark.parametrize("core", [*CORES, *ODD])
+def test_the_bench_of_any_core(core, bus, tmp_path):
+    config = (CORES | ODD)[core]
+    write(Settings(config, "own", bus), tmp_path)
+    status, told = icarus(tmp_path, "own_tb", "own_tb.v", "own.v")
+    assert status == 0, told
+    assert PASSED.search(told), told
+    status, told = run(tmp_path, "verilator", "--lint-only", "-Wall", "own.vlt", "own.v")
+    assert (status, "%" in told) == (0, False), told
 
 
 @pytest.mark.parametrize("core", CORES)

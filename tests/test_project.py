@@ -27,6 +27,7 @@ FROM_HDL = {
     "interface": "describes the ports and registers of a core, as data",
     "ecp5": "a platform that is handed on to what makes the text",
     "harness": "makes the text of a core in a timing harness",
+    "axi.latency": "clocks of a core behind its ports, as integers",
     "axi.register_map": "the registers of the AXI block, as a table",
 }
 """The modules of ``hdl`` that ``host`` may import, and why. None of them hands it a signal."""

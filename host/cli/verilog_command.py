@@ -18,7 +18,7 @@ from extremum.host.tools import GATEWARE, require
 
 __all__ = ["grouped", "verilog"]
 
-MEASURED = ("device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
+MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
 """What of a measurement goes into a package."""
 
 
@@ -140,4 +140,9 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
         raise click.ClickException(f"{path} is not what `extremum fpga --json` prints")
     if told["parameters"] != json.loads(json.dumps(parameters(settings.config))):
         raise click.ClickException(f"{path} is the measurement of another core")
+    if told["bus"] != settings.bus:
+        raise click.ClickException(
+            f"{path} was measured with --bus {told['bus']}, and the package has --bus "
+            f"{settings.bus}"
+        )
     return told

@@ -204,11 +204,12 @@ def _cost(settings: Settings, cost: Mapping[str, Any] | None) -> Iterator[str]:
     yield "## Cost"
     yield ""
     if cost is None:
-        yield "Not measured when this was written. These commands measure the core on an ECP5-85F,"
+        yield "Not measured when this was written. These commands measure the block on an ECP5-85F,"
         yield "and write the package again with the figures in it:"
         yield ""
         yield "```console"
-        yield f"$ extremum fpga --config {settings.name}.toml --json > cost.json"
+        told = f"--bus {settings.bus} --json > cost.json"
+        yield f"$ extremum fpga --config {settings.name}.toml {told}"
         yield (
             f"$ extremum verilog --config {settings.name}.toml --cost cost.json --output ."
             + (" --source" if settings.source else "")

@@ -17,8 +17,6 @@ REASONS = {
     "WIDTHTRUNC": "`!x` asks whether all bits of a word are 0, and a shifted word is cut to the "
     "bits that are selected; both are meant.",
     "CMPCONST": "A register is compared with a limit of this configuration that it cannot exceed.",
-    "CASEOVERLAP": "A multiplexer of which exactly one condition holds is written as a case whose "
-    "patterns look at one condition each.",
     "DECLFILENAME": "The block and its parts are one file.",
     "VARHIDDEN": "A part of the block and a signal within it may have the same name.",
 }

@@ -23,6 +23,13 @@ from extremum.host.plan.jobs import Job
 JOBS_AHEAD = 8
 """Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
 
+START_CLOCKS = 16
+"""Clocks from the start of a job to its first slot in the core, and from the last result that
+leaves the core to the last that leaves the block: at most so many, if nothing else is under way."""
+
+DATAFLOW_CLOCKS = 3
+"""Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""
+
 POLLS = 10_000
 """Reads after which a status that only takes the block a few clocks is given up."""
 
@@ -71,6 +78,8 @@ class BlockDriver:
     ----------
     finished : int
         Jobs that have given all their results.
+    written : int
+        Job registers that were written.
 
     Raises
     ------
@@ -83,7 +92,7 @@ class BlockDriver:
         self._pending: deque[ResultPackets] = deque()
         self._words: dict[int, int] = {}
         self._space = 0
-        self.finished = 0
+        self.finished = self.written = 0
         self.is_programmable = is_programmable(config)
         if self.is_programmable:
             self._registers = {register.name: register for register in register_map(config)}
@@ -140,6 +149,7 @@ class BlockDriver:
             for address, word in (*changed, (start, 1)):
                 self._transport.write(address, word)
             self._words.update(changed)
+            self.written += len(changed)
         results = ResultPackets(job, work.x.dtype, work.take)
         self._pending.append(results)
         for name in results.names(config):

@@ -16,7 +16,7 @@ from extremum.host.accelerator import Accelerator
 from extremum.host.errors import SimulationError, ToolError
 from extremum.host.progress import Progress
 
-pytestmark = pytest.mark.parametrize("simulator", (*BACKENDS, *BLOCKS))
+pytestmark = pytest.mark.parametrize("simulator", [*BACKENDS, *BLOCKS])
 
 
 def test_report(hardware, simulator):
@@ -68,9 +68,7 @@ def test_progress_is_told(simulator, monkeypatch):
         figures = [getattr(now, name) for now in simulated]
         assert len(figures) > 3
         assert figures == sorted(figures)
-    assert simulated[-1] == Progress(
-        "simulating", report.cycles, predicted, 40_000, 40_000, 1, 1
-    )
+    assert simulated[-1] == Progress("simulating", report.cycles, predicted, 40_000, 40_000, 1, 1)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -109,7 +107,9 @@ def test_a_simulator_that_dies(simulator):
 
     with make("reduction", simulator, progress=kill) as accelerator:
         x = np.zeros((2, 50_000), np.float32)
-        with pytest.raises(SimulationError, match=rf"^{simulator.split()[0]} ended before its results came"):
+        with pytest.raises(
+            SimulationError, match=rf"^{simulator.split()[0]} ended before its results came"
+        ):
             accelerator.argmax(x, 1)
         assert accelerator.report is None
         assert accelerator.argmax(x[:, :5], 1).tolist() == [[0], [0]]

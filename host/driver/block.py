@@ -137,8 +137,14 @@ class BlockDriver:
         """Start a job, as soon as the block has space for its registers.
 
         It may wait for the results of earlier jobs. Raises what :meth:`run` does.
+
+        Raises
+        ------
+        ValueError, OverflowError
+            The core was not built for this job.
         """
         job, config = work.job, self._config
+        job.registers.to_bits(config)  # an error, if the core was not built for the job
         while len(self._pending) >= JOBS_AHEAD:
             self._finish_oldest()
         if self.is_programmable:

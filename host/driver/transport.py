@@ -71,6 +71,8 @@ class Transport(Protocol):
     def wait(self) -> bool:
         """Wait until a packet has come whole, or the block raises its interrupt.
 
+        A transport that cannot see the interrupt returns now and then without either.
+
         Returns
         -------
         bool

@@ -11,6 +11,7 @@
 #include <deque>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lite.hpp"
@@ -39,7 +40,8 @@ struct Filled {
 struct Outcome {
     uint64_t clock = 0, first = NEVER, last = 0, taken = 0, given = 0;
     Filled filled[2];
-    uint32_t irq = 0, word = 0, refused_read = 0, refused_write = LiteMaster::NONE;
+    uint32_t irq = 0, word = 0, refused_read = 0;
+    uint32_t refused_write = LiteMaster::NONE;  // whoever tells of it sets it to NONE
     char message[256] = "";
 };
 
@@ -247,7 +249,8 @@ class AxiPump {
         outcome.irq = core_.irq;
         outcome.word = lite_.word;
         outcome.refused_read = lite_.refused_read;
-        outcome.refused_write = lite_.refused_write;
+        if (lite_.refused_write != LiteMaster::NONE)
+            outcome.refused_write = std::exchange(lite_.refused_write, LiteMaster::NONE);
         ++outcome.clock;
         if (took || gave || accessed) {
             idle_ = 0;

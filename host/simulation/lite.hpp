@@ -13,13 +13,11 @@ namespace {
 class LiteMaster {
   public:
     void write(uint32_t address, uint32_t word) {
-        refused_write = NONE;
         write_ = {address, word};
         has_address_ = has_data_ = true;
     }
 
     void read(uint32_t address) {
-        refused_write = NONE;
         read_ = address;
         asks_ = awaits_ = true;
     }
@@ -62,7 +60,7 @@ class LiteMaster {
     }
 
     static constexpr uint32_t NONE = ~uint32_t{0};
-    uint32_t refused_write = NONE;  // the address of a write that was refused since the last access
+    uint32_t refused_write = NONE;  // the address of a write that was refused, until it is told
     uint32_t word = 0;              // the word that was read last
     bool refused_read = false;      // whether that read was refused
 

@@ -6,7 +6,7 @@ import ctypes
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,9 @@ from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTE
 
 FLUSH_CLOCKS = 64
 """Clocks in which a reset takes what the block still offers."""
+
+RESET_CLOCKS = 16
+"""Clocks after which the block has come out of its reset, and takes beats."""
 
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 _ACCESS, _ANSWERS, _EVENT, _CLOCKS = range(4)
@@ -121,6 +124,7 @@ class NativeBlock(NativeModel):
         self._beat_bytes = {name: width // 8 for name, width in widths.items()}
         self._buffers: dict[str, np.ndarray] = {}
         self.begin(StreamSettings())
+        self.pass_clocks(RESET_CLOCKS)
 
     def begin(self, settings: StreamSettings) -> None:
         """Set the streams, and count clocks and packets anew. Nothing may be under way."""
@@ -181,13 +185,18 @@ class NativeBlock(NativeModel):
         Before, what is being sent is forgotten; behind it, what the block still offers is taken,
         and what was asked for is forgotten.
         """
+        with suppress(DeviceError):
+            self._advance(_ANSWERS)
         self._library.pump_stop_sending(self._pump)
         self._forget_sent()
+        for name, asked in self._asked.items():
+            self._asked[name] = deque([_ignore] * len(asked))
         yield
         self._advance(_ANSWERS)
         self._library.pump_stop_receiving(self._pump, FLUSH_CLOCKS)
-        for asked in self._asked.values():
-            asked.clear()
+        for number, name in enumerate(_SINKS):
+            self._asked[name].clear()
+            self._drain(number)
 
     @property
     def clocks(self) -> StreamClocks:
@@ -229,10 +238,13 @@ class NativeBlock(NativeModel):
                 if watch is not None and time.monotonic() >= self._told + native.SLICE_SECONDS:
                     watch(self.clocks)
                     self._told = time.monotonic()
+        except DeviceError:  # from one who takes a packet; the simulation can go on
+            raise
         except BaseException:
             self.close()
             raise
         if (address := self._outcome.refused_write) != _NO_ADDRESS:
+            self._outcome.refused_write = _NO_ADDRESS
             raise DeviceError(f"the block refused the write of address {address:#05x}")
 
     def _forget_sent(self) -> None:
@@ -265,3 +277,7 @@ class NativeBlock(NativeModel):
         """Give a sink its buffer again."""
         buffer = self._buffers[_SINKS[number]]
         self._library.pump_drain(self._pump, number, buffer.ctypes.data, len(buffer))
+
+
+def _ignore(part: np.ndarray, last: bool) -> None:
+    """Take a packet that nobody wants any more."""

@@ -132,7 +132,7 @@ def test_the_queue_is_never_overrun(driver, transport, monkeypatch):
     carry_out(driver, (short * 20)[:200])
     assert min(free) < depth // 2
     # Without a look at the space, a write would be refused.
-    monkeypatch.setattr(BlockDriver, "_make_room", lambda self, commands: None)
+    monkeypatch.setattr(BlockDriver, "_make_room", lambda self: None)
     with pytest.raises(DeviceError, match=r"refused the write of address 0x|QUEUE_FULL"):
         carry_out(driver, (drawn(4, 30) * 10)[:300])
     with transport.resetting():

@@ -30,6 +30,9 @@ leaves the core to the last that leaves the block: at most so many, if nothing e
 DATAFLOW_CLOCKS = 3
 """Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""
 
+LOOKS = 64
+"""Reads of a full command queue after which the driver rather waits for the next packet."""
+
 POLLS = 10_000
 """Reads after which a status that only takes the block a few clocks is given up."""
 
@@ -151,8 +154,8 @@ class BlockDriver:
             words = job_words(job)
             changed = [each for each in words.items() if self._words.get(each[0]) != each[1]]
             start = regs.command_address(regs.START_COMMAND)
-            self._make_room(len(changed) + 1)
             for address, word in (*changed, (start, 1)):
+                self._make_room()
                 self._transport.write(address, word)
             self._words.update(changed)
             self.written += len(changed)
@@ -214,18 +217,19 @@ class BlockDriver:
         if self.is_programmable:
             self._write("CONTROL", clear_counters=1)
 
-    def _make_room(self, commands: int) -> None:
-        """Wait until the command queue has space. Nobody else writes commands."""
-        while self._space < commands:
-            self._space = self._field("STATUS", "queue_free")
-            if self._space >= commands:
-                break
-            if not self._pending:
-                # Without a job under way, commands are carried out at once.
-                self._poll("STATUS", "busy", "the command queue does not empty")
+    def _make_room(self) -> None:
+        """Wait until the command queue has space for a command. Nobody else writes commands."""
+        while not self._space:
+            for _ in range(LOOKS if self._pending else POLLS):
+                self._space = self._field("STATUS", "queue_free")
+                if self._space:
+                    break
             else:
+                if not self._pending:
+                    raise DeviceError("the command queue does not empty")
+                # The queue stands still while a long job is under way.
                 self._finish_oldest()
-        self._space -= commands
+        self._space -= 1
 
     def _finish_oldest(self) -> None:
         """Wait until all results of the oldest job have come."""

@@ -81,7 +81,7 @@ def run_plan(
         def watch(clocks: int, beats: int) -> None:
             tell(replace(done, clocks=done.clocks + clocks, beats=done.beats + beats))
 
-        return simulator.run(run, _scatter(job, results), watch).cycles
+        return simulator.run(run, scattering(job, results), watch).cycles
 
     tell(done)
     for job in plan.jobs:
@@ -139,7 +139,7 @@ def run_plan_on_block(
 
     def work() -> Iterator[Work]:
         for job in plan.jobs:
-            yield Work(job, tensor, _scatter(job, results))
+            yield Work(job, tensor, scattering(job, results))
 
     tell(done)
     before = driver.counters()
@@ -186,7 +186,7 @@ def _begun(plan: Plan) -> Progress:
     )
 
 
-def _scatter(job: Job, results: Results) -> Take:
+def scattering(job: Job, results: Results) -> Take:
     """Return a function that puts a job's results where they belong, as they come."""
     given = 0
 

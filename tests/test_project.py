@@ -26,6 +26,7 @@ FROM_HDL = {
     "ecp5": "a platform that is handed on to what makes the text",
     "harness": "makes the text of a core in a timing harness",
     "axi.register_map": "the registers of the AXI block, as a table",
+    "axi.streams": "which streams the AXI block has, and how wide they are",
 }
 """The modules of ``hdl`` that ``host`` may import, and why. None of them hands it a signal."""
 

@@ -9,14 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from extremum.hdl.axi import register_map as regs
+import extremum.hdl.axi.register_map as regs
 from extremum.hdl.axi.register_map import BlockError, Register, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.register_table import register_names
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
-from extremum.host.driver.words import job_words
+from extremum.host.driver.words import job_words, register_of
 from extremum.host.errors import DeviceError, JobFailedError
 from extremum.host.plan.jobs import Job
 
@@ -187,7 +186,7 @@ class BlockDriver:
         number = self._field("ERROR", "register")
         self._write("IRQ_STATUS", error=1)
         self._words.clear()
-        register = _register_name(number) if code is BlockError.RANGE else None
+        register = register_of(number, self._config) if code is BlockError.RANGE else None
         raise JobFailedError(code.name, job, register)
 
     def reset(self) -> None:
@@ -202,6 +201,11 @@ class BlockDriver:
         if self.is_programmable:
             self._write("CONTROL", soft_reset=1)
             self._write("IRQ_STATUS", error=1, done=1)
+
+    def forget(self, addresses: Iterable[int] | None = None) -> None:
+        """Write some registers again for the next job, whatever they hold; None means all."""
+        for address in list(self._words if addresses is None else addresses):
+            self._words.pop(address, None)
 
     def counters(self) -> dict[str, int]:
         """Return what the block has counted since its counters were cleared, by name.
@@ -257,9 +261,3 @@ class BlockDriver:
         found: Register = self._registers[register]
         word = sum(value << found.field(name).lowest for name, value in fields.items())
         self._transport.write(found.address, word)
-
-
-def _register_name(number: int) -> str:
-    """Return the name of the job register that a command writes."""
-    names = (*register_names(), *regs.PACKET_REGISTERS)
-    return next(name for name in names if regs.command_number(name) == number)

@@ -94,6 +94,10 @@ class Simulator(Protocol):
         ...
 
 
+RESET_CLOCKS = 16
+"""Clocks after which an AXI block has come out of its reset, and its core waits for beats."""
+
+
 @dataclass(frozen=True)
 class StreamClocks:
     """How far the streams of an AXI block in a simulation are.

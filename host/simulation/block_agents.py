@@ -21,6 +21,7 @@ from cocotbext.axi import (
 )
 
 from extremum.host.simulation.agents import PROGRESS_CLOCKS
+from extremum.host.simulation.backend import RESET_CLOCKS
 from extremum.host.simulation.stalls import Stalls
 
 OUTPUTS = ("m_axis_value", "m_axis_index")
@@ -84,7 +85,7 @@ class BlockAgents:
         await ClockCycles(dut.aclk, 3)
         self._connect()
         dut.aresetn.value = 1
-        await ClockCycles(dut.aclk, 2)
+        await ClockCycles(dut.aclk, RESET_CLOCKS)
         cocotb.start_soon(self._watch())
 
     def _connect(self) -> None:

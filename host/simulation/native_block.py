@@ -15,15 +15,12 @@ from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import DeviceError, SimulationError
 from extremum.host.simulation import native, native_library
-from extremum.host.simulation.backend import StreamClocks, StreamSettings
+from extremum.host.simulation.backend import RESET_CLOCKS, StreamClocks, StreamSettings
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
 
 FLUSH_CLOCKS = 64
 """Clocks in which a reset takes what the block still offers."""
-
-RESET_CLOCKS = 16
-"""Clocks after which the block has come out of its reset, and takes beats."""
 
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 _ACCESS, _ANSWERS, _EVENT, _CLOCKS = range(4)

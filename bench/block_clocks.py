@@ -35,8 +35,6 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.driver.block import BlockDriver, Work
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
-from extremum.host.plan.results import Results
-from extremum.host.plan_runner import scattering
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
@@ -117,16 +115,15 @@ def stream_run(block: NativeBlock, problem: Reduction | Pooling, x: np.ndarray,
                config: CoreConfig) -> StreamRun:  # fmt: skip
     """Run an operator on a block that is quiet."""
     planned = plan(problem, config)
-    results = Results.blank(problem, config)
     driver = punctual_driver(block, config)
     slots = max((job.registers.slots for job, _ in planned.jobs.kinds()), default=0)
     block.begin(StreamSettings(watchdog=slots + 10_000))
-    driver.run(Work(job, x, scattering(job, results)) for job in planned.jobs)
+    result = driver.compute(problem, x)
     given = block.clocks
     packets = block.packets(INPUT)
     taken = int(packets[-1, 1] - packets[0, 0]) + 1 if len(packets) else 0
     return StreamRun(
-        results.finish(), given.cycles, planned.cycles, planned.beats_in, planned.beats_out,
+        result, given.cycles, planned.cycles, planned.beats_in, planned.beats_out,
         len(planned.jobs), taken - planned.beats_in,
     )  # fmt: skip
 

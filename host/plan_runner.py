@@ -11,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.driver.block import DATAFLOW_CLOCKS, START_CLOCKS, BlockDriver, Work
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan
-from extremum.host.plan.jobs import Job
+from extremum.host.plan.jobs import Job, scattering
 from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
 from extremum.host.simulation.backend import (
@@ -20,7 +20,6 @@ from extremum.host.simulation.backend import (
     Simulator,
     StreamClocks,
     StreamSettings,
-    Take,
 )
 
 WATCHDOG_CLOCKS = 10_000
@@ -184,15 +183,3 @@ def _begun(plan: Plan) -> Progress:
         predicted_beats=plan.beats_in,
         jobs=len(plan.jobs),
     )
-
-
-def scattering(job: Job, results: Results) -> Take:
-    """Return a function that puts a job's results where they belong, as they come."""
-    given = 0
-
-    def take(values: np.ndarray, positions: np.ndarray) -> None:
-        nonlocal given
-        job.scatter(values, positions, results, given)
-        given += len(values)
-
-    return take

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,10 @@ from extremum.host.driver.packets import ResultPackets, Take, input_pieces, inpu
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
 from extremum.host.errors import DeviceError, JobFailedError
-from extremum.host.plan.jobs import Job
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job, scattering
+from extremum.host.plan.results import Results
+from extremum.model import Pooling, Reduction
 
 JOBS_AHEAD = 8
 """Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
@@ -120,6 +124,18 @@ class BlockDriver:
                 f"the block was made for another configuration: its hash is {found:#010x}, and "
                 f"that of the driver's is {expected:#010x}"
             )
+
+    def compute(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
+        """Carry out an operator; return what ``problem.evaluate(x)`` returns, bit for bit.
+
+        Raises what :meth:`run` does, and a SimulationError if the block marked other windows as
+        empty than those that are.
+        """
+        results = Results.blank(problem, self._config)
+        jobs = plan(problem, self._config).jobs
+        self.run(Work(job, x, scattering(job, results)) for job in jobs)
+        results.count_empty_windows()
+        return results.finish()
 
     def run(self, work: Iterable[Work]) -> None:
         """Carry out jobs one behind the other, and return when all results have come.

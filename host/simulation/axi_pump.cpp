@@ -199,6 +199,7 @@ class AxiPump {
     // Goes on until the goal is reached, or something needs the caller, or the time is over.
     State advance(double seconds, Goal goal, uint64_t clocks) {
         const uint64_t end = outcome.clock + clocks;
+        waits_ = goal != CLOCKS;
         try {
             return look_for(seconds, RUNNING, [this, goal, end] {
                 if (reached(goal, end)) return DONE;
@@ -252,7 +253,7 @@ class AxiPump {
         if (lite_.refused_write != LiteMaster::NONE)
             outcome.refused_write = std::exchange(lite_.refused_write, LiteMaster::NONE);
         ++outcome.clock;
-        if (took || gave || accessed) {
+        if (took || gave || accessed || !waits_) {
             idle_ = 0;
         } else if (++idle_ > settings_.watchdog) {
             --outcome.clock;
@@ -292,6 +293,7 @@ class AxiPump {
     LiteMaster lite_;
     Source<LANES * LANE_BITS> beats_;
     std::deque<uint64_t> sending_;  // beats that are left of each packet
+    bool waits_ = false;            // for something, and not for a number of clocks
     bool inside_ = false;           // the next beat on s_axis continues a packet
 };
 

@@ -59,6 +59,11 @@ class BlockAgents:
         The block's module.
     progress
         Called now and then.
+
+    Attributes
+    ----------
+    waits : bool
+        Whether something must move before the watchdog gives the simulation up.
     """
 
     def __init__(self, dut: Any, progress: Callable[[Seen], None]) -> None:
@@ -67,6 +72,7 @@ class BlockAgents:
         self.news = Event()
         self._progress = progress
         self._watchdog = 1 << 20
+        self.waits = True
         self._asked: dict[str, int] = dict.fromkeys(OUTPUTS, 0)
         self._outputs = [name for name in OUTPUTS if hasattr(dut, f"{name}_tvalid")]
         self.is_programmable = hasattr(dut, "s_axil_awvalid")
@@ -181,7 +187,7 @@ class BlockAgents:
                 seen.first = seen.now if seen.first is None else seen.first
             if took or gave:
                 seen.last = seen.now
-            if took or gave or (writes is not None and _moves(writes)):
+            if took or gave or not self.waits or (writes is not None and _moves(writes)):
                 seen.idle = 0
             elif (idle := seen.idle + 1) > self._watchdog:
                 seen.failure = (

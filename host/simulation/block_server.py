@@ -7,33 +7,22 @@ requests. An answer is what the method returned, the packets that have come, and
 
 from __future__ import annotations
 
-import os
-import socket
-from multiprocessing.connection import Connection
 from typing import Any
 
 import cocotb
 from cocotb.triggers import ClockCycles, First
 
 from extremum.host.simulation.block_agents import BlockAgents
-from extremum.host.simulation.server import ADDRESS
+from extremum.host.simulation.server import connected, requests
 
 
 @cocotb.test()
 async def serve(dut: Any) -> None:
     """Carry out the requests until the other side has no more."""
-    link = socket.socket(socket.AF_UNIX)
-    link.connect(os.environ[ADDRESS])
-    connection = Connection(link.detach())
+    connection = connected()
     agents = BlockAgents(dut, lambda seen: connection.send(("progress", seen.clocks)))
     await agents.start()
-    while True:
-        try:
-            request = connection.recv()
-        except EOFError:
-            return
-        if request is None:
-            return
+    for request in requests(connection):
         answer = await _carry_out(agents, *request)
         seen = agents.seen
         if seen.failure:
@@ -50,7 +39,9 @@ async def _carry_out(agents: BlockAgents, name: str, *arguments: Any) -> Any:
     if name in ("send", "receive"):
         return getattr(agents, name)(*arguments)
     if name == "pass_clocks":
+        agents.waits = False
         await ClockCycles(agents.dut.aclk, *arguments)
+        agents.waits = True
         return None
     task = cocotb.start_soon(getattr(agents, name)(*arguments))
     while not task.done() and not agents.seen.failure:

@@ -15,8 +15,9 @@ from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
 from extremum.host import Accelerator
 from extremum.host.driver.block import JOBS_AHEAD, BlockDriver, Work
 from extremum.host.driver.dma import DmaTransport
+from extremum.host.driver.packets import ResultPackets
 from extremum.host.driver.words import job_words
-from extremum.host.errors import DeviceError, JobFailedError
+from extremum.host.errors import DeviceError, JobFailedError, SimulationError
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.cores import CORES
@@ -343,3 +344,55 @@ def test_a_bus_that_there_is_not():
         Accelerator(bus="pci")
     with pytest.raises(ValueError, match=r"^bus 'axi' needs a simulator: the backend must not be"):
         Accelerator(bus="axi", backend="model")
+
+
+def test_a_hang_names_the_clock():
+    """With so short a watchdog a stall is a hang; the next operator starts afresh."""
+    x = np.zeros(50, np.float32)
+    with make(CORE, "native axi", input_stalls=99, watchdog=30, seed=3) as accelerator:
+        message = r"^native: clock \d+.*nothing moved for 31 clocks; \d+ beats wait, and packets"
+        with pytest.raises(SimulationError, match=message):
+            accelerator.argmax(x)
+        assert accelerator.report is None
+        accelerator._watchdog = None
+        assert accelerator.argmax(x) == 0
+
+
+def test_no_watchdog_while_clocks_are_passed(block):
+    block.begin(StreamSettings(watchdog=10))
+    block.pass_clocks(1000)
+    assert block.clocks.now == 1000
+
+
+@pytest.mark.parametrize("parts", [1, 7, 64, 10_000])
+@pytest.mark.parametrize("core", CORES)
+def test_packets_come_in_parts_of_any_size(core, parts):
+    """Values and positions are put together as they come, whichever stream is ahead."""
+    config = CORES[core]
+    for job, x in jobs(random.Random(parts), config, 25):
+        given = []
+        packets = ResultPackets(job, x.dtype, lambda *pair, to=given: to.append(pair))
+        beats = [packets._offset(beat + 1) - packets._offset(beat) for beat in range(job.beats_out)]
+        numbers = np.arange(sum(beats)).astype(np.uint8) % 100
+        elements = dict.fromkeys((VALUES, INDICES), numbers)
+        sent = {}
+        for name in elements:
+            width = packets.size(name) // sum(beats)
+            sent[name] = numbers.astype(f"<u{width}").view(np.uint8)
+        places, source = {VALUES: 0, INDICES: 0}, random.Random(1)
+        while not packets.is_complete:
+            name = source.choice([name for name in places if places[name] < len(sent[name])])
+            stop = min(places[name] + source.randint(1, parts), len(sent[name]))
+            packets.add(name, sent[name][places[name] : stop], stop == len(sent[name]))
+            places[name] = stop
+        assert all(len(values) % job.together == 0 for values, _ in given)
+        values, positions = (np.concatenate(arrays) for arrays in zip(*given, strict=True))
+        assert len(values) == len(positions) == job.beats_out
+        start = 0
+        for row, count in enumerate(beats):
+            expected = elements[VALUES][start : start + count]
+            assert values.view(f"u{x.itemsize}")[row].tolist() == [
+                *expected, *[0] * (config.lanes - count)
+            ]  # fmt: skip
+            assert positions[row].tolist() == values.view(f"u{x.itemsize}")[row].tolist()
+            start += count

@@ -188,6 +188,7 @@ def test_a_value_that_does_not_fit(driver, transport):
     ) as error:
         driver.run([Work(pairs[0][0], pairs[0][1], lambda *_: None)])
     assert (error.value.code, error.value.register) == ("RANGE", "tail")
+    driver.check()  # an error is told once
     with transport.resetting():
         driver.reset()
     carry_out(driver, [(job, x), pairs[2]])
@@ -224,6 +225,17 @@ def test_the_wrong_packet_of_results(driver, transport, monkeypatch):
         with transport.resetting():
             driver.reset()
         carry_out(driver, drawn(8, 2))
+
+
+def test_a_packet_that_goes_on():
+    """It is an error as soon as there is a byte too many."""
+    (job, x), *_ = drawn(12, 1)
+    packets = ResultPackets(job, x.dtype, lambda *_: None)
+    for name in (VALUES, INDICES):
+        with pytest.raises(
+            DeviceError, match=rf"^the packet on {name} goes on after \d+ bytes: the"
+        ):
+            packets.add(name, np.zeros(packets.size(name) + 1, np.uint8), False)
 
 
 def test_accesses_that_are_refused(transport):

@@ -194,14 +194,13 @@ class BlockDriver:
         Raises
         ------
         JobFailedError
-            There is one. The next job writes all its registers.
+            There is one.
         """
         if not self._field("IRQ_STATUS", "error"):
             return
         code, job = BlockError(self._field("ERROR", "code")), self._field("ERROR_JOB")
         number = self._field("ERROR", "register")
         self._write("IRQ_STATUS", error=1)
-        self._words.clear()
         register = register_of(number, self._config) if code is BlockError.RANGE else None
         raise JobFailedError(code.name, job, register)
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from extremum.hdl.axi.block import AxiBlock, is_programmable
+from extremum.hdl.axi.block import AxiBlock
+from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.interface import interface
 from extremum.host.errors import SynthesisError

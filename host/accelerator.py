@@ -13,14 +13,18 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
+from extremum.host.driver.block import BlockDriver
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
-from extremum.host.plan_runner import run_plan
+from extremum.host.plan.results import Results
+from extremum.host.plan_runner import BlockFigures, run_plan, run_plan_on_block
 from extremum.host.progress import Progress, Tell
-from extremum.host.report import Report
+from extremum.host.report import BlockReport, Report
 from extremum.host.simulation.backend import Simulator
+from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
+from extremum.host.simulation.native_block import NativeBlock
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.host.turns import Turns
 from extremum.model import (
@@ -42,6 +46,9 @@ if TYPE_CHECKING:
 
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
+
+BUSES = ("none", "axi")
+"""What is simulated: the bare core, or the AXI block around it."""
 
 
 class Accelerator:
@@ -71,6 +78,10 @@ class Accelerator:
         ``"native"``: the gateware, compiled to machine code. ``"verilator"`` or ``"icarus"``: the
         gateware under cocotb, in that simulator; slower by far. ``"model"``: the golden model, and
         no hardware.
+    bus
+        ``"none"``: the bare core. ``"axi"``: the AXI block around it, whose registers and packets
+        :class:`extremum.host.driver.block.BlockDriver` writes and reads; the report is a
+        :class:`extremum.host.report.BlockReport`. Not with backend ``"model"``.
     waves
         VCD file to write. It is complete when the accelerator is closed.
     wave_window
@@ -124,6 +135,7 @@ class Accelerator:
         padding: bool | None = None,
         fixed: tuple[tuple[str, int], ...] | None = None,
         backend: str = "native",
+        bus: str = "none",
         waves: str | Path | None = None,
         wave_window: tuple[int, int] | None = None,
         watchdog: int | None = None,
@@ -134,6 +146,7 @@ class Accelerator:
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        checks.check_bus(bus, backend, BUSES)
         checks.check_simulation(backend, waves, wave_window, watchdog)
         checks.check_stalls(input_stalls=input_stalls, output_stalls=output_stalls)
         checks.check_seed(seed)
@@ -151,7 +164,7 @@ class Accelerator:
         }
         given = {name: value for name, value in parameters.items() if value is not None}
         self.config = checks.core_config(data_types, given)
-        self.backend = backend
+        self.backend, self.bus = backend, bus
         self.report: Report | None = None
         self._waves = None if waves is None else Path(waves)
         self._wave_window = wave_window
@@ -159,7 +172,8 @@ class Accelerator:
         self._stalls = {"input_stalls": input_stalls, "output_stalls": output_stalls}
         self._seed = seed
         self._progress = progress
-        self._simulator: Simulator | None = None
+        self._simulator: Simulator | NativeBlock | CocotbBlock | None = None
+        self._driver: BlockDriver | None = None
         self._process = os.getpid()
         self._turns = Turns()
 
@@ -175,7 +189,7 @@ class Accelerator:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_simulator": None, "_turns": Turns()}
+        return self.__dict__ | {"_simulator": None, "_driver": None, "_turns": Turns()}
 
     def close(self) -> None:
         """End the simulation; the next operator starts a new one."""
@@ -185,7 +199,7 @@ class Accelerator:
     def _close(self) -> None:
         if self._simulator is not None:
             self._simulator.close()
-            self._simulator = None
+            self._simulator = self._driver = None
 
     def prepare(self) -> None:
         """Compile the core and start the simulation now, not at the first operator."""
@@ -343,19 +357,26 @@ class Accelerator:
             self._finish(todo, None, todo.empty_windows)
             return result
         try:
-            results, cycles = run_plan(
-                self._running(), todo, tensor, self.config, self._tell,
-                watchdog=self._watchdog, seed=self._seed, **self._stalls,
-            )  # fmt: skip
+            results, took = self._carry_out(todo, tensor)
             empty = results.count_empty_windows()
         except BaseException:
             # What is left of the simulation cannot be trusted: the next operator starts afresh.
             self._close()
             raise
-        self._finish(todo, cycles, empty)
+        self._finish(todo, took, empty)
         return results.finish()
 
-    def _running(self) -> Simulator:
+    def _carry_out(self, todo: Plan, tensor: np.ndarray) -> tuple[Results, int | BlockFigures]:
+        """Run a plan; return the results, and the clocks that it took on a core or on a block."""
+        simulator = self._running()
+        options: Any = {"watchdog": self._watchdog, "seed": self._seed, **self._stalls}
+        if isinstance(simulator, (NativeBlock, CocotbBlock)):
+            if self._driver is None:
+                self._driver = BlockDriver(simulator, self.config)
+            return run_plan_on_block(self._driver, simulator, todo, tensor, self._tell, **options)
+        return run_plan(simulator, todo, tensor, self.config, self._tell, **options)
+
+    def _running(self) -> Simulator | NativeBlock | CocotbBlock:
         """Return the simulation, and start it if this process has none."""
         if self._simulator is not None and self._process != os.getpid():
             if self._waves is not None:
@@ -369,12 +390,16 @@ class Accelerator:
             self._process = os.getpid()
         return self._simulator
 
-    def _start(self) -> Simulator:
+    def _start(self) -> Simulator | NativeBlock | CocotbBlock:
         """Compile the core, unless it is kept, and start the simulation."""
 
         def tell(stage: str) -> None:
             self._tell(Progress("compiling", stage=stage))
 
+        if self.bus == "axi" and self.backend == "native":
+            return NativeBlock(self.config, self._waves, self._wave_window, tell=tell)
+        if self.bus == "axi":
+            return CocotbBlock(self.config, self.backend, self._waves, tell=tell)
         if self.backend == "native":
             return NativeSimulator(self.config, self._waves, self._wave_window, tell=tell)
         return CocotbSimulator(self.config, self.backend, self._waves, tell=tell)
@@ -383,15 +408,17 @@ class Accelerator:
         if self._progress is not None:
             self._progress(progress)
 
-    def _finish(self, todo: Plan, cycles: int | None, empty_windows: int) -> None:
-        self.report = Report(
-            jobs=len(todo.jobs),
-            beats_in=todo.beats_in,
-            beats_out=todo.beats_out,
-            cycles=cycles,
-            predicted_cycles=todo.cycles,
-            empty_windows=empty_windows,
-            notes=todo.notes,
-        )
+    def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> None:
+        figures: dict[str, Any] = {
+            "jobs": len(todo.jobs),
+            "beats_in": todo.beats_in,
+            "beats_out": todo.beats_out,
+            "empty_windows": empty_windows,
+            "notes": todo.notes,
+        }
+        if isinstance(took, BlockFigures):
+            self.report = BlockReport(**figures, **vars(took))
+        else:
+            self.report = Report(**figures, cycles=took, predicted_cycles=todo.cycles)
         if empty_windows:
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=checks.frames_inside())

@@ -37,6 +37,20 @@ def check_simulation(
         raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
 
 
+def check_bus(bus: str, backend: str, buses: Sequence[str]) -> None:
+    """Refuse a bus that there is not, or that the backend does not have.
+
+    Raises
+    ------
+    ValueError
+        The bus is none of ``buses``, or it is that of a block, and nothing is simulated.
+    """
+    if bus not in buses:
+        raise ValueError(f"bus must be one of {', '.join(buses)}, not {bus!r}")
+    if bus != "none" and backend == "model":
+        raise ValueError(f"bus {bus!r} needs a simulator: the backend must not be 'model'")
+
+
 def check_stalls(**rates: int) -> None:
     """Refuse what is not a percentage, by name.
 

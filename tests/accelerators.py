@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 from equal_bits import assert_equal_bits
+from simulation import chosen
 
 from extremum import model
 from extremum.host.accelerator import Accelerator
+from extremum.host.report import BlockReport
 from extremum.tb.cores import CORES
+
+SPARED = 4
+"""Clocks by which an AXI block may be faster with a single job than is predicted."""
 
 REDUCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max")
 
@@ -31,12 +36,15 @@ class Hardware(ExitStack):
 
 
 def make(core: str, backend: str, **options: Any) -> Accelerator:
-    """Return an accelerator on one of the cores of the benches, by its name."""
+    """Return an accelerator on one of the cores of the benches, by its name.
+
+    The backend may be followed by a bus: ``"native axi"``.
+    """
     config = CORES[core]
     return Accelerator(
         config.data_types,
         lanes=config.lanes,
-        backend=backend,
+        **chosen(backend),
         max_window=config.max_window,
         max_dilation=config.max_dilation,
         max_line=config.max_line,
@@ -50,7 +58,8 @@ def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **
     """Call a function of the accelerator, compare it with the golden model, return its result.
 
     The bits and the warnings must be the same. The report must count the empty windows and, if
-    there are no stalls, exactly the clocks that were predicted.
+    there are no stalls, exactly the clocks that were predicted; an AXI block may take a few less
+    for a single job, and less for several.
     """
     with warnings.catch_warnings(record=True) as expected_warnings:
         warnings.simplefilter("always")
@@ -71,5 +80,10 @@ def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **
     counts = [int(message.split()[0]) for _, message in told]
     assert report.empty_windows == sum(counts)
     if report.cycles is not None and not any(accelerator._stalls.values()):
-        assert report.cycles == report.predicted_cycles
+        spared = report.predicted_cycles - report.cycles
+        if not isinstance(report, BlockReport):
+            assert spared == 0
+        else:
+            assert 0 <= spared <= (SPARED if report.jobs == 1 else report.predicted_cycles)
+            assert report.cycles >= max(report.beats_in, report.beats_out)
     return actual

@@ -20,12 +20,23 @@ SIMULATORS = ("verilator", pytest.param("icarus", marks=NEEDS_ICARUS))
 BACKENDS = ("native", *SIMULATORS)
 """The backends of an accelerator that simulate the gateware."""
 
+NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.regress)
+"""The native simulation of the AXI block: a backend and a bus, as :func:`chosen` takes them."""
+
+BLOCKS = (
+    NATIVE_BLOCK,
+    pytest.param("verilator axi", marks=pytest.mark.regress),
+    pytest.param("icarus axi", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+)
+"""The AXI block on every backend."""
+
 NATIVE_FIRST = (
     "native",
     pytest.param("verilator", marks=pytest.mark.regress),
     pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+    NATIVE_BLOCK,
 )
-"""The same backends, for tests of many operators.
+"""The same backends, and the AXI block, for tests of many operators.
 
 In the quick tests these run on the native backend alone, because `test_native.py` compares it with
 the others job by job, and the benches of `tb` run on the others.
@@ -33,6 +44,12 @@ the others job by job, and the benches of `tb` run on the others.
 
 LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
 """Seconds after which a bench is given up."""
+
+
+def chosen(simulator):
+    """Return the accelerator's arguments for ``"icarus"``, or for ``"icarus axi"``: with a bus."""
+    backend, _, bus = simulator.partition(" ")
+    return {"backend": backend, "bus": bus or "none"}
 
 
 def run_bench(simulator, core, module, folder, *, bus="none"):

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from accelerators import check, make
-from simulation import BACKENDS
+from accelerators import SPARED, check, make
+from simulation import BACKENDS, BLOCKS, chosen
 
 from extremum.host.accelerator import Accelerator
 from extremum.host.errors import SimulationError, ToolError
 from extremum.host.progress import Progress
 
-pytestmark = pytest.mark.parametrize("simulator", BACKENDS)
+pytestmark = pytest.mark.parametrize("simulator", [*BACKENDS, *BLOCKS])
 
 
 def test_report(hardware, simulator):
@@ -26,9 +26,10 @@ def test_report(hardware, simulator):
         accelerator.argmax(x, 1)
         report: Any = accelerator.report
         assert (report.jobs, report.beats_in, report.beats_out) == (1, 2000, 2)
-        assert report.cycles == report.predicted_cycles
+        spared = report.predicted_cycles - report.cycles
+        assert 0 <= spared <= (0 if simulator in BACKENDS else SPARED)
         assert report.utilization == 2000 / report.cycles
-        assert 0.97 < report.utilization < 1
+        assert 0.96 < report.utilization < 1
         assert (report.empty_windows, report.notes) == (0, ())
     # A closed accelerator starts again with the next operator.
     assert accelerator.argmax(x, 1).tolist() == [[999]] * 4
@@ -43,7 +44,8 @@ def test_stalls_cost_cycles_alone(hardware, simulator):
     slow = hardware("reduction", simulator, input_stalls=80, output_stalls=30)
     check(free, "argmin", x, 1)
     check(slow, "argmin", x, 1)
-    assert slow.report.predicted_cycles == free.report.predicted_cycles == free.report.cycles
+    if simulator in BACKENDS:
+        assert slow.report.predicted_cycles == free.report.predicted_cycles == free.report.cycles
     assert slow.report.cycles > 3 * free.report.cycles
     assert slow.report.beats_in == free.report.beats_in
 
@@ -59,15 +61,14 @@ def test_progress_is_told(simulator, monkeypatch):
     assert phases == ["planning"] + ["compiling"] * (len(phases) - 1)
     assert all(bool(now.stage) == (now.phase == "compiling") for now in told)
     simulated = told[len(phases) :]
-    assert {now.predicted_clocks for now in simulated} == {report.predicted_cycles}
+    (predicted,) = {now.predicted_clocks for now in simulated}
+    assert predicted <= report.predicted_cycles
     assert {now.predicted_beats for now in simulated} == {report.beats_in}
     for name in ("clocks", "beats", "job"):
         figures = [getattr(now, name) for now in simulated]
         assert len(figures) > 3
         assert figures == sorted(figures)
-    assert simulated[-1] == Progress(
-        "simulating", report.cycles, report.predicted_cycles, 40_000, 40_000, 1, 1
-    )
+    assert simulated[-1] == Progress("simulating", report.cycles, predicted, 40_000, 40_000, 1, 1)
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -94,7 +95,7 @@ def test_a_type_that_is_not_built_in(hardware, simulator):
 
 def test_a_simulator_that_dies(simulator):
     """The error tells that the simulator ended, and the next operator starts a new one."""
-    if simulator == "native":
+    if simulator.startswith("native"):
         pytest.skip("it has no process of its own")
     died = []
 
@@ -106,7 +107,9 @@ def test_a_simulator_that_dies(simulator):
 
     with make("reduction", simulator, progress=kill) as accelerator:
         x = np.zeros((2, 50_000), np.float32)
-        with pytest.raises(SimulationError, match=rf"^{simulator} ended before its results came"):
+        with pytest.raises(
+            SimulationError, match=rf"^{simulator.split()[0]} ended before its results came"
+        ):
             accelerator.argmax(x, 1)
         assert accelerator.report is None
         assert accelerator.argmax(x[:, :5], 1).tolist() == [[0], [0]]
@@ -121,15 +124,17 @@ def tell(progress):
     if progress.clocks:
         print(accelerator._simulator._command.process.pid, flush=True)
 
-with Accelerator("int8", backend=sys.argv[1], max_window=(1, 1, 1), progress=tell) as accelerator:
-    accelerator.argmax(np.zeros(10_000_000, np.int8))
+backend, _, bus = sys.argv[1].partition(" ")
+options = {"backend": backend, "bus": bus or "none", "max_window": (1, 1, 1), "progress": tell}
+with Accelerator("int8", **options) as accelerator:
+    accelerator.argmax(np.zeros(2_000_000, np.int8))
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
 def test_a_simulator_ends_with_its_program(simulator, how):
     """A simulator that outlived a killed program would occupy a processor for ever."""
-    if simulator == "native":
+    if simulator.startswith("native"):
         pytest.skip("it has no process of its own")
     command = [sys.executable, "-c", ENDLESS, simulator]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
@@ -150,7 +155,7 @@ def test_a_missing_tool(simulator, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("EXTREMUM_CACHE", str(tmp_path))
     with make("volume", simulator) as accelerator:
-        named = {"icarus": "icarus"}.get(simulator, r"c\+\+|make|perl")
+        named = "icarus" if "icarus" in simulator else r"c\+\+|make|perl"
         with pytest.raises(ToolError, match=rf"({named}) is missing: .*install: "):
             accelerator.argmax(np.zeros(3, np.float16))
         assert accelerator.report is None
@@ -158,6 +163,7 @@ def test_a_missing_tool(simulator, monkeypatch, tmp_path):
 
 def test_waves(simulator, tmp_path):
     path = tmp_path / "wave.vcd"
-    with Accelerator("int8", backend=simulator, max_window=(1, 1, 1), waves=path) as accelerator:
+    options = chosen(simulator) | {"max_window": (1, 1, 1), "waves": path}
+    with Accelerator("int8", **options) as accelerator:
         accelerator.argmax(np.arange(5, dtype=np.int8))
     assert "$enddefinitions" in path.read_text()

@@ -15,9 +15,18 @@ from extremum.model import DataType, Pooling, Reduction
 NARROW = {"max_window": (1, 2, 2), "max_dilation": (1, 1, 1), "max_line": 32, "max_plane": 1}
 
 
-@pytest.fixture(name="accelerator", scope="module", params=[0, 3])
+CORES = [
+    (0, "none"),
+    (3, "none"),
+    *(pytest.param((width, "axi"), marks=pytest.mark.regress) for width in (0, 3, 9)),
+]
+"""Bits of the index, of which nine are enough for the largest tensor here, and the bus."""
+
+
+@pytest.fixture(name="accelerator", scope="module", params=CORES, ids=str)
 def accelerator_of(request):
-    with Accelerator(("int8",), index_width=request.param, **NARROW) as accelerator:
+    width, bus = request.param
+    with Accelerator(("int8",), index_width=width, bus=bus, **NARROW) as accelerator:
         yield accelerator
 
 

@@ -122,7 +122,25 @@ def test_run_json():
         "empty_windows": 0,
         "notes": [],
         "written": ["o.npy"],
+        "bus": None,
+        "counters": None,
     }
+
+
+@pytest.mark.regress
+def test_run_on_the_block():
+    """The block's own counters are told; the result is that of the core."""
+    line = "run argmax --input x.npy --axes 3 --output o.npy --bus axi"
+    status, out, err = run(line)
+    assert (status, err) == (0, [])
+    assert any(", bus: axi; " in text for text in out)
+    status, out, err = run(line, "--json")
+    assert (status, err) == (0, [])
+    told = json.loads(out[0])
+    assert (told["bus"], told["agreement"]) == ("axi", True)
+    counters = told["counters"]
+    assert (counters["beats_in"], counters["beats_out"], counters["jobs"]) == (432, 48, 1)
+    assert counters["cycles"] == told["cycles"]
 
 
 def test_empty_windows_are_counted(recwarn):

@@ -116,8 +116,8 @@ REFUSED += [
         f"{option.split()[0]} does not apply to --backend model",
     )
     for option in (
-        "--lanes 1", "--waves w.vcd", "--input-stalls 0", "--output-stalls 0", "--seed 0",
-        "--watchdog 9", "--wave-window 1,2",
+        "--bus axi", "--lanes 1", "--waves w.vcd", "--input-stalls 0", "--output-stalls 0",
+        "--seed 0", "--watchdog 9", "--wave-window 1,2",
         "--max-window 3,7,7", "--max-dilation 1,1,1", "--max-line 9", "--max-plane 9",
         "--coordinate-width 9",
     )

@@ -29,6 +29,7 @@ FROM_HDL = {
     "harness": "makes the text of a core in a timing harness",
     "axi.latency": "clocks of a core behind its ports, as integers",
     "axi.register_map": "the registers of the AXI block, as a table",
+    "axi.streams": "which streams the AXI block has, and how wide they are",
 }
 """The modules of ``hdl`` that ``host`` may import, and why. None of them hands it a signal."""
 

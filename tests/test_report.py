@@ -21,6 +21,11 @@ CYCLES = {
     "bound": 1000, "allowed": 1084, "utilization": 0.98, "predicted": 1021, "jobs": 1,
     "cocotb": 1020, "agreement": True, "faults": [],
 }  # fmt: skip
+BLOCK_CLOCKS = {
+    "workload": "vgg16_pool1", "lanes": 4, "beats_in": 1000, "beats_out": 250, "jobs": 1,
+    "bound": 1000, "core": 1020, "block": 1023, "idle": 0, "allowed": 1092, "agreement": True,
+    "faults": [],
+}  # fmt: skip
 BLOCK = {
     "name": "argmax-float32", "comb": 350, "lut4": 200, "ff": 300, "block_ram": 0, "latency": 46,
     "fmax_mhz": 310.0, "seeds": [{"seed": 1, "fmax_mhz": 310.0}], "lanes": 1,
@@ -53,7 +58,11 @@ def test_what_is_measured_is_told(report, tmp_path):
     grown = BLOCK | {"name": "programmable-int8x4, lanes 4", "series": ["lanes", 4]}
     small = BLOCK | {"name": "argmax-int8 on ice40-up5k", "device": "ice40-up5k"}
     slow = BLOCK | {"name": "argmax-int8", "fmax_mhz": 300.0}
-    text, told = report(cycles=[CYCLES], fpga=[BLOCK, slow, grown, small])
+    clocks = [BLOCK_CLOCKS, BLOCK_CLOCKS | {"jobs": 2, "block": 1100}]
+    text, told = report(cycles=[CYCLES], fpga=[BLOCK, slow, grown, small], block_clocks=clocks)
+    assert "Through the AXI block, 1 of 2 runs" in told
+    assert "one job takes at most 3 clocks more than on the bare core" in told
+    assert "| vgg16_pool1 | 4 | 1 | 1000 | 1020 | 1023 | 3 | 0 |" in text
     assert "1 of 1 runs" in told
     assert "Of 2 blocks with a target on the ECP5-85F, 1 reach the aim and 1 the floor." in told
     assert all(line in text for line in told.splitlines())

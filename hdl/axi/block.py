@@ -28,33 +28,10 @@ from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
 from extremum.hdl.axi.output_packets import ResultLanes
 from extremum.hdl.axi.register_map import JOB_BITS, BlockError
+from extremum.hdl.axi.streams import index_bytes, is_programmable, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import delay
-
-
-def is_programmable(config: CoreConfig) -> bool:
-    """Return whether the block has an AXI4-Lite port: whether a job has registers to write."""
-    return bool(job_shapes(config))
-
-
-def index_bytes(config: CoreConfig) -> int:
-    """Return the bytes of a position on ``m_axis_index``: 1, 2 or 4, or 0 if there are none."""
-    if not config.index_width:
-        return 0
-    needed = -(-config.index_width // 8)
-    return 4 if needed == 3 else needed
-
-
-def port_widths(config: CoreConfig) -> dict[str, int]:
-    """Return the bits of TDATA of each stream of the block, by name; 0 where there is none."""
-    lanes = config.lanes
-    return {
-        "s_axis": lanes * config.element_width,
-        "m_axis_value": lanes * config.element_width if config.has_values else 0,
-        "m_axis_index": lanes * 8 * index_bytes(config),
-    }
 
 
 class AxiBlock(wiring.Component):

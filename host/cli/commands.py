@@ -26,7 +26,7 @@ from extremum.host.cli import (
     verilog_command,
 )
 from extremum.host.cli.check import compute
-from extremum.host.errors import SimulationError, SynthesisError, ToolError
+from extremum.host.errors import DeviceError, SimulationError, SynthesisError, ToolError
 from extremum.host.progress import Progress
 from extremum.host.tools import BACKEND_TOOLS, require
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error.format_message() + hint, Exit.USAGE)
     except ToolError as error:
         return _fail(str(error), Exit.TOOL)
-    except (SimulationError, SynthesisError) as error:
+    except (SimulationError, SynthesisError, DeviceError) as error:
         return _fail(str(error), Exit.SIMULATION)
     except BrokenPipeError:  # the reader of the output has gone: `main.main` ends quietly
         raise
@@ -205,18 +205,23 @@ def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
     show_default=True,
     help="Elements per beat.",
 )
+@shared_options.bus_option
 @shared_options.json_option
 @click.pass_obj
-def demo(line: str, output: str, backend: str, lanes: int, as_json: bool) -> int:
+def demo(line: str, output: str, as_json: bool, **options: Any) -> int:
     """Pool a photograph and find its extremes in simulated gateware, check, and draw."""
     tensor_files.refuse_unwritable({"output": output})
     if Path(output).suffix.lower() not in PICTURES:
         raise click.UsageError(f"--output must end in {', '.join(PICTURES)}, not {output}")
+    backend = options["backend"]
+    if backend == "model" and options["bus"] is not None:
+        raise click.UsageError("--bus does not apply to --backend model")
+    options["bus"] = options["bus"] or "none"
     require(*BACKEND_TOOLS[backend], "scikit-image", "matplotlib")
     from extremum.host.cli.demo import Demo  # noqa: PLC0415 (needs the extra demo)
 
     with progress_bar.progress() as progress:
-        shown = Demo.run(backend=backend, lanes=lanes, progress=progress)
+        shown = Demo.run(**options, progress=progress)
     # A picture of wrong results would be taken for right ones.
     picture = output if shown.agreement else None
     if picture:

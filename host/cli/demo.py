@@ -104,6 +104,7 @@ class Demo:
         photograph: np.ndarray | None = None,
         *,
         backend: str = "native",
+        bus: str = "none",
         lanes: int = 4,
         progress: Tell | None = None,
     ) -> Demo:
@@ -113,8 +114,8 @@ class Demo:
         ----------
         photograph
             An array uint8 of (height, width); scikit-image's `camera` if None.
-        backend, lanes
-            The backend and the lanes of the accelerator.
+        backend, bus, lanes
+            The backend, the bus and the lanes of the accelerator.
         progress
             Called now and then with how far all steps together have come.
         """
@@ -138,7 +139,7 @@ class Demo:
                 )
 
         with Accelerator(
-            config.data_types, lanes=lanes, backend=backend, progress=add, **LIMITS
+            config.data_types, lanes=lanes, backend=backend, bus=bus, progress=add, **LIMITS
         ) as accelerator:
             for name, problem in problems.items():
                 x = photograph.reshape(problem.sizes)

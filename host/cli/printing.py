@@ -15,6 +15,7 @@ from rich.table import Table
 from extremum.host.cache import Entry
 from extremum.host.cli.check import Check, Difference, bits
 from extremum.host.cli.job_registers import registers_dict, registers_text
+from extremum.host.report import BlockReport
 from extremum.model import AxisDirection, Pooling, Reduction
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def run_json(shown: Shown, result: Check, seconds: float, written: Sequence[str]
             "notes": report.notes,
             "seconds": round(seconds, 3),
             "written": written,
+            "bus": None if report.cycles is None else shown.settings.get("bus", "none"),
+            "counters": dict(report.counters) if isinstance(report, BlockReport) else None,
         }
     )
 
@@ -129,8 +132,10 @@ def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str]
         rows.append(("backend", f"{backend}: no hardware, no cycles; {seconds:.1f} s"))
     else:
         jobs = f"{report.jobs} job{'' if report.jobs == 1 else 's'}"
+        bus = ", bus: axi" if isinstance(report, BlockReport) else ""
+        lanes = shown.settings.get("lanes", 1)
         rows += [
-            ("backend", f"{backend}, lanes: {shown.settings.get('lanes', 1)}; {seconds:.1f} s"),
+            ("backend", f"{backend}, lanes: {lanes}{bus}; {seconds:.1f} s"),
             ("cycles", f"{report.cycles}, predicted {report.predicted_cycles}, in {jobs}"),
             ("beats", f"{report.beats_in} in, {report.beats_out} out"),
         ]

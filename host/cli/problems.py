@@ -48,7 +48,8 @@ REDUCING = (1, 1, 1)
 """The largest window of a core for reductions: without windows it compiles faster."""
 
 HARDWARE = (
-    "lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves", "wave_window",
+    "bus", "lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves",
+    "wave_window",
 )  # fmt: skip
 """Options that mean nothing without a core."""
 

@@ -16,6 +16,7 @@ __all__ = [
     "FILE",
     "OPERATORS",
     "Integers",
+    "bus_option",
     "json_option",
     "operator_options",
     "options_of",
@@ -59,6 +60,13 @@ def options_of(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+bus_option = click.option(
+    "--bus",
+    type=click.Choice(["none", "axi"]),
+    show_default="none",
+    help="Simulate the bare core, or the AXI block around it and its driver.",
+)
 
 plan_options = options_of(
     click.option(
@@ -147,6 +155,7 @@ operator_options = options_of(
         show_default=True,
         help="What computes the result: a simulator, or the golden model without hardware.",
     ),
+    bus_option,
     click.option(
         "--lanes", type=click.IntRange(1, MAX_LANES), show_default="1", help="Elements per beat."
     ),

@@ -8,6 +8,7 @@ from extremum.hdl.axi.register_map import (
     word_of,
     written_bits,
 )
+from extremum.hdl.config import CoreConfig
 from extremum.host.plan.jobs import Job
 
 
@@ -41,3 +42,8 @@ def job_words(job: Job) -> dict[int, int]:
         command_address(command_number(name)): word_of(name, bits[name], value)
         for name, value in job_values(job).items()
     }
+
+
+def register_of(number: int, config: CoreConfig) -> str:
+    """Return the name of the register that is written for a job under a number."""
+    return next(name for name in written_bits(config) if command_number(name) == number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -276,3 +276,18 @@ class SlidingJob(Job):
             volume = array.reshape(-1, *(1,) * (5 - array.ndim), *array.shape[2:])
             part = from_lanes(beats, count, self._outputs).reshape(shape)
             volume[(slice(first, first + count), *outputs)] = part
+
+
+def scattering(job: Job, results: Results) -> Callable[[np.ndarray, np.ndarray], None]:
+    """Return a function that puts a job's results where they belong, as they come.
+
+    It takes values and positions, (beats, lanes), in multiples of ``job.together`` beats.
+    """
+    given = 0
+
+    def take(values: np.ndarray, positions: np.ndarray) -> None:
+        nonlocal given
+        job.scatter(values, positions, results, given)
+        given += len(values)
+
+    return take

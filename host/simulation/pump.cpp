@@ -6,7 +6,6 @@
 // clock begins; then all outputs are known, and with them the transfers at the clock's end.
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -14,26 +13,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "Vcore.h"
+#include "model.hpp"
 #include "streams.hpp"
-#include "verilated.h"
-#ifdef EXTREMUM_WAVES
-#include "verilated_vcd_c.h"
-#endif
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-// Errors of the compiled model become exceptions, which do not end the process.
-void vl_fatal(const char*, int, const char*, const char* message) {
-    throw std::runtime_error(message);
-}
-void vl_stop(const char*, int, const char*) { throw std::runtime_error("the core stopped"); }
-void vl_finish(const char*, int, const char*) { throw std::runtime_error("the core finished"); }
 
 namespace {
-
-constexpr uint64_t NEVER = ~uint64_t{0};
-constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // clocks after which the time is checked again
 
 // host/simulation/native.py repeats the layouts of Request and Outcome.
 struct Request {
@@ -55,28 +38,9 @@ enum State { RUNNING, DONE, FAILED, HUNGRY, FULL };
 
 class Pump {
   public:
-    Pump(const char* waves, uint64_t first, uint64_t last)
-        : core_(&context_), first_wave_(first), last_wave_(last) {
-        context_.randReset(2);
-        context_.randSeed(1);
-        core_.clk = core_.job_valid = core_.i_valid = core_.o_ready = 0;
-#ifdef EXTREMUM_WAVES
-        context_.traceEverOn(true);
-        if (*waves) {
-            core_.trace(&trace_, 99);
-            trace_.open(waves);
-            if (!trace_.isOpen()) throw std::runtime_error("the waveform file cannot be written");
-        }
-#else
-        (void)waves;
-#endif
-        core_.eval();
-    }
-
-    ~Pump() {
-#ifdef EXTREMUM_WAVES
-        if (trace_.isOpen()) trace_.close();
-#endif
+    Pump(const char* waves, uint64_t first, uint64_t last) : model_(waves, first, last) {
+        core_.job_valid = core_.i_valid = core_.o_ready = 0;
+        model_.start();
     }
 
     void begin(const Request& request) {
@@ -84,7 +48,7 @@ class Pump {
         outcome = Outcome{};
         results_ = request.job_count ? request.ends[request.job_count - 1] : 0;
         job_ = 0;
-        start_ = clock_;
+        start_ = model_.clock;
         idle_ = 0;
         job_taken_ = waits_ = false;
         jobs_ = {request.job_count, {0, request.seed + 2}};
@@ -107,21 +71,17 @@ class Pump {
 
     // Continues until the run is done or has failed, a buffer is needed, or the time is over.
     State advance(double seconds) {
-        using Time = std::chrono::steady_clock;
-        const auto end = Time::now() + std::chrono::duration<double>(seconds);
         try {
-            do {
-                for (uint64_t i = 0; i < CLOCKS_PER_LOOK; ++i) {
-                    if (outcome.given == results_ && !beats_.left && !jobs_.left) {
-                        finish();
-                        return DONE;
-                    }
-                    if (beats_.dry()) return HUNGRY;
-                    if (!buffer_.beats && outcome.given < results_) return FULL;
-                    step();
+            return look_for(seconds, RUNNING, [this] {
+                if (outcome.given == results_ && !beats_.left && !jobs_.left) {
+                    finish();
+                    return DONE;
                 }
-            } while (Time::now() < end);
-            return RUNNING;
+                if (beats_.dry()) return HUNGRY;
+                if (!buffer_.beats && outcome.given < results_) return FULL;
+                step();
+                return RUNNING;
+            });
         } catch (const std::exception& error) {
             fail(error.what());
             return FAILED;
@@ -130,32 +90,12 @@ class Pump {
 
     // Runs the model without the pump's work, to measure how much that work costs.
     void idle(uint64_t clocks) {
-        while (clocks--) tick();
+        while (clocks--) model_.tick();
     }
 
     Outcome outcome;
 
   private:
-    void tick() {
-        core_.clk = 1;
-        core_.eval();
-        dump(0);
-        core_.clk = 0;
-        core_.eval();
-        dump(1);
-        ++clock_;
-    }
-
-    void dump(int half) {
-#ifdef EXTREMUM_WAVES
-        if (trace_.isOpen() && clock_ >= first_wave_ && clock_ <= last_wave_) {
-            trace_.dump(2 * clock_ + half);
-        }
-#else
-        (void)half;
-#endif
-    }
-
     void step() {
         jobs_.offer(core_.job_valid, core_.job_payload, [](uint8_t* to, const uint8_t* from) {
             std::memcpy(to, from, bytes_of(JOB_BITS));
@@ -163,7 +103,7 @@ class Pump {
         beats_.offer(core_.i_valid, core_.i_payload, pack_);
         const bool ready = !sink_();
         core_.o_ready = ready;
-        tick();
+        model_.tick();
         if (job_taken_) request_.statuses[outcome.statuses++] = core_.status;
         job_taken_ = jobs_.moves(core_.job_ready);
         const bool took = beats_.moves(core_.i_ready), gave = look(ready);
@@ -214,7 +154,7 @@ class Pump {
         beats_.rest(core_.i_valid, core_.i_payload);
         jobs_.rest(core_.job_valid, core_.job_payload);
         core_.o_ready = 0;
-        tick();
+        model_.tick();
         if (job_taken_) request_.statuses[outcome.statuses++] = core_.status;
     }
 
@@ -231,13 +171,9 @@ class Pump {
                       results_);
     }
 
-    VerilatedContext context_;
-    Vcore core_;
-#ifdef EXTREMUM_WAVES
-    VerilatedVcdC trace_;
-#endif
-    uint64_t first_wave_, last_wave_;
-    uint64_t clock_ = 0, start_ = 0, idle_ = 0, results_ = 0, job_ = 0;
+    Model model_;
+    Vcore& core_ = model_.core;
+    uint64_t start_ = 0, idle_ = 0, results_ = 0, job_ = 0;
     bool job_taken_ = false, waits_ = false;
     uint8_t waiting_[RESULT_BYTES] = {};
     Request request_{};

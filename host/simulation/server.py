@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -21,14 +22,15 @@ ADDRESS = "EXTREMUM_ADDRESS"
 """Environment variable that names the socket to connect to."""
 
 
-@cocotb.test()
-async def serve(dut: Any) -> None:
-    """Carry out the requests until the other side has no more."""
+def connected() -> Connection:
+    """Return the connection to the program that started the simulation."""
     link = socket.socket(socket.AF_UNIX)
     link.connect(os.environ[ADDRESS])
-    connection = Connection(link.detach())
-    bench = CoreBench(dut)
-    await bench.start()
+    return Connection(link.detach())
+
+
+def requests(connection: Connection) -> Iterator[Any]:
+    """Yield the requests of the other side until it has no more. Simulated time stands still."""
     while True:
         try:
             request = connection.recv()
@@ -36,6 +38,16 @@ async def serve(dut: Any) -> None:
             return
         if request is None:
             return
+        yield request
+
+
+@cocotb.test()
+async def serve(dut: Any) -> None:
+    """Carry out the requests until the other side has no more."""
+    connection = connected()
+    bench = CoreBench(dut)
+    await bench.start()
+    for request in requests(connection):
         connection.send(await _carry_out(bench, request, connection))
 
 

@@ -22,7 +22,7 @@ from cocotbext.axi import (
 )
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.block import index_bytes, port_widths
+from extremum.hdl.axi.streams import index_bytes, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
 from extremum.host.driver.words import job_words, packet_values

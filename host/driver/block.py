@@ -1,0 +1,278 @@
+"""The driver of the AXI block: jobs go in, results and counters come out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import extremum.hdl.axi.register_map as regs
+from extremum.hdl.axi.register_map import BlockError, Register, register_map
+from extremum.hdl.axi.streams import is_programmable
+from extremum.hdl.config import CoreConfig
+from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
+from extremum.host.driver.transport import Transport
+from extremum.host.driver.words import job_words, register_of
+from extremum.host.errors import DeviceError, JobFailedError
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job, scattering
+from extremum.host.plan.results import Results
+from extremum.model import Pooling, Reduction
+
+JOBS_AHEAD = 8
+"""Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
+
+START_CLOCKS = 16
+"""Clocks from the start of a job to its first slot in the core, and from the last result that
+leaves the core to the last that leaves the block: at most so many, if nothing else is under way."""
+
+DATAFLOW_CLOCKS = 3
+"""Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""
+
+LOOKS = 64
+"""Reads of a full command queue after which the driver rather waits for the next packet."""
+
+POLLS = 10_000
+"""Reads after which a status that only takes the block a few clocks is given up."""
+
+COUNTERS = tuple(name.lower() for name, _ in regs.COUNTERS)
+"""The names of the counters."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job, the tensor whose elements it takes, and who takes its results.
+
+    Parameters
+    ----------
+    job
+        The job.
+    x
+        The operator's tensor.
+    take
+        Is called with results as they come: values and positions (uint32), each (beats, lanes).
+    """
+
+    job: Job
+    x: np.ndarray
+    take: Take
+
+
+class BlockDriver:
+    """Drives one AXI block through a transport.
+
+    It writes the registers of a job that have changed since they were written last, starts the
+    job, sends its beats as one packet, and receives a packet of results on each output stream. Up
+    to :data:`JOBS_AHEAD` jobs are started ahead, as far as the block's command queue has space, so
+    that one follows the other without a gap. A dataflow block has no registers, and so neither
+    counters nor errors.
+
+    After an exception the block and its packets may be out of step: call :meth:`reset`.
+
+    Parameters
+    ----------
+    transport
+        The way to the block.
+    config
+        Configuration of the core that the block was made for.
+
+    Attributes
+    ----------
+    finished : int
+        Jobs that have given all their results.
+    written : int
+        Job registers that were written.
+
+    Raises
+    ------
+    DeviceError
+        There is another block at the other end, or none.
+    """
+
+    def __init__(self, transport: Transport, config: CoreConfig) -> None:
+        self._transport, self._config = transport, config
+        self._pending: deque[ResultPackets] = deque()
+        self._words: dict[int, int] = {}
+        self._space = 0
+        self.finished = self.written = 0
+        self.is_programmable = is_programmable(config)
+        if self.is_programmable:
+            self._registers = {register.name: register for register in register_map(config)}
+            self._identify()
+            self._write("IRQ_STATUS", error=1, done=1)
+            self._write("IRQ_ENABLE", error=1)
+
+    def _identify(self) -> None:
+        """Make sure that this is the block of the configuration."""
+        if (found := self._field("ID")) != regs.ID:
+            raise DeviceError(
+                f"there is no extremum block at this address: ID is {found:#010x}, not "
+                f"{regs.ID:#010x}"
+            )
+        if (found := self._field("VERSION", "major")) != regs.VERSION[0]:
+            raise DeviceError(
+                f"this driver needs a register map of version {regs.VERSION[0]}.x, and the block "
+                f"has version {found}.{self._field('VERSION', 'minor')}"
+            )
+        expected = regs.configuration_hash(self._config)
+        if (found := self._field("CONFIG_HASH")) != expected:
+            raise DeviceError(
+                f"the block was made for another configuration: its hash is {found:#010x}, and "
+                f"that of the driver's is {expected:#010x}"
+            )
+
+    def compute(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
+        """Carry out an operator; return what ``problem.evaluate(x)`` returns, bit for bit.
+
+        Raises what :meth:`run` does, and a SimulationError if the block marked other windows as
+        empty than those that are.
+        """
+        results = Results.blank(problem, self._config)
+        jobs = plan(problem, self._config).jobs
+        self.run(Work(job, x, scattering(job, results)) for job in jobs)
+        results.count_empty_windows()
+        return results.finish()
+
+    def run(self, work: Iterable[Work]) -> None:
+        """Carry out jobs one behind the other, and return when all results have come.
+
+        Raises
+        ------
+        JobFailedError
+            The block reported an error.
+        DeviceError
+            A packet of results is longer or shorter than it should be, or an access was refused.
+        """
+        for each in work:
+            self.start(each)
+        self.finish()
+
+    def start(self, work: Work) -> None:
+        """Start a job, as soon as the block has space for its registers.
+
+        It may wait for the results of earlier jobs. Raises what :meth:`run` does.
+
+        Raises
+        ------
+        ValueError, OverflowError
+            The core was not built for this job.
+        """
+        job, config = work.job, self._config
+        job.registers.to_bits(config)  # an error, if the core was not built for the job
+        while len(self._pending) >= JOBS_AHEAD:
+            self._finish_oldest()
+        if self.is_programmable:
+            words = job_words(job)
+            changed = [each for each in words.items() if self._words.get(each[0]) != each[1]]
+            start = regs.command_address(regs.START_COMMAND)
+            for address, word in (*changed, (start, 1)):
+                self._make_room()
+                self._transport.write(address, word)
+            self._words.update(changed)
+            self.written += len(changed)
+        results = ResultPackets(job, work.x.dtype, work.take)
+        self._pending.append(results)
+        for name in results.names(config):
+            self._transport.receive(name, results.size(name), partial(results.add, name))
+        self._transport.send(input_pieces(job, work.x), input_size(job))
+
+    def finish(self) -> None:
+        """Wait until the results of all jobs have come. Raises what :meth:`run` does."""
+        while self._pending:
+            self._finish_oldest()
+        if self.is_programmable:
+            self._poll("STATUS", "busy", "the block stays busy after its last result")
+            self.check()
+
+    def check(self) -> None:
+        """Look for an error that the block has reported, and clear it.
+
+        Raises
+        ------
+        JobFailedError
+            There is one.
+        """
+        if not self._field("IRQ_STATUS", "error"):
+            return
+        code, job = BlockError(self._field("ERROR", "code")), self._field("ERROR", "job")
+        number = self._field("ERROR", "register")
+        self._write("IRQ_STATUS", error=1)
+        register = register_of(number, self._config) if code is BlockError.RANGE else None
+        raise JobFailedError(code.name, job, register)
+
+    def reset(self) -> None:
+        """End all jobs at once by the soft reset, and forget what was started.
+
+        The channel that sends must have been stopped before. What the block still offers on its
+        output streams has to be taken behind it, and those channels then be stopped too.
+        """
+        self._pending.clear()
+        self._words.clear()
+        self._space = 0
+        if self.is_programmable:
+            self._write("CONTROL", soft_reset=1)
+            self._write("IRQ_STATUS", error=1, done=1)
+
+    def forget(self, addresses: Iterable[int] | None = None) -> None:
+        """Write some registers again for the next job, whatever they hold; None means all."""
+        for address in list(self._words if addresses is None else addresses):
+            self._words.pop(address, None)
+
+    def counters(self) -> dict[str, int]:
+        """Return what the block has counted since its counters were cleared, by name.
+
+        Each counts modulo 2^32. A dataflow block has none.
+        """
+        if not self.is_programmable:
+            return {}
+        return {name: self._field(name.upper()) for name in COUNTERS}
+
+    def clear_counters(self) -> None:
+        """Set all counters to zero. What happens in the next clocks may not be counted."""
+        if self.is_programmable:
+            self._write("CONTROL", clear_counters=1)
+
+    def _make_room(self) -> None:
+        """Wait until the command queue has space for a command. Nobody else writes commands."""
+        while not self._space:
+            for _ in range(LOOKS if self._pending else POLLS):
+                self._space = self._field("STATUS", "queue_free")
+                if self._space:
+                    break
+            else:
+                if not self._pending:
+                    raise DeviceError("the command queue does not empty")
+                # The queue stands still while a long job is under way.
+                self._finish_oldest()
+        self._space -= 1
+
+    def _finish_oldest(self) -> None:
+        """Wait until all results of the oldest job have come."""
+        while not self._pending[0].is_complete:
+            if self._transport.wait() and self.is_programmable:
+                self.check()
+        self._pending.popleft()
+        self.finished += 1
+
+    def _poll(self, register: str, field: str, problem: str) -> None:
+        """Read a flag until it is zero."""
+        for _ in range(POLLS):
+            if not self._field(register, field):
+                return
+        raise DeviceError(problem)
+
+    def _field(self, register: str, name: str = "value") -> int:
+        """Read a field of a register."""
+        found: Register = self._registers[register]
+        field = found.field(name)
+        return (self._transport.read(found.address) & field.mask) >> field.lowest
+
+    def _write(self, register: str, **fields: int) -> None:
+        """Write a register; fields that are not named are written as zero."""
+        found: Register = self._registers[register]
+        word = sum(value << found.field(name).lowest for name, value in fields.items())
+        self._transport.write(found.address, word)

@@ -1,0 +1,213 @@
+"""Agents of cocotbext-axi on all ports of an AXI block, and a watch over its streams."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, Event, FallingEdge
+from cocotbext.axi import (
+    AxiLiteBus,
+    AxiLiteMaster,
+    AxiStreamBus,
+    AxiStreamFrame,
+    AxiStreamSink,
+    AxiStreamSource,
+)
+
+from extremum.host.simulation.agents import PROGRESS_CLOCKS
+from extremum.host.simulation.backend import RESET_CLOCKS
+from extremum.host.simulation.stalls import Stalls
+
+OUTPUTS = ("m_axis_value", "m_axis_index")
+PERIOD = 2
+"""Length of a clock, in nanoseconds."""
+
+
+@dataclass
+class Seen:
+    """What has moved on the streams: see :class:`extremum.host.simulation.backend.StreamClocks`.
+
+    ``failure`` tells why the simulation is given up.
+    """
+
+    now: int = 0
+    first: int | None = None
+    last: int = 0
+    taken: int = 0
+    idle: int = 0
+    failure: str = ""
+    come: list[tuple[str, bytes]] = field(default_factory=list)
+
+    @property
+    def clocks(self) -> tuple[int, int | None, int, int]:
+        """The fields of ``StreamClocks``."""
+        return self.now, self.first, self.last, self.taken
+
+
+class BlockAgents:
+    """Drives the ports of an AXI block.
+
+    Parameters
+    ----------
+    dut
+        The block's module.
+    progress
+        Called now and then.
+
+    Attributes
+    ----------
+    waits : bool
+        Whether something must move before the watchdog gives the simulation up.
+    """
+
+    def __init__(self, dut: Any, progress: Callable[[Seen], None]) -> None:
+        self.dut = dut
+        self.seen = Seen()
+        self.news = Event()
+        self._progress = progress
+        self._watchdog = 1 << 20
+        self.waits = True
+        self._asked: dict[str, int] = dict.fromkeys(OUTPUTS, 0)
+        self._outputs = [name for name in OUTPUTS if hasattr(dut, f"{name}_tvalid")]
+        self.is_programmable = hasattr(dut, "s_axil_awvalid")
+
+    async def start(self) -> None:
+        """Start the clock, reset the block, and connect the agents."""
+        dut = self.dut
+        inputs = ["s_axis_tvalid", *(f"{name}_tready" for name in self._outputs)]
+        if self.is_programmable:
+            channels = ("awvalid", "wvalid", "bready", "arvalid", "rready")
+            inputs += [f"s_axil_{name}" for name in channels]
+        dut.aresetn.value = 0
+        for name in inputs:
+            getattr(dut, name).value = 0
+        cocotb.start_soon(Clock(dut.aclk, PERIOD, "ns", impl="gpi").start())
+        await ClockCycles(dut.aclk, 3)
+        self._connect()
+        dut.aresetn.value = 1
+        await ClockCycles(dut.aclk, RESET_CLOCKS)
+        cocotb.start_soon(self._watch())
+
+    def _connect(self) -> None:
+        dut = self.dut
+        reset = {"reset": dut.aresetn, "reset_active_level": False}
+        logging.disable(logging.WARNING)  # the agents list their signals
+        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
+        self.sinks = {
+            name: AxiStreamSink(AxiStreamBus.from_prefix(dut, name), dut.aclk, **reset)
+            for name in self._outputs
+        }
+        agents: list[Any] = [self.source, *self.sinks.values()]
+        if self.is_programmable:
+            bus = AxiLiteBus.from_prefix(dut, "s_axil")
+            self.lite = AxiLiteMaster(bus, dut.aclk, **reset)
+            agents += [self.lite.write_if, self.lite.read_if]
+        logging.disable(logging.NOTSET)
+        for agent in agents:
+            agent.log.setLevel(logging.ERROR)
+
+    def begin(self, *, watchdog: int, input_stalls: int, output_stalls: int, seed: int) -> None:
+        """Set the streams, and count anew."""
+        self.seen = Seen()
+        self._watchdog = watchdog
+        rates = [(self.source, input_stalls, 0)]
+        rates += [
+            (sink, output_stalls, 1 + 2 * number) for number, sink in enumerate(self.sinks.values())
+        ]
+        for agent, rate, more in rates:
+            agent.clear_pause_generator()
+            agent.pause = False
+            if rate:
+                agent.set_pause_generator(_rests(Stalls(rate, seed + more)))
+
+    async def read(self, address: int) -> tuple[int, int]:
+        """Read a word; return it and the response."""
+        answer: Any = await self.lite.read(address, 4)
+        return int.from_bytes(answer.data, "little"), int(answer.resp)
+
+    async def write(self, address: int, word: int) -> int:
+        """Write a word; return the response."""
+        answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
+        return int(answer.resp)
+
+    def send(self, packet: bytes) -> None:
+        """Begin to send a packet."""
+        self.source.send_nowait(AxiStreamFrame(packet))
+
+    def receive(self, stream: str) -> None:
+        """Ask for a packet."""
+        self._asked[stream] += 1
+        if self._asked[stream] == 1:
+            cocotb.start_soon(self._receive(stream))
+
+    async def _receive(self, stream: str) -> None:
+        """Receive packets as long as there are some asked for."""
+        while self._asked[stream]:
+            frame: Any = await self.sinks[stream].recv(compact=False)
+            keep = np.array(frame.tkeep, bool)
+            self.seen.come.append((stream, np.frombuffer(frame.tdata, np.uint8)[keep].tobytes()))
+            self._asked[stream] -= 1
+            self.news.set()
+
+    async def wait(self) -> bool:
+        """Wait until a packet has come or the interrupt is raised; return whether it is."""
+        while not (self.seen.come or self.has_interrupt or self.seen.failure):
+            self.news.clear()
+            await self.news.wait()
+        return self.has_interrupt
+
+    @property
+    def has_interrupt(self) -> bool:
+        """Whether the interrupt is raised."""
+        return self.is_programmable and bool(self.dut.irq.value)
+
+    async def _watch(self) -> None:
+        """Look at the streams in the middle of every clock."""
+        dut = self.dut
+        edge = FallingEdge(dut.aclk)
+        taken = (dut.s_axis_tvalid, dut.s_axis_tready)
+        given = [
+            (getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready"))
+            for name in self._outputs
+        ]
+        writes = (dut.s_axil_wvalid, dut.s_axil_wready) if self.is_programmable else None
+        while True:
+            await edge
+            seen = self.seen
+            took = _moves(taken)
+            gave = any(map(_moves, given))
+            if took:
+                seen.taken += 1
+                seen.first = seen.now if seen.first is None else seen.first
+            if took or gave:
+                seen.last = seen.now
+            if took or gave or not self.waits or (writes is not None and _moves(writes)):
+                seen.idle = 0
+            elif (idle := seen.idle + 1) > self._watchdog:
+                seen.failure = (
+                    f"clock {seen.now}: nothing moved for {idle} clocks; packets are missing: "
+                    + ", ".join(f"{self._asked[name]} on {name}" for name in self._outputs)
+                )
+            else:
+                seen.idle = idle
+            seen.now += 1
+            if seen.failure or self.has_interrupt:
+                self.news.set()
+            if seen.now % PROGRESS_CLOCKS == 0:
+                self._progress(seen)
+
+
+def _moves(stream: tuple[Any, Any]) -> bool:
+    """Return whether the coming edge takes a beat."""
+    return stream[0].value == 1 and stream[1].value == 1
+
+
+def _rests(stalls: Stalls) -> Iterator[bool]:
+    while True:
+        yield stalls()

@@ -1,0 +1,107 @@
+// The compiled model: its clock, its waveforms, and its errors as exceptions.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+
+#include "Vcore.h"
+#include "verilated.h"
+#ifdef EXTREMUM_WAVES
+#include "verilated_vcd_c.h"
+#endif
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+// Errors of the compiled model become exceptions, which do not end the process.
+void vl_fatal(const char*, int, const char*, const char* message) {
+    throw std::runtime_error(message);
+}
+void vl_stop(const char*, int, const char*) { throw std::runtime_error("the core stopped"); }
+void vl_finish(const char*, int, const char*) { throw std::runtime_error("the core finished"); }
+
+namespace {
+
+constexpr uint64_t NEVER = ~uint64_t{0};
+constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // clocks after which the time is checked again
+
+class Model {
+  public:
+    // Opens the waveforms. All inputs must be set before `start`.
+    Model(const char* waves, uint64_t first, uint64_t last)
+        : core(&context_), first_wave_(first), last_wave_(last) {
+        context_.randReset(2);
+        context_.randSeed(1);
+        core.clk = 0;
+#ifdef EXTREMUM_WAVES
+        context_.traceEverOn(true);
+        if (*waves) {
+            core.trace(&trace_, 99);
+            trace_.open(waves);
+            if (!trace_.isOpen()) throw std::runtime_error("the waveform file cannot be written");
+        }
+#else
+        (void)waves;
+#endif
+    }
+
+    ~Model() {
+#ifdef EXTREMUM_WAVES
+        if (trace_.isOpen()) trace_.close();
+#endif
+    }
+
+    void start() { core.eval(); }
+
+    void tick() {
+        core.clk = 1;
+        core.eval();
+        dump(0);
+        core.clk = 0;
+        core.eval();
+        dump(1);
+        ++clock;
+    }
+
+    uint64_t clock = 0;  // clocks since the start
+
+  private:
+    VerilatedContext context_;
+
+  public:
+    Vcore core;
+
+  private:
+    void dump(int half) {
+#ifdef EXTREMUM_WAVES
+        if (trace_.isOpen() && clock >= first_wave_ && clock <= last_wave_) {
+            trace_.dump(2 * clock + half);
+        }
+#else
+        (void)half;
+#endif
+    }
+
+#ifdef EXTREMUM_WAVES
+    VerilatedVcdC trace_;
+#endif
+    uint64_t first_wave_, last_wave_;
+};
+
+// Calls `look` until it returns something else than `running`, or until the time is over, which is
+// seldom checked.
+template <class State, class Look>
+State look_for(double seconds, State running, Look look) {
+    using Time = std::chrono::steady_clock;
+    const auto end = Time::now() + std::chrono::duration<double>(seconds);
+    do {
+        for (uint64_t i = 0; i < CLOCKS_PER_LOOK; ++i) {
+            const State state = look();
+            if (state != running) return state;
+        }
+    } while (Time::now() < end);
+    return running;
+}
+
+}  // namespace

@@ -1,0 +1,86 @@
+"""A compiled model that is loaded into this process: how it is opened, and how it ends."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from extremum.host.errors import SimulationError
+
+NEVER = (1 << 64) - 1
+"""A clock that does not come: the pumps' mark for what has not happened."""
+
+POINTER, COUNT, NUMBER = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
+
+Function = tuple[Any, ...]
+"""A function of a library: its name, the type of its result, and those of its arguments."""
+
+_COMMON: tuple[Function, ...] = (
+    ("pump_open", POINTER, ctypes.c_char_p, COUNT, COUNT),
+    ("pump_close", None, POINTER),
+)
+
+
+def load(path: Path, functions: Sequence[Function]) -> ctypes.CDLL:
+    """Load a library, and declare its functions beside those that every pump has."""
+    library = ctypes.CDLL(str(path))
+    for name, result, *arguments in (*_COMMON, *functions):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class NativeModel:
+    """A compiled model with its pump.
+
+    Parameters
+    ----------
+    library
+        The library, loaded by :func:`load`.
+    waves
+        VCD file to write, if any. It is complete when the model is closed.
+    wave_window
+        First and last clock to write, counted from the end of reset.
+
+    Raises
+    ------
+    SimulationError
+        The waveforms cannot be written.
+    """
+
+    def __init__(
+        self, library: ctypes.CDLL, waves: Path | None, wave_window: tuple[int, int] | None
+    ) -> None:
+        self._owner = os.getpid()
+        self._library = library
+        first, last = wave_window or (0, NEVER)
+        path = os.fsencode(waves) if waves is not None else b""
+        self._opened: int | None = library.pump_open(path, first, last)
+        if self._opened is None:
+            raise SimulationError(f"native: cannot write waveforms to {waves}")
+
+    @property
+    def _pump(self) -> int:
+        """The pump, which the library's functions take.
+
+        Raises
+        ------
+        SimulationError
+            The model has been closed.
+        """
+        if self._opened is None:
+            raise SimulationError("native has been closed")
+        return self._opened
+
+    def close(self) -> None:
+        """End the simulation. Waveforms are complete after this.
+
+        In a forked copy of the process that started it, the simulation is left alone: Verilator's
+        model must end in the process that it began in, and the waveforms are still being written.
+        """
+        if self._opened is not None and os.getpid() == self._owner:
+            self._library.pump_close(self._opened)
+        self._opened = None

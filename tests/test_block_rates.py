@@ -1,0 +1,126 @@
+"""Clocks through the AXI block: what it adds to the core's, and when jobs follow without a gap."""
+
+import importlib
+import random
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from extremum.hdl.axi.streams import INPUT
+from extremum.hdl.latency import job_interval
+from extremum.host.driver.block import BlockDriver, Work
+from extremum.host.driver.words import job_words
+from extremum.host.plan import plan
+from extremum.host.simulation.backend import StreamSettings
+from extremum.host.simulation.native_block import NativeBlock
+from extremum.model import Reduction
+from extremum.tb.cores import CORES
+from extremum.tb.sequences import jobs
+
+pytestmark = pytest.mark.regress
+
+BENCH = Path(__file__).parents[1] / "bench"
+
+START_CLOCKS = 8
+"""Clocks that lie between the last command of a job and its first beat, beside the core's own."""
+
+
+@pytest.fixture(name="clocks", scope="module")
+def clocks_of():
+    """Return what is in the files of `bench` that count the clocks of the block."""
+    # Files of `bench` and of `tests` have the same names.
+    names = {path.stem for path in BENCH.glob("*.py")}
+    others = {name: sys.modules.pop(name) for name in names & sys.modules.keys()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCH))
+        modules = [importlib.import_module(name) for name in ("workloads", "block_clocks")]
+    for name in names & sys.modules.keys():
+        del sys.modules[name]
+    sys.modules.update(others)
+    return SimpleNamespace(
+        **{name: value for each in modules for name, value in vars(each).items()}
+    )
+
+
+@pytest.fixture(name="block", scope="module", params=CORES)
+def block_of(request):
+    block = NativeBlock(CORES[request.param])
+    yield block, CORES[request.param]
+    block.close()
+
+
+def test_a_job_takes_a_few_clocks_more_than_on_the_core(clocks, block):
+    """The first beat comes when the job waits for it. Slots in front of the elements are over."""
+    native, config = block
+    compared = 0
+    for job, x in jobs(random.Random(3), config, 150):
+        driver = clocks.punctual_driver(native, config)
+        native.begin(StreamSettings())
+        driver.run([Work(job, x, lambda values, positions: None)])
+        if job.beats_in > 20 and not job.schedule.first_element:
+            assert 0 <= native.clocks.cycles - job.cycles <= clocks.BLOCK_CLOCKS, job
+            compared += 1
+    assert compared > 15
+
+
+def row_jobs(config, beats, count):
+    """Return jobs of so many beats, each a result for every lane."""
+    x = np.zeros((config.lanes, beats), config.data_types[0].dtype)
+    (job,) = plan(Reduction.of("max", x.shape, x.dtype, 1), config).jobs
+    assert job.beats_in == beats
+    return [(job, x)] * count
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 1])
+def test_jobs_whose_commands_wait_follow_without_a_gap(clocks, block, share):
+    """A job of as many beats as it has commands, and as the core needs from job to job."""
+    native, config = block
+    names = list(job_words(row_jobs(config, 50, 1)[0][0]))
+    rewritten = names[: round(share * len(names))]
+    # The commands of three jobs at a time fit the queue, or are carried out already.
+    least = len(rewritten) + 1 + job_interval(config) + START_CLOCKS
+    for beats in (least, least + 1, 2 * least):
+        work = row_jobs(config, beats, 3)
+        idle = clocks.idle_beats(native, work, config, rewritten=rewritten, held=3)
+        assert idle == [0, 0], beats
+    work = row_jobs(config, least - 2 * START_CLOCKS, 3)
+    assert sum(clocks.idle_beats(native, work, config, rewritten=rewritten, held=3)) > 0
+
+
+def test_jobs_whose_registers_are_written_meanwhile_follow_without_a_gap(clocks, block):
+    """A write takes two clocks, so jobs of two beats for each command can follow for ever."""
+    native, config = block
+    names = list(job_words(row_jobs(config, 50, 1)[0][0]))
+    commands = len(names) + 1
+    least = max(2 * commands, commands + job_interval(config)) + START_CLOCKS
+    work = row_jobs(config, least, 30)
+    idle = clocks.idle_beats(native, work, config, rewritten=names, held=1)
+    assert idle[2:] == [0] * 27
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_the_workloads_keep_their_clocks(clocks, lanes):
+    """Some workloads, scaled down, are as fast through the block as the bound allows."""
+    workloads = tomllib.loads(clocks.WORKLOADS.read_text())["workload"]
+    for seed, workload in enumerate(workloads):
+        if workload["name"] in ("k2s2p1", "yolo_sppf", "greedy_decode", "i3d_pool"):
+            sizes = clocks.scaled(workload, 1 << 15)
+            record = clocks.measure(workload | {"sizes": sizes}, lanes, seed)
+            assert not record["faults"], record
+
+
+def test_packets_are_counted_by_the_simulation(block):
+    """The clocks of the packets are those of the beats."""
+    native, config = block
+    driver = BlockDriver(native, config)
+    native.begin(StreamSettings())
+    driver.run(Work(job, x, lambda values, positions: None) for job, x in row_jobs(config, 99, 4))
+    packets = native.packets(INPUT)
+    assert len(packets) == 4
+    assert np.all(np.diff(packets.reshape(-1).astype(int)) > 0)
+    assert native.clocks.first == packets[0, 0]
+    assert native.clocks.taken == 4 * 99

@@ -1,0 +1,97 @@
+"""The dataflow form of the AXI block, which has streams alone, through driver and accelerator."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from accelerators import SPARED
+from equal_bits import assert_equal_bits
+from simulation import BLOCKS, chosen
+
+from extremum.hdl.axi.streams import is_programmable
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import absent_registers, all_bits, is_position
+from extremum.host import Accelerator
+from extremum.host.driver.block import BlockDriver
+from extremum.host.plan import plan
+from extremum.host.report import BlockReport
+from extremum.host.simulation.native_block import NativeBlock
+from extremum.model import DataType, Pooling, Reduction
+
+pytestmark = pytest.mark.regress
+
+PLANES = Pooling.of((1, 4, 8, 8), "int8", 2, strides=2, return_indices=True)
+PADDED = Pooling.of((1, 4, 6, 7), "int8", 3, start_padding=1, end_padding=1)
+ROW = Reduction.of("argmax", (1, 30), "int8", 1)
+SMALL = {"max_window": (1, 3, 3), "max_line": 16, "max_plane": 1, "coordinate_width": 6}
+
+
+def fixed(config, problem):
+    """Return the core that has every register fixed to what the only job of an operator needs."""
+    (job,) = plan(problem, config).jobs
+    values, absent = job.registers.values(), absent_registers(config)
+    bits = {name: b for name, b in all_bits(config).items() if b.width and name not in absent}
+    registers = {
+        name: values[name] % (1 << b.width) if is_position(name) else values[name]
+        for name, b in bits.items()
+    }
+    made = dataclasses.replace(config, fixed=tuple(registers.items()))
+    assert not is_programmable(made)
+    return made
+
+
+CORES = {
+    "planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), PLANES), PLANES),
+    "padded": (fixed(CoreConfig((DataType.INT8,), 1, index_width=0, **SMALL), PADDED), PADDED),
+    "row": (
+        fixed(
+            CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",)), ROW
+        ),
+        ROW,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stalls", [{}, {"input_stalls": 50, "output_stalls": 50}])
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("simulator", BLOCKS)
+def test_operators(simulator, core, stalls):
+    """Results are those of the model; the simulation counts, since such a block does not."""
+    config, problem = CORES[core]
+    rng = np.random.default_rng(1)
+    with Accelerator(config, **chosen(simulator), **stalls) as accelerator:
+        for _ in range(3):
+            x = rng.integers(-9, 9, problem.sizes).astype(np.int8)
+            given, golden = accelerator.run(problem, x), problem.evaluate(x)
+            pairs = (
+                zip(given, golden, strict=True) if isinstance(given, tuple) else [(given, golden)]
+            )
+            for ours, expected in pairs:
+                assert_equal_bits(ours, expected)
+            report = accelerator.report
+            assert isinstance(report, BlockReport)
+            assert report.cycles is not None
+            assert report.counters == {}
+            assert report.jobs == 1
+            if not stalls:
+                assert 0 <= report.predicted_cycles - report.cycles <= SPARED
+
+
+def test_another_operator_is_refused():
+    config, _ = CORES["row"]
+    message = r"^the core was built with the job register \w+ fixed to 30, and the job needs 31$"
+    with Accelerator(config, bus="axi") as accelerator, pytest.raises(ValueError, match=message):
+        accelerator.argmax(np.zeros((1, 31), np.int8), 1)
+
+
+def test_a_driver_without_registers():
+    """Nothing is read or written: such a block has nowhere to."""
+    config, _ = CORES["row"]
+    block = NativeBlock(config)
+    driver = BlockDriver(block, config)
+    assert driver.counters() == {}
+    driver.clear_counters()
+    driver.reset()
+    driver.finish()
+    assert block.clocks.taken == 0
+    block.close()

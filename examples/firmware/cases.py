@@ -135,23 +135,21 @@ def write(path: Path) -> list[Case]:
     ]
     for number, case in enumerate(every):
         header += _arrays(number, case)
-    rows = [
-        f"    {{{_quoted(case.name)}, {_pointer(n, case, Reduction)}, {_pointer(n, case, Pooling)}, "
-        f"(const uint8_t *)input_{n}, {case.results[1].size}, "
-        f"{'NULL' if case.results[0] is None else f'values_{n}'}, positions_{n}}},"
-        for n, case in enumerate(every)
-    ]
+    rows = [f"    {{{', '.join(_members(number, case))}}}," for number, case in enumerate(every)]
     header += [f"static const struct test_case CASES[{len(every)}] = {{", *rows, "};"]
     path.write_text("\n".join(header) + "\n")
     return every
 
 
-def _quoted(text: str) -> str:
-    return f'"{text}"'
-
-
-def _pointer(number: int, case: Case, kind: type) -> str:
-    return f"&operator_{number}" if isinstance(case.descriptor, kind) else "NULL"
+def _members(number: int, case: Case) -> Iterator[str]:
+    """Yield the members of a ``struct test_case``."""
+    yield f'"{case.name}"'
+    for kind in (Reduction, Pooling):
+        yield f"&operator_{number}" if isinstance(case.descriptor, kind) else "NULL"
+    yield f"(const uint8_t *)input_{number}"
+    yield str(case.results[1].size)
+    yield "NULL" if case.results[0] is None else f"values_{number}"
+    yield f"positions_{number}"
 
 
 def _array(kind: str, name: str, numbers: Sequence[int]) -> str:

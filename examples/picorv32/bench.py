@@ -18,7 +18,7 @@ LONGEST = 3_000_000
 
 @cocotb.test()
 async def program(dut: Any) -> None:
-    """Write what the program prints to ``console.txt``, and fail if it does not end, or not well."""
+    """Write what the program prints to ``console.txt``; fail if it does not end well."""
     dut.resetn.value = 0
     cocotb.start_soon(Clock(dut.clk, PERIOD, "ns", impl="gpi").start())
     await ClockCycles(dut.clk, 5)

@@ -24,8 +24,7 @@ def build(
     *,
     march: str,
     optimisation: str = "-Os",
-    include: Sequence[Path] = (),
-    definitions: Sequence[str] = (),
+    system_headers: Sequence[Path] = (),
 ) -> Path:
     """Compile the program.
 
@@ -34,13 +33,13 @@ def build(
     folder
         Where to leave ``firmware.bin``, and ``firmware.hex`` with a word of 32 bits on each line.
     system
-        Folder of the system, with ``system.c``, ``start.S`` and ``link.ld``.
+        Folder of the system, with ``system.c`` and ``link.ld``.
     march
         The instructions that the processor has, such as ``"rv32im"``.
     optimisation
         The compiler's option.
-    include, definitions
-        Further folders of headers, and macros.
+    system_headers
+        Folders of headers that are not ours, so that nothing is said about them.
 
     Returns
     -------
@@ -60,12 +59,13 @@ def build(
         )
     cases.write(folder / "cases.h")
     sources = [
-        system / "start.S",
+        FIRMWARE / "start.S",
         system / "system.c",
         *sorted(FIRMWARE.glob("*.c")),
         DRIVER / "extremum.c",
     ]
-    folders = [f"-I{path}" for path in (folder, FIRMWARE, DRIVER, system, *include)]
+    folders = [f"-I{path}" for path in (folder, FIRMWARE, DRIVER)]
+    folders += [word for path in system_headers for word in ("-isystem", str(path))]
     elf, image = folder / "firmware.elf", folder / "firmware.bin"
     target = [f"-march={march}", "-mabi=ilp32", "-ffreestanding", "-nostdlib", "-static"]
     # Otherwise the compiler would make of memcpy a call of memcpy.
@@ -73,8 +73,7 @@ def build(
     linking = ["-Wl,--build-id=none,--gc-sections", f"-T{system / 'link.ld'}"]
     _run(
         COMPILER, "-std=c99", *WARNINGS, optimisation, *target, "-ffunction-sections",
-        "-fdata-sections", *folders, *(f"-D{word}" for word in definitions), *linking, *sources,
-        "-lgcc", "-o", elf,
+        "-fdata-sections", *folders, *linking, *sources, "-lgcc", "-o", elf,
     )  # fmt: skip
     _run(COMPILER.replace("gcc", "objcopy"), "-O", "binary", elf, image)
     data = image.read_bytes()

@@ -212,10 +212,12 @@ class AxiBlock(wiring.Component):
             queue.write.eq(control.command),
             queue.number.eq(control.number),
             queue.value.eq(control.value),
+            queue.misfit.eq(control.misfit),
             control.free.eq(queue.free),
             starter.valid.eq(queue.valid),
             starter.number.eq(queue.o_number),
             starter.value.eq(queue.o_value),
+            starter.misfit.eq(queue.o_misfit),
             queue.ready.eq(starter.ready),
             core.job.payload.eq(starter.job),
             core.job.valid.eq(starter.job_valid),
@@ -292,13 +294,15 @@ class AxiBlock(wiring.Component):
         ]  # fmt: skip
         m.d.comb += [control.failed.eq(failed), control.code.eq(code)]
         # The numbers of the job at the port, and of the job whose packet is expected.
-        started, expected = Signal(JOB_BITS, name="started"), Signal(JOB_BITS, name="expected")
-        with m.If(starter.started):
-            m.d.sync += started.eq(started + 1)
-        with m.If(packets.expected):
-            m.d.sync += expected.eq(started - 1)
+        offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
         job = Signal(JOB_BITS, name="job")
-        m.d.sync += job.eq(Mux(starter.refused, started - 1, expected))
+        m.d.sync += job.eq(Mux(starter.refused, offered, expected))
+        with m.If(control.soft_reset):
+            m.d.sync += offered.eq(0)
+        with m.Elif(packets.expected | starter.refused):
+            m.d.sync += offered.eq(offered + 1)
+        with m.If(packets.expected):
+            m.d.sync += expected.eq(offered)
         m.d.comb += control.job.eq(job)
 
         empty: Value = Const(0, 1)
@@ -321,10 +325,9 @@ class AxiBlock(wiring.Component):
             m.d.comb += getattr(counters, f"events_{number}").eq(late)
         m.d.comb += [
             counters.clear.eq(control.clear_counters),
-            counters.read.eq(control.counter_read),
-            counters.number.eq(control.counter_number),
-            control.counter_done.eq(counters.done),
-            control.counter_value.eq(counters.value),
+            control.counter_number.eq(counters.number),
+            control.counter_place.eq(counters.place),
+            control.counter_byte.eq(counters.byte),
         ]
 
 

@@ -19,7 +19,6 @@ from extremum.hdl.axi.register_map import (
     BlockError,
     command_number,
     command_queue_depth,
-    is_kept_less_one,
     packet_bits,
     written_bits,
 )
@@ -31,9 +30,6 @@ from extremum.hdl.timing import timing_parameters
 
 NUMBER_BITS = (COMMANDS - 1).bit_length()
 
-SETTLE = 4
-"""Clocks from the last write of a register to the offer: the writes are on their way so long."""
-
 ANSWER = 4
 """Clocks from the offer of a job until the core has refused it, if it does."""
 
@@ -41,6 +37,22 @@ ANSWER = 4
 def packet_layout(config: CoreConfig) -> data.StructLayout:
     """Return the layout of the registers that describe a job's packets."""
     return data.StructLayout({name: bits.width for name, bits in packet_bits(config).items()})
+
+
+def value_bits(config: CoreConfig) -> int:
+    """Return the bits of the widest register that is written for a job."""
+    return max(bits.width for bits in written_bits(config).values())
+
+
+def is_misfit(config: CoreConfig, number: Value, word: Value) -> Value:
+    """Return whether a word does not fit the register that a command names by its number."""
+    classes: dict[Bits, list[int]] = {}
+    for name, bits in written_bits(config).items():
+        if not is_position(name) and bits.width < WORD_BITS:
+            classes.setdefault(bits, []).append(command_number(name))
+    return Cat(
+        *(_any_of(number, members) & ~_fits(word, bits) for bits, members in classes.items())
+    ).any()
 
 
 class CommandQueue(wiring.Component):
@@ -55,21 +67,23 @@ class CommandQueue(wiring.Component):
     -------
     write : In(1)
         A command comes. Nobody writes while ``free`` is 0.
-    number, value : In
-        What it names, and the value of the register.
+    number, value, misfit : In
+        What it names, the word, and whether the word does not fit the register.
     free : Out
         Commands that there is space for.
-    valid, o_number, o_value, ready
+    valid, o_number, o_value, o_misfit, ready
         The oldest command; it is taken in a clock in which ``valid`` and ``ready`` are set.
     """
 
     write: Signal
     number: Signal
     value: Signal
+    misfit: Signal
     free: Signal
     valid: Signal
     o_number: Signal
     o_value: Signal
+    o_misfit: Signal
     ready: Signal
 
     def __init__(self, config: CoreConfig):
@@ -80,27 +94,32 @@ class CommandQueue(wiring.Component):
                 "write": In(1),
                 "number": In(NUMBER_BITS),
                 "value": In(WORD_BITS),
-                "free": Out(range(self.depth + 1)),
+                "misfit": In(1),
+                "free": Out(range(self.depth + 1), init=self.depth),
                 "valid": Out(1),
                 "o_number": Out(NUMBER_BITS),
-                "o_value": Out(WORD_BITS),
+                "o_value": Out(value_bits(config)),
+                "o_misfit": Out(1),
                 "ready": In(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        kept = Cat(self.o_value, self.o_number, self.o_misfit)
         parameters = replace(timing_parameters(self.config), lookup_queue=self.depth)
-        m.submodules.queue = queue = Queue(NUMBER_BITS + WORD_BITS, self.depth, parameters)
-        used = Signal(range(self.depth + 1), name="used")
-        m.d.sync += used.eq(used + self.write - (self.valid & self.ready))
-        m.d.sync += self.free.eq(self.depth - used - self.write)
+        m.submodules.queue = queue = Queue(len(kept), self.depth, parameters)
+        leaves = self.valid & self.ready
+        with m.If(self.write & ~leaves):
+            m.d.sync += self.free.eq(self.free - 1)
+        with m.Elif(leaves & ~self.write):
+            m.d.sync += self.free.eq(self.free + 1)
         m.d.comb += [
             queue.write.eq(self.write),
-            queue.i.eq(Cat(self.number, self.value)),
+            queue.i.eq(Cat(self.value[: len(self.o_value)], self.number, self.misfit)),
             queue.ready.eq(self.ready),
             self.valid.eq(queue.valid),
-            Cat(self.o_number, self.o_value).eq(queue.o),
+            kept.eq(queue.o),
         ]
         return m
 
@@ -108,9 +127,12 @@ class CommandQueue(wiring.Component):
 class JobStarter(wiring.Component):
     """Carries out commands: keeps the job registers, and offers a job to the core for each start.
 
-    A value that does not fit its register is not taken, and the next job is refused. A job that is
+    A word that does not fit its register is not taken, and the next job is refused. A job that is
     refused, by the core or for this reason, gives no result, and its packet on ``s_axis`` is
     dropped, up to its TLAST.
+
+    Throughput: a command takes two clocks. From one job to the next pass :data:`ANSWER` clocks
+    more.
 
     Parameters
     ----------
@@ -119,7 +141,7 @@ class JobStarter(wiring.Component):
 
     Members
     -------
-    valid, number, value, ready
+    valid, number, value, misfit, ready
         The oldest command.
     job, job_valid, job_ready
         The core's job port.
@@ -142,10 +164,8 @@ class JobStarter(wiring.Component):
         A job is being offered, or its packet is dropped.
     accepted : Out(1)
         The core has taken the job, and will give its results.
-    started : Out(1)
-        A start is carried out.
     refused : Out(1)
-        The job of the last start is refused.
+        A job is refused.
     error : Out(BlockError)
         The reason.
     register : Out
@@ -155,6 +175,7 @@ class JobStarter(wiring.Component):
     valid: Signal
     number: Signal
     value: Signal
+    misfit: Signal
     ready: Signal
     job: data.View
     job_valid: Signal
@@ -168,7 +189,6 @@ class JobStarter(wiring.Component):
     dropped: Signal
     busy: Signal
     accepted: Signal
-    started: Signal
     refused: Signal
     error: Signal
     register: Signal
@@ -179,7 +199,8 @@ class JobStarter(wiring.Component):
             {
                 "valid": In(1),
                 "number": In(NUMBER_BITS),
-                "value": In(WORD_BITS),
+                "value": In(value_bits(config)),
+                "misfit": In(1),
                 "ready": Out(1),
                 "job": Out(job_layout(config)),
                 "job_valid": Out(1),
@@ -193,7 +214,6 @@ class JobStarter(wiring.Component):
                 "dropped": In(1),
                 "busy": Out(1),
                 "accepted": Out(1),
-                "started": Out(1),
                 "refused": Out(1),
                 "error": Out(BlockError),
                 "register": Out(NUMBER_BITS),
@@ -202,93 +222,65 @@ class JobStarter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        misfit = self._registers(m)
-        has_misfit = Signal(name="has_misfit")
-        with m.If(misfit & ~has_misfit):
-            m.d.sync += has_misfit.eq(1)
-        wait = Signal(range(max(SETTLE, ANSWER) + 1), name="wait")
-        # While ``busy``: the last writes arrive, then the job is offered, or its packet dropped.
-        settles, offers = Signal(name="settles"), Signal(name="offers")
-        is_told = Signal(name="is_told")
+        # First clock of a command: which register it names. Second clock: it is carried out.
+        acts, is_start = Signal(name="acts"), Signal(name="is_start")
+        begins = self.valid & ~self.busy & ~acts
+        has_misfit = self._registers(m, begins)
+        # While ``busy``, a job is offered or a packet dropped.
+        offers, is_told = Signal(name="offers"), Signal(name="is_told")
+        may_act = ~is_start | self.may_start | has_misfit
+        starts = acts & is_start & may_act
+        answered = self.job_valid & self.job_ready
         m.d.comb += [
-            self.ready.eq(~self.busy),
-            self.started.eq(self.valid & self.ready & (self.number == START_COMMAND)),
-        ]
-        settled = settles & (wait == 0)
-        answered = offers & self.job_valid & self.job_ready
-        is_misfit = settled & has_misfit
-        m.d.comb += [
-            self.refused.eq(is_misfit | (answered & self.status.refused)),
-            self.error.eq(Mux(settles, BlockError.RANGE, self.status.error)),
+            self.ready.eq(acts & may_act),
+            self.busy.eq(offers | self.drop),
+            self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),
+            self.error.eq(Mux(self.job_valid, self.status.error, BlockError.RANGE)),
             self.accepted.eq(answered & ~self.status.refused),
         ]
-        with m.If(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
-        with m.If(self.started):
-            m.d.sync += [self.busy.eq(1), settles.eq(1), wait.eq(SETTLE)]
-        with m.If(is_misfit):
-            m.d.sync += has_misfit.eq(0)
-        with m.If(settled & ~has_misfit & self.may_start):
-            m.d.sync += [settles.eq(0), offers.eq(1), self.job_valid.eq(1), wait.eq(ANSWER)]
+        m.d.sync += [
+            is_start.eq(self.number == START_COMMAND),
+            acts.eq(begins | (acts & ~may_act)),
+        ]
+        with m.If(starts & ~has_misfit):
+            m.d.sync += [offers.eq(1), self.job_valid.eq(1)]
         # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
-        with m.If(offers & (wait == 0) & ~is_told):
+        offered = Signal(ANSWER, name="offered")
+        m.d.sync += offered.eq(Mux(offers, Cat(offers, offered[:-1]), 0))
+        with m.If(offers & offered[-1] & ~is_told):
             m.d.sync += [self.expects.eq(1), is_told.eq(1)]
         with m.If(self.expected):
             m.d.sync += self.expects.eq(0)
         with m.If(answered):
             m.d.sync += self.job_valid.eq(0)
         # A job that was accepted stays here until its packet is expected.
-        with m.If(offers & ~self.job_valid & is_told & ~self.expects):
-            m.d.sync += [offers.eq(0), self.busy.eq(0), is_told.eq(0)]
+        with m.If(~self.job_valid & is_told & ~self.expects):
+            m.d.sync += [offers.eq(0), is_told.eq(0)]
         with m.If(self.refused):
-            m.d.sync += [settles.eq(0), offers.eq(0), self.drop.eq(1)]
+            m.d.sync += [offers.eq(0), self.drop.eq(1)]
         with m.If(self.dropped):
-            m.d.sync += [self.drop.eq(0), self.busy.eq(0)]
+            m.d.sync += self.drop.eq(0)
+        with m.If(starts):
+            m.d.sync += has_misfit.eq(0)
         return m
 
-    def _registers(self, m: Module) -> Value:
-        """Add the registers, which commands write; return whether a value does not fit."""
+    def _registers(self, m: Module, begins: Value) -> Signal:
+        """Add the registers, which commands write; return whether a word did not fit."""
         table = written_bits(self.config)
-        numbers = {name: command_number(name) for name in table}
-        # First clock: the value as the job port has it.
-        less_one = _any_of(self.number, [numbers[name] for name in table if is_kept_less_one(name)])
-        writes, number = Signal(name="writes"), Signal(NUMBER_BITS, name="written")
-        value, is_zero = Signal(WORD_BITS, name="encoded"), Signal(name="is_zero")
-        m.d.sync += [
-            writes.eq(self.valid & self.ready & (self.number != START_COMMAND)),
-            number.eq(self.number),
-            value.eq(self.value - less_one),
-            is_zero.eq(less_one & (self.value == 0)),
-        ]
-        # Second clock: whether it fits, and which register takes it.
-        classes: dict[Bits, list[int]] = {}
-        for name, bits in table.items():
-            if not is_position(name) and bits.width < WORD_BITS:
-                classes.setdefault(bits, []).append(numbers[name])
-        beyond = [
-            _any_of(number, members) & ~_fits(value, bits) for bits, members in classes.items()
-        ]
-        misfit = Signal(name="misfit")
-        kept, last = Signal(WORD_BITS, name="fitting"), Signal(NUMBER_BITS, name="last_number")
+        numbers = [command_number(name) for name in table]
         takes = Signal(len(table), name="takes")
-        m.d.sync += [
-            misfit.eq(writes & (is_zero | Cat(*beyond).any())),
-            kept.eq(value),
-            last.eq(number),
-            takes.eq(Cat(writes & (number == own) for own in numbers.values())),
-        ]
-        # Third clock: the register takes it.
+        m.d.sync += takes.eq(
+            Cat(begins & ~self.misfit & (self.number == number) for number in numbers)
+        )
         for place, name in enumerate(table):
-            target = (
-                self.packet[name]
-                if name in packet_bits(self.config)
-                else (self.job[name.replace(".", "_")])
-            )
-            with m.If(takes[place] & ~misfit):
-                m.d.sync += Value.cast(target).eq(kept)
-        with m.If(misfit):
-            m.d.sync += self.register.eq(last)
-        return misfit
+            is_packet = name in packet_bits(self.config)
+            target = self.packet[name] if is_packet else self.job[name.replace(".", "_")]
+            with m.If(takes[place]):
+                m.d.sync += Value.cast(target).eq(self.value)
+        has_misfit = Signal(name="has_misfit")
+        with m.If(begins & self.misfit):
+            m.d.sync += [has_misfit.eq(1), self.register.eq(self.number)]
+        return has_misfit
 
 
 def _any_of(number: Value, members: list[int]) -> Value:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
-from operator import or_
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.commands import NUMBER_BITS
+from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit
+from extremum.hdl.axi.counters import BYTE_BITS, SLOTS
 from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
-from extremum.hdl.axi.register_map import COMMANDS, WORD_BITS, WORD_BYTES, BlockError
+from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
 
 
@@ -32,7 +29,7 @@ class BlockControl(wiring.Component):
     -------
     bus : In(WordBus())
         Reads and writes.
-    command, number, value : Out
+    command, number, value, misfit : Out
         A command for the queue.
     free : In
         Space in the queue.
@@ -44,8 +41,8 @@ class BlockControl(wiring.Component):
         Why it failed, the number of the register whose value does not fit, and the job's number.
     soft_reset, clear_counters : Out(1)
         What a write to CONTROL asks for.
-    counter_read, counter_number, counter_done, counter_value
-        A read of a counter, see :class:`extremum.hdl.axi.counters.CounterBank`.
+    counter_number, counter_place, counter_byte : In
+        The bytes of the counters, see :class:`extremum.hdl.axi.counters.CounterBank`.
     irq : Out(1)
         The interrupt.
     """
@@ -54,6 +51,7 @@ class BlockControl(wiring.Component):
     command: Signal
     number: Signal
     value: Signal
+    misfit: Signal
     free: Signal
     busy: Signal
     done: Signal
@@ -63,10 +61,9 @@ class BlockControl(wiring.Component):
     job: Signal
     soft_reset: Signal
     clear_counters: Signal
-    counter_read: Signal
     counter_number: Signal
-    counter_done: Signal
-    counter_value: Signal
+    counter_place: Signal
+    counter_byte: Signal
     irq: Signal
 
     def __init__(self, config: CoreConfig):
@@ -78,6 +75,7 @@ class BlockControl(wiring.Component):
                 "command": Out(1),
                 "number": Out(NUMBER_BITS),
                 "value": Out(WORD_BITS),
+                "misfit": Out(1),
                 "free": In(range(regs.command_queue_depth(config) + 1)),
                 "busy": In(1),
                 "done": In(1),
@@ -87,56 +85,25 @@ class BlockControl(wiring.Component):
                 "job": In(regs.JOB_BITS),
                 "soft_reset": Out(1),
                 "clear_counters": Out(1),
-                "counter_read": Out(1),
-                "counter_number": Out(3),
-                "counter_done": In(1),
-                "counter_value": In(WORD_BITS),
+                "counter_number": In(range(SLOTS)),
+                "counter_place": In(range(WORD_BYTES)),
+                "counter_byte": In(BYTE_BITS),
                 "irq": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The words that were written last, for reading back.
-        words = len(regs.written_bits(self.config))
-        m.submodules.written = written = Memory(
-            shape=WORD_BITS,
-            depth=1 << bits_for(words - 1),
-            init=[],
-            attrs={"ram_style": "distributed"},
-        )
-        port, store = written.read_port(domain="comb"), written.write_port()
         bus = self.bus
         overflow = self._commands(m)
         # The address and the data of a write stay for the clock in which it goes to the queue.
-        m.d.sync += [
-            store.addr.eq(self._place(bus.write_address)),
-            port.addr.eq(self._place(bus.read_address)),
-        ]
-        m.d.comb += [
-            self.number.eq(bus.write_address),
-            self.value.eq(bus.write_data),
-            store.data.eq(bus.write_data),
-            store.en.eq(self.command & (self.number != regs.START_COMMAND)),
-        ]
-        enable, events = self._events(m, overflow)
-        live = self._live(m, enable, events, overflow)
-        self._reads(m, live, port.data)
-        return m
-
-    def _place(self, address: Value) -> Value:
-        """Return the place in the memory of a word that is written for a job."""
-        number = address[:NUMBER_BITS]
-        places = {
-            regs.command_number(name): place
-            for place, name in enumerate(regs.written_bits(self.config))
-        }
-        return Cat(
-            Const(
-                sum((place >> bit & 1) << own for own, place in places.items()), COMMANDS
-            ).bit_select(number, 1)
-            for bit in range(bits_for(len(places) - 1))
+        m.d.comb += [self.number.eq(bus.write_address), self.value.eq(bus.write_data)]
+        m.d.sync += self.misfit.eq(
+            is_misfit(self.config, bus.write_address[:NUMBER_BITS], bus.write_data)
         )
+        enable, events = self._events(m, overflow)
+        self._reads(m, self._live(m, enable, events, overflow))
+        return m
 
     def _addresses(self, condition: Callable[[regs.Register], bool]) -> list[int]:
         """Return the addresses of the registers that meet a condition."""
@@ -184,8 +151,10 @@ class BlockControl(wiring.Component):
         ]
         return enable, events
 
-    def _live(self, m: Module, enable: Signal, events: Signal, overflow: Value) -> dict[int, Value]:
-        """Return the words that are neither constant nor in a memory, by address."""
+    def _live(
+        self, m: Module, enable: Signal, events: Signal, overflow: Value
+    ) -> dict[int, Sequence[Value]]:
+        """Return the bytes of the words that are neither constants nor counters, by address."""
         code, register, job = (
             Signal.like(signal, name=f"error_{name}")
             for name, signal in (
@@ -193,67 +162,98 @@ class BlockControl(wiring.Component):
             )
         )  # fmt: skip
         # The first error is kept until the flag in IRQ_STATUS is cleared.
-        with m.If(~events[1]):
-            with m.If(self.failed):
-                m.d.sync += [code.eq(self.code), register.eq(self.register), job.eq(self.job)]
-            with m.Elif(overflow):
-                m.d.sync += [code.eq(BlockError.QUEUE_FULL), job.eq(self.job)]
+        with m.If(~events[1] & (self.failed | overflow)):
+            m.d.sync += [
+                code.eq(Mux(self.failed, self.code, BlockError.QUEUE_FULL)),
+                register.eq(self.register),
+                job.eq(self.job),
+            ]
         return {
-            regs.STATUS: Cat(self.busy, self.free != 0, Const(0, 6), self.free),
-            regs.IRQ_ENABLE: enable,
-            regs.IRQ_STATUS: events,
-            regs.ERROR: Cat(code, Const(0, 8 - len(code)), register),
-            regs.ERROR_JOB: job,
+            regs.ERROR: (code, register, job),
+            regs.STATUS: (Cat(self.busy, self.free != 0), self.free),
+            regs.IRQ_ENABLE: (enable,),
+            regs.IRQ_STATUS: (events,),
         }
 
-    def _reads(self, m: Module, live: Mapping[int, Value], written: Value) -> None:
-        """Answer reads in two clocks; those of counters take longer."""
+    def _reads(self, m: Module, live: Mapping[int, Sequence[Value]]) -> None:
+        """Answer reads: a word comes byte by byte, the lowest first.
+
+        The clocks of the counters give the time: a byte is taken while the one of the same place in
+        some counter passes by, or in that very counter.
+        """
         bus, address = self.bus, self.bus.read_address
         constants = {
             register.address: register.reset
             for register in self._map.values()
             if register.is_readable and not register.is_writable and register.address not in live
         }
-        is_counter, is_written = Signal(name="is_counter"), Signal(name="is_written")
-        begun, is_known = Signal(name="begun"), Signal(name="is_known")
-        m.d.sync += [
-            begun.eq(bus.read),
-            # The address is stable, so these are known a clock after it is.
-            is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
-            is_written.eq(
-                _flag(
-                    address,
-                    self._addresses(
-                        lambda word: word.is_writable and word.address >= regs.COMMAND_BASE
-                    ),
-                )
-            ),
-            bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
-        ]
-        m.d.comb += [
-            is_known.eq(bus.read & begun),
-            self.counter_read.eq(is_known & is_counter),
-            self.counter_number.eq(address),
-            bus.read_done.eq(Mux(is_counter, self.counter_done, is_known)),
-        ]
-        # Bit by bit: a table of whole words would become a block memory, which is slow to read.
-        constant = Signal(WORD_BITS, name="constant")
-        m.d.sync += constant.eq(
-            Cat(
-                _flag(address, [place for place, word in constants.items() if word >> bit & 1])
-                for bit in range(WORD_BITS)
-            )
+        is_counter, is_live, shifts = (
+            Signal(name=name) for name in ("is_counter", "is_live", "shifts")
         )
-        # At most one of these words is not zero.
-        words: list[Value] = [
-            constant, Mux(is_counter, self.counter_value, 0), Mux(is_written, written, 0)
-        ]  # fmt: skip
-        for place, value in live.items():
-            is_here = Signal(name=f"is_{place:03x}")
-            m.d.sync += is_here.eq(address == place // WORD_BYTES)
-            words.append(Mux(is_here, value, 0))
-        with m.If(is_known):
-            m.d.sync += bus.read_data.eq(reduce(or_, words))
+        live_byte, constant_byte = (
+            Signal(BYTE_BITS, name=name) for name in ("live_byte", "constant_byte")
+        )
+        place = (self.counter_place + 1)[: len(self.counter_place)]
+        # The address is stable: a clock after it is known what kind of word it names, and after
+        # another clock the byte.
+        is_known = Signal(2, name="is_known")
+        m.d.sync += [
+            is_known.eq(Mux(bus.read, Cat(bus.read, is_known[0]), 0)),
+            is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
+            is_live.eq(address[2:] == regs.ERROR // WORD_BYTES >> 2),
+            bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
+            live_byte.eq(Mux(is_live, self._live_byte(place, live), 0)),
+            constant_byte.eq(Mux(is_live, 0, _constant_byte(address, place, constants))),
+        ]
+        is_lowest = self.counter_place == 0
+        is_first = is_lowest & (~is_counter | (self.counter_number == address[:3]))
+        takes = bus.read & is_known[1] & (shifts | is_first)
+        is_done = takes & (self.counter_place == WORD_BYTES - 1)
+        m.d.comb += bus.read_done.eq(is_done)
+        m.d.sync += shifts.eq(takes & ~is_done)
+        with m.If(takes):
+            byte = Mux(is_counter, self.counter_byte, live_byte | constant_byte)
+            m.d.sync += bus.read_data.eq(Cat(bus.read_data[BYTE_BITS:], byte))
+
+    def _live_byte(self, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
+        """Return a byte of one of the four words that begin at ERROR."""
+        chosen: Value = Const(0, BYTE_BITS)
+        for word, parts in live.items():
+            for number, part in enumerate(parts):
+                is_here = (self.bus.read_address[:2] == word // WORD_BYTES % 4) & (place == number)
+                chosen = chosen | Mux(is_here, part, 0)
+        return chosen
+
+
+def _constant_byte(address: Value, place: Value, constants: Mapping[int, int]) -> Value:
+    """Return a byte of the constants.
+
+    What other addresses give does not matter, so the bits of the address are left out that are not
+    needed to tell the constants apart. The table is made bit by bit: one of whole bytes would
+    become a block memory, which is slow to read.
+    """
+    words = {own // WORD_BYTES: word for own, word in constants.items()}
+    used = list(range(len(address)))
+    for bit in reversed(range(len(address))):
+        fewer = [other for other in used if other != bit]
+        if len({_gather(word, fewer) for word in words}) == len(words):
+            used = fewer
+    index = Cat(place, *(address[bit] for bit in used))
+    table = {
+        _gather(own, used) * WORD_BYTES + number: word >> BYTE_BITS * number & 0xFF
+        for own, word in words.items()
+        for number in range(WORD_BYTES)
+    }
+    return Cat(
+        Const(sum((byte >> bit & 1) << at for at, byte in table.items()), 1 << len(index))
+        .bit_select(index, 1)
+        for bit in range(BYTE_BITS)
+    )  # fmt: skip
+
+
+def _gather(number: int, bits: Sequence[int]) -> int:
+    """Return the number that some bits of a number make."""
+    return sum((number >> bit & 1) << place for place, bit in enumerate(bits))
 
 
 def _flag(address: Value, addresses: Iterable[int]) -> Value:

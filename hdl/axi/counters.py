@@ -1,30 +1,35 @@
-"""Many counters of 32 bits in one small memory."""
+"""Many counters of 32 bits in one small memory, worked on a byte at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.axi.register_map import WORD_BITS
+from extremum.hdl.axi.register_map import WORD_BYTES
+from extremum.hdl.timing import delay
+
+BYTE_BITS = 8
 
 SLOTS = 8
-"""Counters that share a memory, and so the clocks from one visit of a counter to the next."""
+"""Counters that share a memory."""
+
+PASS = SLOTS * WORD_BYTES
+"""Clocks from one visit of a counter to the next."""
 
 
 class CounterBank(wiring.Component):
     """Counts events of several kinds, up to a few of each kind in every clock.
 
-    A counter's low part, a few flip-flops, counts at once. The counters are visited in turn: what
-    the low part has collected is added to the counter's word in the memory. So one adder and one
-    memory serve all counters.
+    A counter's low part, a few flip-flops, counts at once. The counters are visited in turn, the
+    lowest byte of each first: what the low part has collected is added to the counter's bytes in
+    the memory. So one adder of a byte and one small memory serve all counters.
 
-    Latency: a value that is read holds all events before the read was asked for, and may hold some
-    of the 12 clocks after that.
+    The bytes of all counters, up to date, pass by on ``byte``: each once in :data:`PASS` clocks.
 
     Parameters
     ----------
@@ -36,22 +41,17 @@ class CounterBank(wiring.Component):
     events : In
         For each counter how many events come in this clock: ``events_0``, ``events_1``, ...
     clear : In(1)
-        All counters begin again at zero. Events of the next :data:`SLOTS` clocks may be lost.
-    read : In(1)
-        Asks for a counter's value, until ``done``.
-    number : In
-        The counter that is asked for.
-    done : Out(1)
-        ``value`` is the counter's value.
-    value : Out(32)
-        The value.
+        All counters begin again at zero; what passes by is right after :data:`PASS` clocks more.
+    number, place : Out
+        The counter whose byte passes by, and the number of this byte, the lowest being 0.
+    byte : Out(8)
+        The byte.
     """
 
     clear: Signal
-    read: Signal
     number: Signal
-    done: Signal
-    value: Signal
+    place: Signal
+    byte: Signal
 
     def __init__(self, most: Sequence[int]):
         if not 1 <= len(most) <= SLOTS:
@@ -62,59 +62,69 @@ class CounterBank(wiring.Component):
             {
                 **events,
                 "clear": In(1),
-                "read": In(1),
-                "number": In(range(SLOTS)),
-                "done": Out(1),
-                "value": Out(WORD_BITS),
+                "number": Out(range(SLOTS)),
+                "place": Out(range(WORD_BYTES)),
+                "byte": Out(BYTE_BITS),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(
-            shape=WORD_BITS, depth=SLOTS, init=[], attrs={"ram_style": "distributed"}
+            shape=BYTE_BITS, depth=PASS, init=[], attrs={"ram_style": "distributed"}
         )
         read, write = memory.read_port(domain="comb"), memory.write_port()
-        visited = Signal(range(SLOTS), name="visited")
+        visited = Signal(range(PASS), name="visited")
         m.d.sync += visited.eq(visited + 1)
+        place, number = visited[: bits_for(WORD_BYTES - 1)], visited[bits_for(WORD_BYTES - 1) :]
+        is_lowest = place == 0
 
         collected = []
-        for number, most in enumerate(self.most):
-            events = getattr(self, f"events_{number}")
-            low = Signal(range(SLOTS * most + 1), name=f"low_{number}")
-            m.d.sync += low.eq(Mux(visited == number, 0, low) + events)
+        for own, most in enumerate(self.most):
+            events = getattr(self, f"events_{own}")
+            low = Signal(range(PASS * most + 1), name=f"low_{own}")
+            begins = self.clear | (is_lowest & (number == own))
+            # The upper bits are emptied by the reset of their flip-flops, and need no gates for it.
+            with m.If(begins):
+                m.d.sync += low.eq(events)
+            with m.Else():
+                m.d.sync += low.eq(_increment(low, events) if most == 1 else low + events)
             collected.append(low)
-        widest = max(map(len, collected))
-        here = Array([*collected, *[0] * (SLOTS - len(collected))])[visited]
+        here = Array([*collected, *[0] * (SLOTS - len(collected))])[number]
 
-        # First clock: the word and what is added to it. Second and third: the sum of its halves.
-        half = WORD_BITS // 2
-        word, added = Signal(WORD_BITS, name="word"), Signal(widest, name="added")
-        low_sum, high = Signal(half + 1, name="low_sum"), Signal(half, name="high")
+        # After reset, and when asked to, each byte in turn is taken for zero.
+        is_zeroed = Signal(name="is_zeroed", init=1)
+        begun_at = Signal(range(PASS), name="begun_at", init=PASS - 1)
+        with m.If(self.clear):
+            m.d.sync += [is_zeroed.eq(1), begun_at.eq(visited)]
+        with m.Elif(visited == begun_at):
+            m.d.sync += is_zeroed.eq(0)
+
+        # First clock: the byte, and what is added to it. Second clock: their sum.
+        word = Signal(BYTE_BITS, name="word")
+        added = Signal(range(PASS * max(self.most) + 1), name="added")
+        total = Signal(BYTE_BITS + 1, name="total")
+        was_zeroed = delay(m, is_zeroed, 1)
+        # No carry goes into the lowest byte, nor from a byte before the clear into one behind it.
+        carries = delay(m, ~is_lowest, 1) & ~(was_zeroed & ~delay(m, was_zeroed, 1))
         m.d.comb += read.addr.eq(visited)
         m.d.sync += [
-            word.eq(read.data),
-            added.eq(here),
-            low_sum.eq(word[:half] + added),
-            high.eq(word[half:]),
-            self.value.eq(Cat(low_sum[:half], high + low_sum[half])),
+            word.eq(Mux(is_zeroed, 0, read.data)),
+            added.eq(Mux(is_lowest, here, added >> BYTE_BITS)),
+            total.eq(word + added[:BYTE_BITS] + (carries & total[BYTE_BITS])),
         ]
-        # After reset, and when asked to, each counter in turn is written with zero.
-        zeros_left = Signal(range(2 * SLOTS), name="zeros_left", init=2 * SLOTS - 1)
-        with m.If(self.clear):
-            m.d.sync += zeros_left.eq(2 * SLOTS - 1)
-        with m.Elif(zeros_left != 0):
-            m.d.sync += zeros_left.eq(zeros_left - 1)
-        late = 3
+        late = Signal(range(PASS), name="late", init=PASS - 2)
+        m.d.sync += late.eq(visited - 1)
         m.d.comb += [
-            write.addr.eq(visited - late),
+            write.addr.eq(late),
             write.en.eq(1),
-            write.data.eq(Mux(zeros_left != 0, 0, self.value)),
+            write.data.eq(total[:BYTE_BITS]),
+            Cat(self.place, self.number).eq(late),
+            self.byte.eq(total[:BYTE_BITS]),
         ]
-
-        # A visit that began after the read was asked for.
-        asked = Signal(late + 1, name="asked")
-        hit = self.read & (visited == self.number) & ~asked.any() & ~self.done
-        m.d.sync += asked.eq(Mux(self.read, Cat(hit, asked[:-1]), 0))
-        m.d.comb += self.done.eq(asked[late - 1])
         return m
+
+
+def _increment(count: Value, flag: Value) -> Value:
+    """Return a count of a few bits plus a flag, by gates: they are smaller than a carry chain."""
+    return Cat(count[bit] ^ (count[:bit].all() & flag) for bit in range(len(count)))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi.commands import packet_layout
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import Cycle
-from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import timing_parameters
+from extremum.hdl.timing import delay
+
+LOW_BITS = 8
+"""Bits of the beats left that are counted in every beat; those above them have time."""
+
+SEGMENT = 12
+"""Bits that are compared with zero in a clock."""
 
 
 class InputPackets(wiring.Component):
@@ -18,8 +22,8 @@ class InputPackets(wiring.Component):
 
     A packet may pass before the core takes its job, and waits in a buffer. If TLAST comes early,
     what stands on the port is passed in the place of the missing beats, so that the job ends; its
-    results mean nothing. If TLAST is late, the beats behind the
-    job's last are dropped. Either way the next packet belongs to the next job.
+    results mean nothing. If TLAST is late, the beats behind the job's last are dropped. Either way
+    the next packet belongs to the next job.
 
     Latency: 0 clocks. Throughput: one beat per clock, also from one packet to the next if its job
     is offered in time.
@@ -85,18 +89,14 @@ class InputPackets(wiring.Component):
         # The packet that is dropped is that of a refused job, not the rest of one that is too long.
         is_refused = Signal(name="is_refused")
         beat, ends = Signal(name="beat"), Signal(name="ends")
-        new_beats = self.packet.input_beats
-        beats_less_one = shadow(m, new_beats, self.expected, "beats")
-        beats = Cycle(m, timing_parameters(self.config), beats_less_one, "beat")
-        beats.run(self.expected, self.expected | beat, new_beats)
-        is_last = beats.last
+        is_last = self._count(m, beat)
         m.d.comb += [
             self.o_valid.eq((passes & self.i_valid) | fills),
             self.i_ready.eq((passes & self.o_ready) | drops),
             beat.eq(self.o_valid & self.o_ready),
             self.early.eq(beat & passes & self.i_last & ~is_last),
             self.late.eq(beat & passes & ~self.i_last & is_last),
-            ends.eq(beat & is_last & ~self.late),
+            ends.eq(beat & is_last & (fills | self.i_last)),
             self.expected.eq(self.expects & (ends | ~self.busy)),
             self.dropped.eq(drops & is_refused & self.i_valid & self.i_last),
             self.busy.eq(passes | fills | drops),
@@ -114,3 +114,39 @@ class InputPackets(wiring.Component):
         with m.Elif(self.drop & ~self.busy):
             m.d.sync += [drops.eq(1), is_refused.eq(1)]
         return m
+
+    def _count(self, m: Module, beat: Value) -> Signal:
+        """Count the beats of a packet down; return whether the beat at hand is its last.
+
+        The low bits are counted in every beat. What their borrow makes of the bits above them has
+        many clocks to settle, since the low bits borrow no more than once in ``2**LOW_BITS`` beats.
+        """
+        new = self.packet.input_beats
+        new_low, new_high = new[:LOW_BITS], new[LOW_BITS:]
+        is_last = Signal(name="is_last")
+        low = Signal.like(new_low, name="low_beats")
+        low_is_one = low == 1
+        high_is_zero: Value = Const(1, 1)
+        new_high_is_zero: Value = Const(1, 1)
+        if len(new_high):
+            high, high_is_zero = Signal.like(new_high, name="high_beats"), Signal(name="high_zero")
+            new_high_is_zero = _is_zero(m, new_high)
+            borrows = delay(m, beat & (low == 0) & ~self.expected, 1)
+            settled, is_zero = delay(m, borrows, 2), _is_zero(m, high)
+            with m.If(self.expected | borrows):
+                m.d.sync += high.eq(Mux(self.expected, new_high, high - 1))
+            with m.If(self.expected | settled):
+                m.d.sync += high_is_zero.eq(Mux(self.expected, new_high_is_zero, is_zero))
+        new_is_one = delay(m, new_high_is_zero & (new_low == 0), 1)
+        with m.If(beat | self.expected):
+            m.d.sync += [
+                low.eq(Mux(self.expected, new_low, low - 1)),
+                is_last.eq(Mux(self.expected, new_is_one, high_is_zero & low_is_one)),
+            ]
+        return is_last
+
+
+def _is_zero(m: Module, value: Value) -> Value:
+    """Return whether a value that stays was zero in the clock before."""
+    parts = (value[low : low + SEGMENT] for low in range(0, len(value), SEGMENT))
+    return Cat(*(delay(m, part == 0, 1) for part in parts)).all()

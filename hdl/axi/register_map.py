@@ -3,6 +3,10 @@
 The gateware, the SystemRDL description and the drivers are made from this table. It needs no
 hardware library. Each register is a word of 32 bits at an address that is the same for every core;
 a core leaves out the job registers that it does not have.
+
+Job registers are written and not read. They hold what the job port of the core holds: a number that
+is never zero is written less one (:data:`extremum.hdl.register_table.LESS_ONE`), and a position
+modulo ``2**index_width``.
 """
 
 from __future__ import annotations
@@ -13,11 +17,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import Enum, IntEnum
 from functools import cache
+from math import prod
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import (
+    DIMENSIONS,
     Bits,
     all_bits,
+    bits_for,
+    ends_with_plane,
     fixed_registers,
     is_less_one,
     is_position,
@@ -35,7 +43,7 @@ ADDRESS_BITS = 10
 ID = int.from_bytes(b"XTRM", "big")
 """What the register ``ID`` holds: the letters XTRM."""
 
-VERSION = (0, 3)
+VERSION = (0, 4)
 """Version of the register map: a driver works with every map of the same first number."""
 
 JOB_BITS = 8
@@ -53,7 +61,7 @@ PACKET_REGISTERS = ("input_beats", "full_beats", "result_lanes")
 """The registers of a job that the core does not know: how its packets on the streams look."""
 
 COUNTS_LESS_ONE = ("input_beats",)
-"""Those of them that are kept less one, as the job registers of ``LESS_ONE`` are."""
+"""Those of them that are written less one, as the job registers of ``LESS_ONE`` are."""
 
 START_COMMAND = COMMANDS - 1
 
@@ -187,8 +195,8 @@ COUNTERS = (
 )
 """The counters, in the order of their addresses."""
 
-CONTROL, STATUS, IRQ_ENABLE, IRQ_STATUS = 0x010, 0x014, 0x018, 0x01C
-ERROR, ERROR_JOB, COUNTER_BASE, BUILD_BASE = 0x020, 0x024, 0x040, 0x080
+CONTROL, ERROR, STATUS, IRQ_ENABLE, IRQ_STATUS = 0x00C, 0x010, 0x014, 0x018, 0x01C
+BUILD_BASE, COUNTER_BASE = 0x040, 0x0C0
 
 
 def configuration_hash(config: CoreConfig) -> int:
@@ -220,14 +228,24 @@ def packet_bits(config: CoreConfig) -> dict[str, Bits]:
     the first ``full_beats`` beats of a job have a result in every lane, and those after them in the
     first ``result_lanes`` lanes. A block of one lane has a result in every beat.
     """
-    bits = {"input_beats": Bits(WORD_BITS)}
+    bits = {"input_beats": Bits(_beat_bits(config))}
     if config.lanes > 1:
         bits |= {"full_beats": Bits(WORD_BITS), "result_lanes": Bits(config.lanes.bit_length())}
     return bits
 
 
-def is_kept_less_one(name: str) -> bool:
-    """Return whether a register that is written for a job holds one less than its value."""
+def _beat_bits(config: CoreConfig) -> int:
+    """Return the bits of the number of a job's beats, less one."""
+    if not ends_with_plane(config):
+        return WORD_BITS
+    fixed, bits = fixed_registers(config), all_bits(config)
+    sizes = (f"{DIMENSIONS[axis]}.size" for axis in config.axes)
+    most = prod(fixed.get(name, value_range(name, bits[name])[1]) for name in sizes)
+    return min(WORD_BITS, bits_for(most - 1))
+
+
+def is_written_less_one(name: str) -> bool:
+    """Return whether a register of a job holds one less than its value."""
     return is_less_one(name) or name in COUNTS_LESS_ONE
 
 
@@ -238,6 +256,29 @@ def written_bits(config: CoreConfig) -> dict[str, Bits]:
         name: bits for name, bits in all_bits(config).items() if name not in fixed and bits.width
     }
     return job | packet_bits(config)
+
+
+def word_of(name: str, bits: Bits, value: int) -> int:
+    """Return the word that is written for a value of a job register or a packet register.
+
+    Raises
+    ------
+    OverflowError
+        The value does not fit the register.
+    """
+    if is_position(name):
+        return value % (1 << bits.width)
+    low, high = word_range(name, bits)
+    word = value - is_written_less_one(name)
+    if not low <= word <= high:
+        raise OverflowError(f"job register {name} has {bits.width} bits, too few for {value}")
+    return word % (1 << WORD_BITS)
+
+
+def word_range(name: str, bits: Bits) -> tuple[int, int]:
+    """Return the least and the greatest number that a register of these bits holds."""
+    low, high = value_range(name, bits)
+    return low - is_less_one(name), high - is_less_one(name)
 
 
 @cache
@@ -263,8 +304,8 @@ def _general(config: CoreConfig) -> Iterator[Register]:
         "CONTROL", CONTROL,
         _flags(
             Access.WRITE,
-            ("soft_reset", "Ends all jobs at once and empties the command queue. Registers that "
-             "are read back keep their values; a beat that is offered on an output stays."),
+            ("soft_reset", "Ends all jobs at once, empties the command queue and sets the job "
+             "registers to 0; a beat that is offered on an output stays."),
             ("clear_counters", "Sets all counters to zero."),
         ),
         "What a written 1 does at once.",
@@ -289,11 +330,9 @@ def _general(config: CoreConfig) -> Iterator[Register]:
     error = (
         Field("code", 0, 8, read, 0, "Why the job failed, see BlockError."),
         Field("register", 8, 8, read, 0, "The number of the job register, for RANGE."),
+        Field("job", 16, JOB_BITS, read, 0, f"Jobs started before it, modulo 2^{JOB_BITS}."),
     )
     yield Register("ERROR", ERROR, error, "The first error since IRQ_STATUS.error was cleared.")
-    text = f"Jobs started before it, modulo 2^{JOB_BITS}."
-    job = (Field("value", 0, JOB_BITS, read, 0, text),)
-    yield Register("ERROR_JOB", ERROR_JOB, job, "The job of the error.")
 
 
 def _counters() -> Iterator[Register]:
@@ -307,40 +346,75 @@ def _build(config: CoreConfig) -> Iterator[Register]:
 
     The list is part of the interface: new parameters come at its end.
     """
-    names = register_names()
+    names, fixed = register_names(), dict(config.fixed)
     on_port = sum(1 << names.index(name) for name in written_bits(config) if name in names)
+    is_fixed = sum(1 << names.index(name) for name in fixed)
     types = sum((n + 1) << 4 * _types().index(t) for n, t in enumerate(config.data_types))
-    operators = ("argmin", "argmax", "max-pool")
-    built = sum(1 << n for n, name in enumerate(operators) if name in config.operators)
-    values = {
-        "LANES": (config.lanes, "Lanes of a beat."),
-        "ELEMENT_BITS": (config.element_width, "Bits of a lane on s_axis and m_axis_value."),
-        "INDEX_BITS": (config.index_width, "Bits of a position; 0 if there is no m_axis_index."),
-        "VALUES": (int(config.has_values), "1 if there is m_axis_value."),
-        "DATA_TYPES_LOW": (types % (1 << WORD_BITS),
-                           "Four bits for each of the first eight types, in the order of "
-                           "DirectML's names: 0 if it is not built in, else one more than the "
-                           "value of the job register data_type that selects it."),
-        "DATA_TYPES_HIGH": (types >> WORD_BITS, "The same for the types after these."),
-        "OPERATORS": (built, "Bit 0: argmin; bit 1: argmax; bit 2: values and max pooling."),
-        "PADDING": (int(config.padding), "1 if windows may reach into padding."),
-        "MAX_WINDOW": (_triple(config.max_window), "Depth, height, width: ten bits each."),
-        "MAX_DILATION_DEPTH": (config.max_dilation[0], "Largest dilation of the storage."),
-        "MAX_DILATION_HEIGHT": (config.max_dilation[1], "Largest dilation of the storage."),
-        "MAX_DILATION_WIDTH": (config.max_dilation[2], "Largest dilation of the storage."),
-        "MAX_LINE": (config.max_line, "Longest line of windows that the storage holds."),
-        "MAX_PLANE": (config.max_plane, "Largest plane of windows that the storage holds."),
-        "COORDINATE_BITS": (config.coordinate_width, "Bits of a coordinate."),
-        "JOB_REGISTERS_LOW": (on_port % (1 << WORD_BITS),
-                              "A bit for each of the first 32 job registers: 1 if it is written."),
-        "JOB_REGISTERS_HIGH": (on_port >> WORD_BITS, "The same for the job registers after these."),
-        "COMMAND_QUEUE": (command_queue_depth(config), "Commands that the queue holds."),
+    low = (1 << WORD_BITS) - 1
+    words = {
+        "CORE": (
+            ("lanes", 0, 7, config.lanes, "Lanes of a beat."),
+            ("element_bits", 8, 7, config.element_width, "Bits of an element on the streams."),
+            ("index_bits", 16, 6, config.index_width,
+             "Bits of a position; 0 if there is no m_axis_index."),
+            ("values", 24, 1, int(config.has_values), "There is m_axis_value."),
+            ("argmin", 25, 1, int("argmin" in config.operators), "The core finds least elements."),
+            ("argmax", 26, 1, int("argmax" in config.operators), "The core finds greatest ones."),
+            ("max_pool", 27, 1, int("max-pool" in config.operators), "The core pools."),
+            ("padding", 28, 1, int(config.padding), "Windows may reach into padding."),
+        ),
+        "CAPACITY": (
+            ("coordinate_bits", 0, 6, config.coordinate_width, "Bits of a coordinate."),
+            ("command_queue", 8, 8, command_queue_depth(config), "Commands that the queue holds."),
+        ),
+        "DATA_TYPES_LOW": types & low,
+        "DATA_TYPES_HIGH": types >> WORD_BITS,
+        "MAX_WINDOW": (
+            ("width", 0, 10, config.max_window[2], "Largest width."),
+            ("height", 10, 10, config.max_window[1], "Largest height."),
+            ("depth", 20, 10, config.max_window[0], "Largest depth."),
+        ),
+        "MAX_DILATION_DEPTH": config.max_dilation[0],
+        "MAX_DILATION_HEIGHT": config.max_dilation[1],
+        "MAX_DILATION_WIDTH": config.max_dilation[2],
+        "MAX_LINE": config.max_line,
+        "MAX_PLANE": config.max_plane,
+        "JOB_REGISTERS_LOW": on_port & low,
+        "JOB_REGISTERS_HIGH": on_port >> WORD_BITS,
+        "FIXED_REGISTERS_LOW": is_fixed & low,
+        "FIXED_REGISTERS_HIGH": is_fixed >> WORD_BITS,
     }  # fmt: skip
-    for number, (name, (value, text)) in enumerate(values.items()):
-        yield Register(
-            name, BUILD_BASE + WORD_BYTES * number, _whole(Access.READ, text, value),
-            "A parameter that the core was built with.",
-        )  # fmt: skip
+    for number, (name, value) in enumerate(words.items()):
+        if isinstance(value, int):
+            fields = _whole(Access.READ, _BUILD_TEXTS[name], value)
+            text = "A parameter that the core was built with."
+        else:
+            fields = tuple(Field(part, at, width, Access.READ, constant, meaning)
+                           for part, at, width, constant, meaning in value)  # fmt: skip
+            text = _BUILD_TEXTS[name]
+        yield Register(name, BUILD_BASE + WORD_BYTES * number, fields, text)
+
+
+_BUILD_TEXTS = {
+    "CORE": "What the core was built for.",
+    "CAPACITY": "How large numbers may be, and how many commands wait.",
+    "DATA_TYPES_LOW": "Four bits for each of the first eight types, in the order of DirectML's "
+    "names: 0 if it is not built in, else one more than the value of the job register data_type "
+    "that selects it.",
+    "DATA_TYPES_HIGH": "The same for the types after these.",
+    "MAX_WINDOW": "Largest window that the core slides.",
+    "MAX_DILATION_DEPTH": "Largest dilation of the storage.",
+    "MAX_DILATION_HEIGHT": "Largest dilation of the storage.",
+    "MAX_DILATION_WIDTH": "Largest dilation of the storage.",
+    "MAX_LINE": "Longest line of windows that the storage holds.",
+    "MAX_PLANE": "Largest plane of windows that the storage holds.",
+    "JOB_REGISTERS_LOW": "A bit for each of the first 32 job registers: 1 if it is written.",
+    "JOB_REGISTERS_HIGH": "The same for the job registers after these.",
+    "FIXED_REGISTERS_LOW": "A bit for each of the first 32 job registers: 1 if the configuration "
+    "fixes it; its constant is read at its address.",
+    "FIXED_REGISTERS_HIGH": "The same for the job registers after these.",
+}
+"""What the words of :func:`_build` tell."""
 
 
 def command_queue_depth(config: CoreConfig) -> int:
@@ -348,24 +422,20 @@ def command_queue_depth(config: CoreConfig) -> int:
     return max(16, 1 << len(written_bits(config)).bit_length())
 
 
-def _triple(sizes: tuple[int, int, int]) -> int:
-    depth, height, width = sizes
-    return width | height << 10 | depth << 20
-
-
 def _types() -> tuple[DataType, ...]:
     return tuple(DataType)
 
 
 def _commands(config: CoreConfig) -> Iterator[Register]:
-    fixed, written = fixed_registers(config), written_bits(config)
+    fixed, written = dict(config.fixed), written_bits(config)
     text = "A register of the job to start next. It keeps its value from job to job."
-    for name in (*all_bits(config), *packet_bits(config)):
+    for name, bits in (all_bits(config) | packet_bits(config)).items():
         title, address = name.replace(".", "_").upper(), command_address(command_number(name))
         if name in written:
-            yield Register(title, address, (_job_field(name, written[name]),), text)
-        else:
-            constant = _whole(Access.READ, "Constant.", int(fixed.get(name, 0)) % (1 << WORD_BITS))
+            yield Register(title, address, (_job_field(name, bits),), text)
+        elif name in fixed:
+            word = word_of(name, bits, fixed[name])
+            constant = _whole(Access.READ, _job_field(name, bits).text, word)
             yield Register(title, address, constant, "A job register that is fixed in this core.")
     yield Register(
         "START", command_address(START_COMMAND), _whole(Access.WRITE, "Any value."),
@@ -374,12 +444,11 @@ def _commands(config: CoreConfig) -> Iterator[Register]:
 
 
 def _job_field(name: str, bits: Bits) -> Field:
-    low, high = value_range(name, bits)
-    if name in COUNTS_LESS_ONE:
-        low, high = low + 1, high + 1
+    low, high = word_range(name, bits)
     if is_position(name):
         meaning = f"A position or a part of one, modulo 2^{bits.width}."
     else:
         signed = ", in two's complement" if bits.signed else ""
-        meaning = f"From {low} to {high}{signed}."
-    return Field("value", 0, WORD_BITS, Access.READ_WRITE, 0, meaning)
+        less_one = "The number less one: " if is_written_less_one(name) else ""
+        meaning = f"{less_one}{low} to {high}{signed}."
+    return Field("value", 0, WORD_BITS, Access.WRITE, 0, meaning)

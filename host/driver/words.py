@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from extremum.hdl.axi.register_map import (
-    WORD_BITS,
     command_address,
     command_number,
+    word_of,
     written_bits,
 )
 from extremum.host.plan.jobs import Job
@@ -36,7 +36,8 @@ def job_values(job: Job) -> dict[str, int]:
 
 def job_words(job: Job) -> dict[int, int]:
     """Return the words that are written for a job, by address, before it is started."""
+    bits = written_bits(job.config)
     return {
-        command_address(command_number(name)): value % (1 << WORD_BITS)
+        command_address(command_number(name)): word_of(name, bits[name], value)
         for name, value in job_values(job).items()
     }

@@ -540,16 +540,21 @@ static bool is_position(uint32_t name)
         || name == EXTREMUM_REGISTER_LANE_STEP || part == POSITION_STEP || part == TAP_STEP;
 }
 
+/* A position as the core holds it. */
+static uint32_t position_of(const struct extremum_core *core, int64_t position)
+{
+    return (uint32_t)(modulo(position) & (((uint64_t)1 << core->index_width) - 1));
+}
+
 uint32_t extremum_register_word(
     const struct extremum_core *core,
     const struct extremum_job *job,
     enum extremum_register name
 )
 {
-    uint32_t word = modulo(job->registers[name] - is_less_one((uint32_t)name));
-    return is_position((uint32_t)name)
-        ? (uint32_t)(word & (((uint64_t)1 << core->index_width) - 1))
-        : word;
+    int64_t value = job->registers[name];
+    return is_position((uint32_t)name) ? position_of(core, value)
+                                       : modulo(value - is_less_one((uint32_t)name));
 }
 
 enum extremum_error extremum_check_job(
@@ -557,7 +562,10 @@ enum extremum_error extremum_check_job(
 )
 {
     for (uint32_t name = 0; core->fixed && name < EXTREMUM_REGISTERS; name++) {
-        if (is_fixed(core, name) && job->registers[name] != core->fixed_values[name]) {
+        int64_t difference = job->registers[name] - core->fixed_values[name];
+        /* Positions are equal modulo 2^index_width. */
+        if (is_fixed(core, name)
+            && (is_position(name) ? position_of(core, difference) != 0 : difference != 0)) {
             return EXTREMUM_REGISTER_FIXED;
         }
     }
@@ -1329,12 +1337,10 @@ static uint64_t read_pair(const struct extremum_bus *bus, uint32_t address)
     return read_word(bus, address) | (uint64_t)read_word(bus, address + 4) << 32;
 }
 
-/* Read three numbers of ten bits: those of the depth, the height and the width. */
-static void read_triple(uint32_t word, uint32_t *triple)
+/* Some bits of a word. */
+static uint32_t field_of(uint32_t word, uint32_t lowest, uint32_t width)
 {
-    for (uint32_t axis = DIMENSIONS; axis-- > 0; word >>= 10) {
-        triple[axis] = word & 0x3FF;
-    }
+    return word >> lowest & (((uint32_t)1 << width) - 1);
 }
 
 /* Bring the element types into the order of their codes. Each has four bits in the order of the
@@ -1358,48 +1364,36 @@ static bool is_place(uint32_t name)
     return part == HEAD || part == REGULAR || part == FINAL;
 }
 
-/* The value of a register whose 32 low bits are given. */
+/* The value for which a register has a word: the reverse of extremum_register_word. */
 static int64_t value_of(uint32_t name, uint32_t word)
 {
-    if (is_place(name) && word >> 31) {
-        return (int64_t)word - ((int64_t)1 << 32);
-    }
-    return word == 0 && is_less_one(name) ? (int64_t)1 << 32 : (int64_t)word;
+    int64_t value = (int64_t)word + is_less_one(name);
+    return is_place(name) && word >> 31 ? value - ((int64_t)1 << 32) : value;
 }
 
-enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus)
+/* Read what the core was built for, and which job registers the block has. */
+static void read_core(struct extremum_block *block)
 {
+    const struct extremum_bus *bus = &block->bus;
     struct extremum_core *core = &block->core;
-    uint64_t on_port;
-    uint32_t version, build;
-    block->bus.base = bus->base;
-    block->bus.read = bus->read;
-    block->bus.write = bus->write;
-    block->bus.context = bus->context;
-    block->queue_free = 0;
-    block->commands = 0;
-    if (read_word(bus, EXTREMUM_ADDRESS_ID) != IDENTIFICATION) {
-        return EXTREMUM_NO_BLOCK;
-    }
-    version = read_word(bus, EXTREMUM_ADDRESS_VERSION);
-    if (version >> 16 != EXTREMUM_VERSION_MAJOR || (version & 0xFFFF) < EXTREMUM_VERSION_MINOR) {
-        return EXTREMUM_WRONG_VERSION;
-    }
-    build = EXTREMUM_ADDRESS_BUILD;
-    core->lanes = read_word(bus, build);
-    core->index_width = read_word(bus, build + 8);
-    read_data_types(core, read_pair(bus, build + 16));
-    core->operators = read_word(bus, build + 24);
-    core->padding = read_word(bus, build + 28) != 0;
-    read_triple(read_word(bus, build + 32), core->max_window);
+    uint64_t on_port = read_pair(bus, EXTREMUM_ADDRESS_JOB_REGISTERS_LOW);
+    uint32_t built = read_word(bus, EXTREMUM_ADDRESS_CORE);
+    uint32_t window = read_word(bus, EXTREMUM_ADDRESS_MAX_WINDOW);
+    core->lanes = field_of(built, 0, 7);
+    core->index_width = field_of(built, 16, 6);
+    core->operators = field_of(built, 25, 3);
+    core->padding = field_of(built, 28, 1) != 0;
+    core->coordinate_width = field_of(read_word(bus, EXTREMUM_ADDRESS_CAPACITY), 0, 6);
+    read_data_types(core, read_pair(bus, EXTREMUM_ADDRESS_DATA_TYPES_LOW));
     for (uint32_t axis = 0; axis < DIMENSIONS; axis++) {
-        core->max_dilation[axis] = read_word(bus, build + 36 + 4 * axis);
+        core->max_window[axis] = field_of(window, 10 * (WIDTH - axis), 10);
+        core->max_dilation[axis] = read_word(
+            bus, (uint32_t)EXTREMUM_ADDRESS_MAX_DILATION_DEPTH + 4 * axis
+        );
     }
-    core->max_line = read_word(bus, build + 48);
-    core->max_plane = read_word(bus, build + 52);
-    core->coordinate_width = read_word(bus, build + 56);
-    on_port = read_pair(bus, build + 60);
-    core->fixed = 0;
+    core->max_line = read_word(bus, EXTREMUM_ADDRESS_MAX_LINE);
+    core->max_plane = read_word(bus, EXTREMUM_ADDRESS_MAX_PLANE);
+    core->fixed = read_pair(bus, EXTREMUM_ADDRESS_FIXED_REGISTERS_LOW);
     for (uint32_t name = 0; name < EXTREMUM_REGISTERS; name++) {
         core->fixed_values[name] = 0;
         if (is_fixed(core, name)) {
@@ -1414,25 +1408,52 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
         add_command(block, FULL_BEATS);
         add_command(block, RESULT_LANES);
     }
+}
+
+enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus)
+{
+    uint32_t version;
+    block->bus.base = bus->base;
+    block->bus.read = bus->read;
+    block->bus.write = bus->write;
+    block->bus.context = bus->context;
+    block->queue_free = 0;
+    block->commands = 0;
+    if (read_word(bus, EXTREMUM_ADDRESS_ID) != IDENTIFICATION) {
+        return EXTREMUM_NO_BLOCK;
+    }
+    version = read_word(bus, EXTREMUM_ADDRESS_VERSION);
+    if (version >> 16 != EXTREMUM_VERSION_MAJOR || (version & 0xFFFF) < EXTREMUM_VERSION_MINOR) {
+        return EXTREMUM_WRONG_VERSION;
+    }
+    read_core(block);
     forget_words(block);
-    return check_core(core);
+    return check_core(&block->core);
 }
 
 /* The word that a register of the block gets for a job. Those of a packet say how many beats come
- * in, how many beats of results have one in every lane, and how many lanes of those after them. */
-static uint32_t command_word(const struct extremum_job *job, uint32_t place)
+ * in (less one), how many beats of results have one in every lane, and in how many lanes those
+ * after them have one. */
+static uint32_t command_word(
+    const struct extremum_core *core, const struct extremum_job *job, uint32_t place
+)
 {
     const struct extremum_stream *output = &job->output;
     switch (place) {
     case INPUT_BEATS:
-        return job->input.beats;
+        return job->input.beats - 1;
     case FULL_BEATS:
         return output->slices / output->lanes * output->elements;
     case RESULT_LANES:
         return output->tail;
     default:
-        return modulo(job->registers[place]);
+        return extremum_register_word(core, job, (enum extremum_register)place);
     }
+}
+
+static uint32_t read_queue_free(const struct extremum_bus *bus)
+{
+    return field_of(read_word(bus, EXTREMUM_ADDRESS_STATUS), 8, 8);
 }
 
 /* Whether a register of the block may hold something else than a word. */
@@ -1445,7 +1466,7 @@ static uint32_t count_changed(const struct extremum_block *block, const struct e
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < block->commands; i++) {
-        count += has_changed(block, i, command_word(job, block->places[i]));
+        count += has_changed(block, i, command_word(&block->core, job, block->places[i]));
     }
     return count;
 }
@@ -1459,13 +1480,13 @@ enum extremum_error extremum_start(struct extremum_block *block, const struct ex
     /* Nobody else fills the queue, so the space that was seen last is still there. What has changed
      * is counted only if there is no space for all registers; the start needs space as well. */
     if (block->queue_free <= block->commands) {
-        block->queue_free = read_word(&block->bus, EXTREMUM_ADDRESS_STATUS) >> 8 & 0xFF;
+        block->queue_free = read_queue_free(&block->bus);
     }
     if (block->queue_free <= block->commands && block->queue_free <= count_changed(block, job)) {
         return EXTREMUM_QUEUE_FULL;
     }
     for (uint32_t i = 0; i < block->commands; i++) {
-        uint32_t word = command_word(job, block->places[i]);
+        uint32_t word = command_word(&block->core, job, block->places[i]);
         if (has_changed(block, i, word)) {
             write_word(&block->bus, command_address(block->places[i]), word);
             block->words[i] = word;
@@ -1511,9 +1532,9 @@ void extremum_take_events(struct extremum_block *block, struct extremum_events *
     events->command = 0;
     if (events->events & EXTREMUM_EVENT_ERROR) {
         uint32_t word = read_word(bus, EXTREMUM_ADDRESS_ERROR);
-        events->error = error_of(word & 0xFF);
-        events->command = word >> 8 & 0xFF;
-        events->job = read_word(bus, EXTREMUM_ADDRESS_ERROR_JOB);
+        events->error = error_of(field_of(word, 0, 8));
+        events->command = field_of(word, 8, 8);
+        events->job = field_of(word, 16, 8);
         /* A value that does not fit was not taken; nor was a command that found no space. Only the
          * first error is told, so that any other may hide one of these. */
         forget_words(block);

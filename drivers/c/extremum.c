@@ -562,10 +562,10 @@ enum extremum_error extremum_check_job(
 )
 {
     for (uint32_t name = 0; core->fixed && name < EXTREMUM_REGISTERS; name++) {
-        int64_t difference = job->registers[name] - core->fixed_values[name];
-        /* Positions are equal modulo 2^index_width. */
-        if (is_fixed(core, name)
-            && (is_position(name) ? position_of(core, difference) != 0 : difference != 0)) {
+        int64_t value = job->registers[name], fixed = core->fixed_values[name];
+        bool is_equal = is_position(name) ? position_of(core, value) == position_of(core, fixed)
+                                          : value == fixed;
+        if (is_fixed(core, name) && !is_equal) {
             return EXTREMUM_REGISTER_FIXED;
         }
     }

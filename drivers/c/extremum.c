@@ -788,8 +788,9 @@ static int64_t largest_count(
     if (extent_of(dimension) >= limit || dimension->stride >= limit) {
         return 0;
     }
-    /* As a rule no tile is needed. */
-    if (high > 0 && survey_tiles(dimension, high).most < limit) {
+    /* No tile counts further than this: the head of a line is less than the extent of a window, and
+     * its period is at most the padded size. As a rule there is nothing to search for. */
+    if (extent_of(dimension) + padded_size(dimension) <= limit) {
         return high;
     }
     while (low < high) {

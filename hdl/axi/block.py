@@ -7,9 +7,9 @@ from amaranth.hdl import (
     ClockDomain,
     ClockSignal,
     Const,
+    DomainRenamer,
     Module,
     Mux,
-    ResetInserter,
     ResetSignal,
     Signal,
     Value,
@@ -121,15 +121,24 @@ class AxiBlock(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = ClockDomain(local=True)
-        # The reset goes to every part of the block, so it comes from a register.
-        reset = Signal(name="reset", init=1, reset_less=True)
-        m.d.sync += reset.eq(~self.aresetn)
-        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(reset)]
+        # What a soft reset ends is in a domain of its own. Each reset goes to many flip-flops, so
+        # it comes from a register.
+        m.domains.jobs = ClockDomain(local=True)
         soft_reset = Signal(name="soft_reset")
+        reset, job_reset = (
+            Signal(name=name, init=1, reset_less=True) for name in ("reset", "job_reset")
+        )
+        m.d.sync += [reset.eq(~self.aresetn), job_reset.eq(~self.aresetn | soft_reset)]
+        m.d.comb += [
+            ClockSignal().eq(self.aclk),
+            ClockSignal("jobs").eq(self.aclk),
+            ResetSignal().eq(reset),
+            ResetSignal("jobs").eq(job_reset),
+        ]
         core = Core(self.config)
         source = SkidBuffer(port_widths(self.config)["s_axis"] + 1)
-        m.submodules.core = ResetInserter(soft_reset)(core)
-        m.submodules.source = ResetInserter(soft_reset)(source)
+        m.submodules.core = _in_jobs(core)
+        m.submodules.source = _in_jobs(source)
         m.d.comb += [
             source.i_valid.eq(self.s_axis_tvalid),
             source.i_data.eq(Cat(self.s_axis_tdata, self.s_axis_tlast)),
@@ -201,7 +210,7 @@ class AxiBlock(wiring.Component):
         passed = SkidBuffer(port_widths(config)["s_axis"])
         parts = {"commands": queue, "starter": starter, "packets": packets, "passed": passed}
         for name, part in parts.items():
-            m.submodules[name] = ResetInserter(soft_reset)(part)
+            m.submodules[name] = _in_jobs(part)
         for name, member in AxiLiteSignature().members.items():
             ours, theirs = getattr(self, f"s_axil_{name}"), getattr(lite.axi, name)
             m.d.comb += theirs.eq(ours) if member.flow is Out else ours.eq(theirs)
@@ -244,7 +253,7 @@ class AxiBlock(wiring.Component):
             taken = self._results(m, core, Const(1, 1), Const(1, 1))
         else:
             marks = ResultLanes(config)
-            m.submodules.result_lanes = ResetInserter(soft_reset)(marks)
+            m.submodules.result_lanes = _in_jobs(marks)
             m.d.comb += [
                 marks.packet.eq(starter.packet),
                 marks.accepted.eq(starter.accepted),
@@ -329,6 +338,11 @@ class AxiBlock(wiring.Component):
             control.counter_place.eq(counters.place),
             control.counter_byte.eq(counters.byte),
         ]
+
+
+def _in_jobs(part: wiring.Component) -> wiring.Component:
+    """Return a part that a soft reset ends."""
+    return DomainRenamer("jobs")(part)
 
 
 def _in_all(m: Module, taken: list[Value]) -> Value:

@@ -153,7 +153,7 @@ class JobStarter(wiring.Component):
         The core has not refused the job, whose packet has not been expected yet: ``packet`` is
         valid, and stays.
     expected : In(1)
-        Its packet is expected from the next clock on.
+        Its packet is expected from this clock on.
     may_start : In(1)
         A job may be offered.
     drop : Out(1)

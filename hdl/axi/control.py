@@ -16,6 +16,9 @@ from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
 
+READ_CLOCKS = 2
+"""Clocks from the address of a read until the first byte of its word may be taken."""
+
 
 class BlockControl(wiring.Component):
     """Answers reads and writes of registers, and sends commands on to the queue.
@@ -94,14 +97,12 @@ class BlockControl(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bus = self.bus
-        overflow = self._commands(m)
-        # The address and the data of a write stay for the clock in which it goes to the queue.
-        m.d.comb += [self.number.eq(bus.write_address), self.value.eq(bus.write_data)]
-        m.d.sync += self.misfit.eq(
-            is_misfit(self.config, bus.write_address[:NUMBER_BITS], bus.write_data)
-        )
-        enable, events = self._events(m, overflow)
+        # A write takes effect in the clock after it was asked for, while its address and its data
+        # stay: it is asked for late in the clock.
+        written = Signal(name="written")
+        m.d.sync += written.eq(self.bus.write)
+        overflow = self._commands(m, written)
+        enable, events = self._events(m, written, overflow)
         self._reads(m, self._live(m, enable, events, overflow))
         return m
 
@@ -110,11 +111,12 @@ class BlockControl(wiring.Component):
         return [address for address, register in self._map.items() if condition(register)]
 
     def _at(self, address: int) -> Value:
-        """Return whether the word at an address is written."""
-        return self.bus.write & (self.bus.write_address == address // WORD_BYTES)
+        """Return whether the lowest byte of a word is what a write names."""
+        bus = self.bus
+        return (bus.write_address == address // WORD_BYTES) & bus.write_strobes[0]
 
-    def _commands(self, m: Module) -> Value:
-        """Send writes of commands on, a clock later; return whether there is no space for one."""
+    def _commands(self, m: Module, written: Value) -> Value:
+        """Send writes of commands on; return whether there was no space for one."""
         bus = self.bus
         writable = _flag(bus.write_address, self._addresses(lambda word: word.is_writable))
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
@@ -123,26 +125,37 @@ class BlockControl(wiring.Component):
         # A command is a whole word; without any byte, a write has no effect.
         is_whole = bus.write_strobes.all()
         is_partial = bus.write_strobes.any() & ~is_whole
-        asked = bus.write & is_command & writable & is_whole
-        overflow = Signal(name="overflow")
-        m.d.sync += [self.command.eq(asked & fits), overflow.eq(asked & ~fits)]
-        refuses = is_command & (is_partial | (is_whole & ~fits))
-        m.d.comb += bus.write_error.eq(~writable | refuses)
-        control = self._at(regs.CONTROL) & bus.write_strobes[0]
+        is_refused, is_asked, fitted, overflow = (
+            Signal(name=name) for name in ("is_refused", "is_asked", "fitted", "overflow")
+        )
+        number = bus.write_address[:NUMBER_BITS]
+        m.d.sync += [
+            is_refused.eq(~writable | (is_command & is_partial)),
+            is_asked.eq(writable & is_command & is_whole),
+            fitted.eq(fits),
+            self.misfit.eq(is_misfit(self.config, number, bus.write_data)),
+        ]
+        m.d.comb += bus.write_error.eq(is_refused | (is_asked & ~fitted))
+        control = written & self._at(regs.CONTROL)
+        m.d.comb += [
+            self.number.eq(number),
+            self.value.eq(bus.write_data),
+            self.command.eq(written & is_asked & fitted),
+            overflow.eq(written & is_asked & ~fitted),
+        ]
         m.d.sync += [
             self.soft_reset.eq(control & bus.write_data[0]),
             self.clear_counters.eq(control & bus.write_data[1]),
         ]
         return overflow
 
-    def _events(self, m: Module, overflow: Value) -> tuple[Signal, Signal]:
+    def _events(self, m: Module, written: Value, overflow: Value) -> tuple[Signal, Signal]:
         """Add the interrupt; return what enables it, and the events that have happened."""
         bus, count = self.bus, len(regs.EVENTS)
         enable, events = Signal(count, name="irq_enable"), Signal(count, name="irq_status")
-        with m.If(self._at(regs.IRQ_ENABLE) & bus.write_strobes[0]):
+        with m.If(written & self._at(regs.IRQ_ENABLE)):
             m.d.sync += enable.eq(bus.write_data)
-        clears = self._at(regs.IRQ_STATUS) & bus.write_strobes[0]
-        clear = Mux(clears, bus.write_data[:count], 0)
+        clear = Mux(written & self._at(regs.IRQ_STATUS), bus.write_data[:count], 0)
         # An event in the clock in which it is cleared is not lost.
         happened = Cat(self.done, self.failed | overflow)
         m.d.sync += [
@@ -185,52 +198,63 @@ class BlockControl(wiring.Component):
         constants = {
             register.address: register.reset
             for register in self._map.values()
-            if register.is_readable and not register.is_writable and register.address not in live
-        }
-        is_counter, is_live, shifts = (
-            Signal(name=name) for name in ("is_counter", "is_live", "shifts")
+            if register.is_readable and not register.is_writable
+        } | dict.fromkeys(live, 0)
+        is_counter, shifts = Signal(name="is_counter"), Signal(name="shifts")
+        constant_byte = Signal(BYTE_BITS, name="constant_byte")
+        # The places whose bytes will pass in one clock, and in two.
+        next_place, second_place = (
+            Signal.like(self.counter_place, name=name) for name in ("next_place", "second_place")
         )
-        live_byte, constant_byte = (
-            Signal(BYTE_BITS, name=name) for name in ("live_byte", "constant_byte")
-        )
-        place = (self.counter_place + 1)[: len(self.counter_place)]
-        # The address is stable: a clock after it is known what kind of word it names, and after
-        # another clock the byte.
-        is_known = Signal(2, name="is_known")
         m.d.sync += [
-            is_known.eq(Mux(bus.read, Cat(bus.read, is_known[0]), 0)),
+            next_place.eq(self.counter_place + 2), second_place.eq(self.counter_place + 3)
+        ]  # fmt: skip
+        live_byte = self._live_byte(m, second_place, live)
+        # The address is stable: some clocks later, what depends on it is known.
+        is_known = Signal(READ_CLOCKS, name="is_known")
+        m.d.sync += [
+            is_known.eq(Mux(bus.read, Cat(bus.read, is_known[:-1]), 0)),
             is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
-            is_live.eq(address[2:] == regs.ERROR // WORD_BYTES >> 2),
             bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
-            live_byte.eq(Mux(is_live, self._live_byte(place, live), 0)),
-            constant_byte.eq(Mux(is_live, 0, _constant_byte(address, place, constants))),
+            constant_byte.eq(_constant_byte(address, next_place, constants)),
         ]
         is_lowest = self.counter_place == 0
         is_first = is_lowest & (~is_counter | (self.counter_number == address[:3]))
-        takes = bus.read & is_known[1] & (shifts | is_first)
-        is_done = takes & (self.counter_place == WORD_BYTES - 1)
-        m.d.comb += bus.read_done.eq(is_done)
-        m.d.sync += shifts.eq(takes & ~is_done)
-        with m.If(takes):
-            byte = Mux(is_counter, self.counter_byte, live_byte | constant_byte)
+        takes = is_known[-1] & ~bus.read_done & (shifts | is_first)
+        is_last = takes & (self.counter_place == WORD_BYTES - 1)
+        # What is taken goes through registers, since it moves all bits of the word on.
+        byte, taken = Signal(BYTE_BITS, name="byte"), Signal(name="taken")
+        m.d.sync += [
+            shifts.eq(takes & ~is_last),
+            byte.eq(Mux(is_counter, self.counter_byte, live_byte | constant_byte)),
+            taken.eq(takes),
+            bus.read_done.eq(is_last),
+        ]
+        with m.If(taken):
             m.d.sync += bus.read_data.eq(Cat(bus.read_data[BYTE_BITS:], byte))
 
-    def _live_byte(self, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
-        """Return a byte of one of the four words that begin at ERROR."""
-        chosen: Value = Const(0, BYTE_BITS)
+    def _live_byte(self, m: Module, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
+        """Return a byte of one of the words that are alive, zero if the address is another one.
+
+        ``place`` is told two clocks before the byte passes.
+        """
+        address, chosen = self.bus.read_address, Signal(BYTE_BITS, name="live_byte")
+        bits: Value = Const(0, BYTE_BITS)
         for word, parts in live.items():
             for number, part in enumerate(parts):
-                is_here = (self.bus.read_address[:2] == word // WORD_BYTES % 4) & (place == number)
-                chosen = chosen | Mux(is_here, part, 0)
+                is_here = Signal(name=f"is_{word:02x}_{number}")
+                m.d.sync += is_here.eq((address == word // WORD_BYTES) & (place == number))
+                bits = bits | Mux(is_here, part, 0)
+        m.d.sync += chosen.eq(bits)
         return chosen
 
 
 def _constant_byte(address: Value, place: Value, constants: Mapping[int, int]) -> Value:
     """Return a byte of the constants.
 
-    What other addresses give does not matter, so the bits of the address are left out that are not
-    needed to tell the constants apart. The table is made bit by bit: one of whole bytes would
-    become a block memory, which is slow to read.
+    What addresses give that have no word does not matter, so the bits of the address are left out
+    that are not needed to tell the words apart. The table is made bit by bit: one of whole bytes
+    would become a block memory, which is slow to read.
     """
     words = {own // WORD_BYTES: word for own, word in constants.items()}
     used = list(range(len(address)))

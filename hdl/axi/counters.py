@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -76,26 +76,30 @@ class CounterBank(wiring.Component):
         read, write = memory.read_port(domain="comb"), memory.write_port()
         visited = Signal(range(PASS), name="visited")
         m.d.sync += visited.eq(visited + 1)
-        place, number = visited[: bits_for(WORD_BYTES - 1)], visited[bits_for(WORD_BYTES - 1) :]
+        place = visited[: len(self.place)]
         is_lowest = place == 0
+        turns = Signal(SLOTS, name="turns", init=1)
+        is_highest = place == WORD_BYTES - 1
+        with m.If(is_highest):
+            m.d.sync += turns.eq(turns.rotate_left(1))
 
-        collected = []
+        here: Value = Const(0, 1)
         for own, most in enumerate(self.most):
             events = getattr(self, f"events_{own}")
             low = Signal(range(PASS * most + 1), name=f"low_{own}")
-            begins = self.clear | (is_lowest & (number == own))
+            # In the clock in which the counter's lowest byte is visited, and when all are cleared.
+            begins = delay(m, self.clear | (is_highest & turns[own - 1]), 1)
             # The upper bits are emptied by the reset of their flip-flops, and need no gates for it.
             with m.If(begins):
                 m.d.sync += low.eq(events)
             with m.Else():
                 m.d.sync += low.eq(_increment(low, events) if most == 1 else low + events)
-            collected.append(low)
-        here = Array([*collected, *[0] * (SLOTS - len(collected))])[number]
+            here = here | Mux(turns[own], low, 0)
 
         # After reset, and when asked to, each byte in turn is taken for zero.
         is_zeroed = Signal(name="is_zeroed", init=1)
         begun_at = Signal(range(PASS), name="begun_at", init=PASS - 1)
-        with m.If(self.clear):
+        with m.If(delay(m, self.clear, 1)):
             m.d.sync += [is_zeroed.eq(1), begun_at.eq(visited)]
         with m.Elif(visited == begun_at):
             m.d.sync += is_zeroed.eq(0)

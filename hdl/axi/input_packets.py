@@ -88,60 +88,63 @@ class InputPackets(wiring.Component):
         passes, fills, drops = (Signal(name=name) for name in ("passes", "fills", "drops"))
         # The packet that is dropped is that of a refused job, not the rest of one that is too long.
         is_refused = Signal(name="is_refused")
-        beat, ends = Signal(name="beat"), Signal(name="ends")
-        is_last = self._count(m, beat)
+        beat, begins = Signal(name="beat"), Signal(name="begins")
+        is_idle = ~self.busy
+        is_last = self._count(m, beat, is_idle)
+        # What passes in this clock, and the beat put in place of a missing one.
+        passed, filled = passes & self.i_valid & self.o_ready, fills & self.o_ready
+        ends = is_last & ((passed & self.i_last) | filled)
         m.d.comb += [
             self.o_valid.eq((passes & self.i_valid) | fills),
             self.i_ready.eq((passes & self.o_ready) | drops),
-            beat.eq(self.o_valid & self.o_ready),
-            self.early.eq(beat & passes & self.i_last & ~is_last),
-            self.late.eq(beat & passes & ~self.i_last & is_last),
-            ends.eq(beat & is_last & (fills | self.i_last)),
-            self.expected.eq(self.expects & (ends | ~self.busy)),
+            beat.eq(passed | filled),
+            self.early.eq(passed & self.i_last & ~is_last),
+            self.late.eq(passed & ~self.i_last & is_last),
+            begins.eq(self.expects & ~self.expected & (ends | is_idle)),
             self.dropped.eq(drops & is_refused & self.i_valid & self.i_last),
             self.busy.eq(passes | fills | drops),
         ]
-        with m.If(self.expected):
-            m.d.sync += [passes.eq(1), fills.eq(0)]
-        with m.Elif(ends):
-            m.d.sync += [passes.eq(0), fills.eq(0)]
-        with m.Elif(self.early):
-            m.d.sync += [passes.eq(0), fills.eq(1)]
-        with m.Elif(self.late):
-            m.d.sync += [passes.eq(0), drops.eq(1), is_refused.eq(0)]
-        with m.Elif(drops), m.If(self.i_valid & self.i_last):
-            m.d.sync += drops.eq(0)
-        with m.Elif(self.drop & ~self.busy):
-            m.d.sync += [drops.eq(1), is_refused.eq(1)]
+        m.d.sync += [
+            self.expected.eq(begins),
+            passes.eq(begins | (passes & ~(passed & (self.i_last | is_last)))),
+            fills.eq((fills & ~(filled & is_last)) | self.early),
+            drops.eq((drops & ~(self.i_valid & self.i_last)) | self.late | (is_idle & self.drop)),
+        ]
+        with m.If(is_idle):
+            m.d.sync += is_refused.eq(self.drop)
         return m
 
-    def _count(self, m: Module, beat: Value) -> Signal:
+    def _count(self, m: Module, beat: Value, is_idle: Value) -> Signal:
         """Count the beats of a packet down; return whether the beat at hand is its last.
+
+        Behind the last beat, and while no packet is expected, the count of the next packet is
+        loaded, whether it is expected already or not: so what decides on that, late in the clock,
+        does not lead to the counter.
 
         The low bits are counted in every beat. What their borrow makes of the bits above them has
         many clocks to settle, since the low bits borrow no more than once in ``2**LOW_BITS`` beats.
         """
         new = self.packet.input_beats
         new_low, new_high = new[:LOW_BITS], new[LOW_BITS:]
-        is_last = Signal(name="is_last")
-        low = Signal.like(new_low, name="low_beats")
-        low_is_one = low == 1
+        is_last, low = Signal(name="is_last"), Signal.like(new_low, name="low_beats")
+        begins = is_last | is_idle
         high_is_zero: Value = Const(1, 1)
         new_high_is_zero: Value = Const(1, 1)
         if len(new_high):
             high, high_is_zero = Signal.like(new_high, name="high_beats"), Signal(name="high_zero")
             new_high_is_zero = _is_zero(m, new_high)
-            borrows = delay(m, beat & (low == 0) & ~self.expected, 1)
+            loads = delay(m, (beat & is_last) | is_idle, 1)
+            borrows = delay(m, beat & (low == 0) & ~is_last, 1)
             settled, is_zero = delay(m, borrows, 2), _is_zero(m, high)
-            with m.If(self.expected | borrows):
-                m.d.sync += high.eq(Mux(self.expected, new_high, high - 1))
-            with m.If(self.expected | settled):
-                m.d.sync += high_is_zero.eq(Mux(self.expected, new_high_is_zero, is_zero))
+            with m.If(loads | borrows):
+                m.d.sync += high.eq(Mux(loads, new_high, high - 1))
+            with m.If((beat & is_last) | is_idle | settled):
+                m.d.sync += high_is_zero.eq(Mux(settled, is_zero, new_high_is_zero))
         new_is_one = delay(m, new_high_is_zero & (new_low == 0), 1)
-        with m.If(beat | self.expected):
+        with m.If(beat | is_idle):
             m.d.sync += [
-                low.eq(Mux(self.expected, new_low, low - 1)),
-                is_last.eq(Mux(self.expected, new_is_one, high_is_zero & low_is_one)),
+                low.eq(Mux(begins, new_low, low - 1)),
+                is_last.eq(Mux(begins, new_is_one, high_is_zero & (low == 1))),
             ]
         return is_last
 

@@ -24,8 +24,9 @@ class Response(IntEnum):
 class WordBus(wiring.Signature):
     """Reads and writes of whole words, as the AXI4-Lite port asks for them.
 
-    A write is carried out in the clock in which ``write`` is set, and answered by ``write_error``
-    in the same clock; its address, data and strobes stay for another clock. ``read`` and its
+    A write is asked for in the clock in which ``write`` is set. Its address, data and strobes are
+    valid in this clock and the next one, in which it is carried out and answered by
+    ``write_error``. ``read`` and its
     address stay until ``read_done``, and ``read_error`` is valid in that clock. ``read_data`` is
     valid from the next clock on, until ``read`` is set again.
     """
@@ -116,15 +117,17 @@ class AxiLitePort(wiring.Component):
             axi.wready.eq(~has_data),
             bus.write.eq(has_address & has_data & (axi.bready | ~axi.bvalid)),
         ]
-        with m.If(axi.bready):
-            m.d.sync += axi.bvalid.eq(0)
+        answers = Signal(name="answers")
+        m.d.sync += answers.eq(bus.write)
         with m.If(bus.write):
+            m.d.sync += [has_address.eq(0), has_data.eq(0)]
+        with m.If(answers):
             m.d.sync += [
-                has_address.eq(0),
-                has_data.eq(0),
                 axi.bvalid.eq(1),
                 axi.bresp.eq(Mux(bus.write_error, Response.SLVERR, Response.OKAY)),
             ]
+        with m.Elif(axi.bready):
+            m.d.sync += axi.bvalid.eq(0)
 
     def _reads(self, m: Module) -> None:
         axi, bus = self.axi, self.bus

@@ -9,6 +9,7 @@ needs the extra ``soc``, for the bitstream also the extra ``fpga``, and Debian's
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import subprocess
@@ -204,6 +205,7 @@ def prepare(folder: Path, *, simulated: bool, **options: Any) -> Path:
 
     The program is compiled with the addresses of a first system, whose ROM is empty.
     """
+    logging.disable(logging.INFO)  # LiteX tells all that it does
     _, builder = system(folder, (), simulated=simulated)
     builder.build(run=False, **options)
     include = [folder / "software" / "include", Path(str(files("litex"))) / "soc/software/include"]

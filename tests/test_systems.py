@@ -1,0 +1,58 @@
+"""The systems in `examples`: a processor runs the C driver, and the block pools for it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from simulation import NEEDS_ICARUS
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+NEEDS_COMPILER = pytest.mark.skipif(
+    not shutil.which("riscv64-unknown-elf-gcc"), reason="no compiler for RISC-V"
+)
+NEEDS_LITEX = pytest.mark.skipif(find_spec("litex") is None, reason="no LiteX: see make soc")
+
+pytestmark = NEEDS_COMPILER
+
+
+def check(*command):
+    """Run an example; every operator must be right, on the word of the processor."""
+    ran = subprocess.run(
+        [sys.executable, *map(str, command)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=1500,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    first, *_, last = ran.stdout.splitlines()
+    assert first == "A short packet and a soft reset: told, and carried out"
+    assert last == "PASS"
+    lines = re.findall(r"^(\S.{29})((?: +\d+){6})  (.+)$", ran.stdout, re.MULTILINE)
+    assert len(lines) == 7
+    for name, numbers, judgement in lines:
+        jobs, to_plan, to_run, clocks, beats_in, _ = map(int, numbers.split())
+        assert judgement == "right", name
+        assert jobs == (2 if "wide lines" in name else 1)
+        assert 0 < beats_in < clocks < to_run
+        assert to_plan > 0
+
+
+@pytest.mark.parametrize(
+    "simulator",
+    ["verilator", pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress])],
+)
+def test_picorv32(simulator):
+    check(EXAMPLES / "picorv32" / "run.py", "--simulator", simulator)
+
+
+@NEEDS_LITEX
+@pytest.mark.regress
+def test_litex(tmp_path):
+    check(EXAMPLES / "litex" / "soc.py", "simulate", "--output", tmp_path)

@@ -7,24 +7,21 @@ packages of the extra ``test``.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from extremum.host import cache
-from extremum.host.simulation.cocotb_simulator import compile_core
-from extremum.tb.cores import CORE, CORES
-
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "common"))
+
+from simulate import simulate  # noqa: E402 - from the folder above
+
+from extremum.host import cache  # noqa: E402
+from extremum.host.simulation.cocotb_simulator import compile_core  # noqa: E402
+from extremum.tb.cores import CORE, CORES  # noqa: E402
 
 CONFIG = "image"
 """Name of the core: bytes in four lanes."""
-
-LONGEST = 1200
-"""Seconds after which a simulation is given up."""
 
 
 def run(simulator: str, folder: Path) -> str:
@@ -44,32 +41,9 @@ def run(simulator: str, folder: Path) -> str:
         settings=[HERE / "ports.vlt"],
         tell=lambda stage: print(f"The system: {stage}", file=sys.stderr),
     )
-    request = {
-        "simulator": simulator,
-        "build_dir": str(place),
-        "test_dir": str(folder),
-        "module": "bench",
-        "top": "system",
-        "environment": {CORE: CONFIG, "COCOTB_ANSI_OUTPUT": "0"},
-    }
-    path = os.pathsep.join([str(HERE.resolve()), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path}
-    environment.pop("PYTEST_CURRENT_TEST", None)
-    process = [sys.executable, "-m", "extremum.host.simulation.cocotb_process", "simulate"]
-    ran = subprocess.run(
-        [*process, json.dumps(request)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        timeout=LONGEST,
-        check=False,
-    )
-    report = folder / "report.txt"
-    if ran.returncode or not report.exists():
-        raise RuntimeError(f"the layer failed:\n{ran.stdout}")
-    return report.read_text()
+    bench = HERE / "bench.py"
+    core = {CORE: CONFIG}
+    return simulate(simulator, place, bench, folder, report="report.txt", variables=core)
 
 
 def main() -> int:

@@ -7,25 +7,20 @@ Usage: ``python examples/picorv32/run.py [--simulator icarus]``. It needs Debian
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from importlib.resources import files
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "firmware"))
+sys.path += [str(HERE.parent / "firmware"), str(HERE.parent / "common")]
 
-import build  # noqa: E402 - from the folder above
 from cases import CONFIG  # noqa: E402
+from simulate import simulate  # noqa: E402
 
+import build  # noqa: E402 - these are from the folders above
 from extremum.host import cache  # noqa: E402
 from extremum.host.simulation.cocotb_simulator import compile_core  # noqa: E402
-
-LONGEST = 1200
-"""Seconds after which a simulation is given up."""
 
 
 def verilog() -> str:
@@ -52,31 +47,9 @@ def run(simulator: str, folder: Path) -> str:
         settings=[HERE / "ports.vlt"],
         tell=lambda stage: print(f"The system: {stage}", file=sys.stderr),
     )
-    request = {
-        "simulator": simulator,
-        "build_dir": str(place),
-        "test_dir": str(folder),
-        "module": "bench",
-        "top": "system",
-    }
-    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path, "COCOTB_ANSI_OUTPUT": "0"}
-    environment.pop("PYTEST_CURRENT_TEST", None)
-    process = [sys.executable, "-m", "extremum.host.simulation.cocotb_process", "simulate"]
-    ran = subprocess.run(
-        [*process, json.dumps(request)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        timeout=LONGEST,
-        check=False,
-    )
-    console = folder / "console.txt"
-    said = console.read_text() if console.exists() else ""
-    if ran.returncode or not said.endswith("PASS\n"):
-        raise RuntimeError(f"the program did not say that all is right:\n{ran.stdout}\n{said}")
+    said = simulate(simulator, place, HERE / "bench.py", folder, report="console.txt")
+    if not said.endswith("PASS\n"):
+        raise RuntimeError(f"the program did not say that all is right:\n{said}")
     return said
 
 

@@ -210,6 +210,22 @@ def test_a_job_is_written_whole_or_not_at_all(driver):
     assert len(fake.queue) == fake.depth
 
 
+def test_jobs_are_started_until_the_queue_is_full(driver):
+    """Nothing leaves the queue here, and the fake block refuses a command that finds no space."""
+    fake, block = opened(driver)
+    jobs = [JobStruct.from_buffer_copy(some_job(driver, block.core, seed)) for seed in (1, 2)]
+    for number in range(fake.depth):
+        written = len(fake.queue)
+        if ERRORS[driver.extremum_start(block, jobs[number // 2 % 2])] == "QUEUE_FULL":
+            assert len(fake.queue) == written
+            break
+    # What is left is less than the largest of these jobs, and one of starts alone fits.
+    changed = sum(a != b for a, b in zip(*(list(job.registers) for job in jobs), strict=True))
+    assert fake.depth - changed - 5 <= len(fake.queue) <= fake.depth
+    fake.carry_out()
+    assert ERRORS[driver.extremum_start(block, jobs[0])] == "OK"
+
+
 def test_the_space_of_the_queue_is_read_only_when_it_is_needed(driver):
     fake, block = opened(driver)
     job = some_job(driver, block.core)
@@ -268,6 +284,35 @@ def test_events_are_taken_once(driver):
         driver.extremum_take_events(block, events)
         assert (events.events, events.error, events.job, events.command) == (wanted, 0, 0, 0)
     assert ("r", regs.ERROR) not in fake.accesses
+
+
+def test_an_event_between_reading_and_clearing_is_not_lost(driver):
+    fake, block = opened(driver)
+    fake.set_field("IRQ_STATUS", done=1)
+    read = fake.read
+
+    def read_and_fail(address):
+        word = read(address)
+        if address == regs.IRQ_STATUS:
+            fake.fail(BlockError.TAIL)
+        return word
+
+    fake.read = read_and_fail
+    events = Events()
+    driver.extremum_take_events(block, events)
+    assert (events.events, events.error) == (1, 0)
+    assert fake.words[regs.IRQ_STATUS] == 0b10
+    driver.extremum_take_events(block, events)
+    assert (events.events, ERRORS[events.error]) == (0b10, "JOB_TAIL")
+
+
+@pytest.mark.parametrize(("position", "error"), [(-1, "OK"), (511, "OK"), (255, "REGISTER_FIXED")])
+def test_a_fixed_position_is_compared_as_the_core_holds_it(driver, position, error):
+    config = CoreConfig((DataType.INT8,), index_width=9, fixed=(("width.tap_step", 511),))
+    _, block = opened(driver, config)
+    job = JobStruct()
+    job.registers[register_names().index("width.tap_step")] = position % 2**32
+    assert ERRORS[driver.extremum_check_job(block.core, job)] == error
 
 
 def test_the_wait_ends_when_the_block_is_idle_or_the_polls_are_over(driver):

@@ -1584,8 +1584,6 @@ void extremum_clear_counters(struct extremum_block *block)
 void extremum_reset(struct extremum_block *block)
 {
     write_word(&block->bus, EXTREMUM_ADDRESS_CONTROL, SOFT_RESET);
-    /* The queue is empty now, which the next start reads from the block. */
-    block->queue_free = 0;
     forget_words(block);
 }
 

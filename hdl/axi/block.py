@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import (
     Cat,
     ClockDomain,
@@ -18,6 +20,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer
 from extremum.hdl.axi.commands import CommandQueue, JobStarter
 from extremum.hdl.axi.control import BlockControl
 from extremum.hdl.axi.counters import CounterBank
@@ -25,10 +28,10 @@ from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
 from extremum.hdl.axi.output_packets import ResultLanes
 from extremum.hdl.axi.register_map import JOB_BITS, BlockError
-from extremum.hdl.axi.skid import SkidBuffer
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.registers import job_shapes
+from extremum.hdl.timing import delay
 
 
 def is_programmable(config: CoreConfig) -> bool:
@@ -136,7 +139,7 @@ class AxiBlock(wiring.Component):
             ResetSignal("jobs").eq(job_reset),
         ]
         core = Core(self.config)
-        source = SkidBuffer(port_widths(self.config)["s_axis"] + 1)
+        source = InputBuffer(port_widths(self.config)["s_axis"] + 1)
         m.submodules.core = _in_jobs(core)
         m.submodules.source = _in_jobs(source)
         m.d.comb += [
@@ -175,7 +178,7 @@ class AxiBlock(wiring.Component):
                 Cat(words[lane * size : (lane + 1) * size], Const(0, width - size))
                 for lane in range(config.lanes)
             )
-            sink = SkidBuffer(len(padded) + config.lanes + 1)
+            sink = OutputBuffer(len(padded) + config.lanes + 1)
             m.submodules[name] = sinks[name] = sink
             given, keep, last = (
                 sink.o_data[: len(padded)],
@@ -199,7 +202,7 @@ class AxiBlock(wiring.Component):
             m.d.comb += sink.i_valid.eq(core.o.valid & room)
         return taken
 
-    def _programmable(self, m: Module, core: Core, source: SkidBuffer, soft_reset: Signal) -> None:
+    def _programmable(self, m: Module, core: Core, source: InputBuffer, soft_reset: Signal) -> None:
         """Add the registers, the commands and the packets."""
         config = self.config
         m.submodules.lite = lite = AxiLitePort()
@@ -207,7 +210,7 @@ class AxiBlock(wiring.Component):
         queue, starter, packets = CommandQueue(config), JobStarter(config), InputPackets(config)
         # Between the packets and the core is a buffer, since the core tells late whether it takes
         # a beat.
-        passed = SkidBuffer(port_widths(config)["s_axis"])
+        passed = InputBuffer(port_widths(config)["s_axis"])
         parts = {"commands": queue, "starter": starter, "packets": packets, "passed": passed}
         for name, part in parts.items():
             m.submodules[name] = _in_jobs(part)
@@ -276,7 +279,7 @@ class AxiBlock(wiring.Component):
         queue: CommandQueue,
         starter: JobStarter,
         packets: InputPackets,
-        passed: SkidBuffer,
+        passed: InputBuffer,
         left: Value,
         taken: list[Value],
     ) -> None:
@@ -306,9 +309,10 @@ class AxiBlock(wiring.Component):
         offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
         job = Signal(JOB_BITS, name="job")
         m.d.sync += job.eq(Mux(starter.refused, offered, expected))
+        is_gone = delay(m, packets.expected | starter.refused, 1)
         with m.If(control.soft_reset):
             m.d.sync += offered.eq(0)
-        with m.Elif(packets.expected | starter.refused):
+        with m.Elif(is_gone):
             m.d.sync += offered.eq(offered + 1)
         with m.If(packets.expected):
             m.d.sync += expected.eq(offered)
@@ -322,7 +326,7 @@ class AxiBlock(wiring.Component):
             control.busy,
             packets.i_valid & packets.i_ready,
             left,
-            core.i.ready & ~passed.o_valid,
+            delay(m, core.i.ready, 1) & ~delay(m, passed.o_valid, 1),
             core.o.valid & ~core.o.ready,
             ended + packets.dropped,
             empty,
@@ -340,7 +344,7 @@ class AxiBlock(wiring.Component):
         ]
 
 
-def _in_jobs(part: wiring.Component) -> wiring.Component:
+def _in_jobs(part: wiring.Component) -> Any:
     """Return a part that a soft reset ends."""
     return DomainRenamer("jobs")(part)
 

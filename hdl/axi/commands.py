@@ -26,11 +26,11 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, status_layout
 from extremum.hdl.queue import Queue
 from extremum.hdl.register_table import Bits, is_position
-from extremum.hdl.timing import timing_parameters
+from extremum.hdl.timing import delay, timing_parameters
 
 NUMBER_BITS = (COMMANDS - 1).bit_length()
 
-ANSWER = 4
+ANSWER = 5
 """Clocks from the offer of a job until the core has refused it, if it does."""
 
 
@@ -44,14 +44,17 @@ def value_bits(config: CoreConfig) -> int:
     return max(bits.width for bits in written_bits(config).values())
 
 
-def is_misfit(config: CoreConfig, number: Value, word: Value) -> Value:
-    """Return whether a word does not fit the register that a command names by its number."""
+def is_misfit(m: Module, config: CoreConfig, number: Value, word: Value) -> Value:
+    """Return, a clock later, whether a word does not fit the register that a command names."""
     classes: dict[Bits, list[int]] = {}
     for name, bits in written_bits(config).items():
         if not is_position(name) and bits.width < WORD_BITS:
             classes.setdefault(bits, []).append(command_number(name))
     return Cat(
-        *(_any_of(number, members) & ~_fits(word, bits) for bits, members in classes.items())
+        *(
+            delay(m, _any_of(number, members), 1) & delay(m, ~_fits(word, bits), 1)
+            for bits, members in classes.items()
+        )
     ).any()
 
 
@@ -95,7 +98,7 @@ class CommandQueue(wiring.Component):
                 "number": In(NUMBER_BITS),
                 "value": In(WORD_BITS),
                 "misfit": In(1),
-                "free": Out(range(self.depth + 1), init=self.depth),
+                "free": Out(range(self.depth + 1)),
                 "valid": Out(1),
                 "o_number": Out(NUMBER_BITS),
                 "o_value": Out(value_bits(config)),
@@ -110,11 +113,13 @@ class CommandQueue(wiring.Component):
         parameters = replace(timing_parameters(self.config), lookup_queue=self.depth)
         m.submodules.queue = queue = Queue(len(kept), self.depth, parameters)
         leaves = self.valid & self.ready
+        free = Signal.like(self.free, name="commands_free", init=self.depth)
         with m.If(self.write & ~leaves):
-            m.d.sync += self.free.eq(self.free - 1)
+            m.d.sync += free.eq(free - 1)
         with m.Elif(leaves & ~self.write):
-            m.d.sync += self.free.eq(self.free + 1)
+            m.d.sync += free.eq(free + 1)
         m.d.comb += [
+            self.free.eq(free),
             queue.write.eq(self.write),
             queue.i.eq(Cat(self.value[: len(self.o_value)], self.number, self.misfit)),
             queue.ready.eq(self.ready),
@@ -230,12 +235,12 @@ class JobStarter(wiring.Component):
         offers, is_told = Signal(name="offers"), Signal(name="is_told")
         may_act = ~is_start | self.may_start | has_misfit
         starts = acts & is_start & may_act
-        answered = self.job_valid & self.job_ready
+        answered = delay(m, self.job_valid & self.job_ready, 1)
         m.d.comb += [
             self.ready.eq(acts & may_act),
             self.busy.eq(offers | self.drop),
             self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),
-            self.error.eq(Mux(self.job_valid, self.status.error, BlockError.RANGE)),
+            self.error.eq(Mux(offers, self.status.error, BlockError.RANGE)),
             self.accepted.eq(answered & ~self.status.refused),
         ]
         m.d.sync += [
@@ -251,7 +256,7 @@ class JobStarter(wiring.Component):
             m.d.sync += [self.expects.eq(1), is_told.eq(1)]
         with m.If(self.expected):
             m.d.sync += self.expects.eq(0)
-        with m.If(answered):
+        with m.If(self.job_ready):
             m.d.sync += self.job_valid.eq(0)
         # A job that was accepted stays here until its packet is expected.
         with m.If(~self.job_valid & is_told & ~self.expects):

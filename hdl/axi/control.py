@@ -133,13 +133,13 @@ class BlockControl(wiring.Component):
             is_refused.eq(~writable | (is_command & is_partial)),
             is_asked.eq(writable & is_command & is_whole),
             fitted.eq(fits),
-            self.misfit.eq(is_misfit(self.config, number, bus.write_data)),
         ]
         m.d.comb += bus.write_error.eq(is_refused | (is_asked & ~fitted))
         control = written & self._at(regs.CONTROL)
         m.d.comb += [
             self.number.eq(number),
             self.value.eq(bus.write_data),
+            self.misfit.eq(is_misfit(m, self.config, number, bus.write_data)),
             self.command.eq(written & is_asked & fitted),
             overflow.eq(written & is_asked & ~fitted),
         ]

@@ -101,17 +101,18 @@ class InputPackets(wiring.Component):
             self.early.eq(passed & self.i_last & ~is_last),
             self.late.eq(passed & ~self.i_last & is_last),
             begins.eq(self.expects & ~self.expected & (ends | is_idle)),
-            self.dropped.eq(drops & is_refused & self.i_valid & self.i_last),
             self.busy.eq(passes | fills | drops),
         ]
+        refuses = is_idle & self.drop & ~self.dropped
         m.d.sync += [
             self.expected.eq(begins),
+            self.dropped.eq(drops & is_refused & self.i_valid & self.i_last),
             passes.eq(begins | (passes & ~(passed & (self.i_last | is_last)))),
             fills.eq((fills & ~(filled & is_last)) | self.early),
-            drops.eq((drops & ~(self.i_valid & self.i_last)) | self.late | (is_idle & self.drop)),
+            drops.eq((drops & ~(self.i_valid & self.i_last)) | self.late | refuses),
         ]
         with m.If(is_idle):
-            m.d.sync += is_refused.eq(self.drop)
+            m.d.sync += is_refused.eq(refuses)
         return m
 
     def _count(self, m: Module, beat: Value, is_idle: Value) -> Signal:

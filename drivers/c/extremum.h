@@ -542,8 +542,8 @@ void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
 
 /* Take what has happened since the last call: it is read, and cleared in the block, so that the
  * interrupt ends. EXTREMUM_EVENT_DONE stands for any number of jobs: how many have ended is told by
- * extremum_is_busy, or by the counter of jobs, when they are read afterwards. After an error the next job writes all registers, since the block may not have
- * taken all that was written. */
+ * extremum_is_busy, or by the counter of jobs, when they are read afterwards. After an error the
+ * next job writes all registers, since the block may not have taken all that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 
 /* Read the counters, one after the other, and set all of them to zero. */

@@ -16,16 +16,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from extremum.hdl.axi.block import AxiBlock, is_programmable
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.interface import interface
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.measure import measure, record
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.package.configuration import parse
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"
 CYCLES = FOLDER / "results" / "cycles.json"
 TARGETS = FOLDER / "targets.toml"
+PACKAGES = FOLDER.parent / "examples" / "packages"
 
 ECP5 = "ecp5-85k"
 BASE = "programmable-int8x4"
@@ -56,6 +60,8 @@ class Block:
     series
         Name of the series, and the number of the core in its plot; None for a block that is in no
         series.
+    bus
+        ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
     """
 
     name: str
@@ -63,6 +69,14 @@ class Block:
     config: CoreConfig
     device: str = ECP5
     series: tuple[str, int] | None = None
+    bus: str = "none"
+
+    @property
+    def ports(self) -> int:
+        """How many ports the module has."""
+        if self.bus == "axi":
+            return len(AxiBlock(self.config).signature.members)
+        return len(interface(self.config)["ports"])
 
 
 def blocks() -> Iterator[Block]:
@@ -78,11 +92,22 @@ def blocks() -> Iterator[Block]:
             config = replace(PRESETS[BASE], **{parameter: value})
             yield Block(f"{BASE}, {series} {number}", BASE, config, series=(series, number))
 
+    for name, config in (PRESETS | dataflow()).items():
+        if name not in PRESETS:
+            yield Block(name, name, config)
+        yield Block(f"{name}, AXI", name, config, bus="axi")
+
+
+def dataflow() -> dict[str, CoreConfig]:
+    """Return the configurations of `examples/packages` whose registers are all fixed, by name."""
+    found = {path.stem: parse(path.read_text()).config for path in sorted(PACKAGES.glob("*.toml"))}
+    return {name: config for name, config in found.items() if not is_programmable(config)}
+
 
 def cycles_per_beat(block: Block) -> float:
     """Return the measured clocks per input beat of the preset's workload; 1 if there is none."""
     targets = tomllib.loads(TARGETS.read_text())["block"]
-    workload = {target["name"]: target.get("workload") for target in targets}[block.preset]
+    workload = {target["name"]: target.get("workload") for target in targets}.get(block.preset)
     measured = json.loads(CYCLES.read_text()) if CYCLES.exists() else []
     for found in measured:
         if (found["workload"], found["lanes"]) == (workload, block.config.lanes):
@@ -103,14 +128,17 @@ def main() -> int:
         if arguments.only is not None and block.name not in arguments.only:
             continue
         try:
-            measured = measure(block.config, DEVICES[block.device])
+            measured = measure(block.config, DEVICES[block.device], bus=block.bus)
         except SynthesisError as error:
             print(f"{block.name}: {error}", file=sys.stderr)
             found.pop(block.name, None)
             failed = True
             continue
-        entry = record(block.name, block.config, measured, cycles_per_beat(block))
-        found[block.name] = entry | {"device": block.device, "series": block.series}
+        entry = record(
+            block.name, block.config, measured, cycles_per_beat(block), bus=block.bus
+        )  # fmt: skip
+        told = {"device": block.device, "series": block.series, "ports": block.ports}
+        found[block.name] = entry | told
         print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
         RESULTS.parent.mkdir(exist_ok=True)
         kept = [found[block.name] for block in listed if block.name in found]

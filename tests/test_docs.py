@@ -89,7 +89,8 @@ def test_options_that_are_named_exist(path: Path) -> None:
         for parameter in command.params
         for option in (*parameter.opts, *parameter.secondary_opts)
     )}  # fmt: skip
-    foreign = {"--tmg-ripup"}  # of nextpnr
+    # Of nextpnr, Verilator and FuseSoC.
+    foreign = {"--tmg-ripup", "--lint-only", "--binary", "--timing", "--cores-root", "--target"}
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     for code in re.findall(r"`([^`]+)`", text):
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code):

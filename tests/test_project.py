@@ -18,9 +18,11 @@ FOLDERS = ("model", "hdl", "host", "tb")
 FROM_HDL = {
     "config": "what a core is built for: numbers, types and names",
     "ports": "how payloads are laid out in bits, and the error codes",
+    "register_table": "the names of the job registers, and their order",
     "registers": "which registers are on a core's job port, and their shapes",
     "job": "the registers of a job, and their bits",
     "latency": "clocks, as integers, by which times are predicted",
+    "plain_verilog": "makes the text of a block that is given away",
     "verilog": "makes the text of a core",
     "interface": "describes the ports and registers of a core, as data",
     "ecp5": "a platform that is handed on to what makes the text",
@@ -37,7 +39,8 @@ WINGS = {
     "driver": ("plan",),
     "simulation": (),
     "fpga": (),
-    "cli": ("plan", "driver", "simulation", "fpga"),
+    "package": ("plan", "driver", "simulation", "fpga"),
+    "cli": ("plan", "driver", "simulation", "fpga", "package"),
 }
 """The wings of ``host``, and which others each may import."""
 

@@ -129,7 +129,9 @@ def test_backends_name_tools():
 def test_versions_and_extras_are_those_of_the_project():
     project = tomllib.loads(PYPROJECT.read_text())["project"]
     extras = project["optional-dependencies"]
-    lists: dict[str | None, list[str]] = {name: extras[name] for name in ("sim", "demo", "fpga")}
+    lists: dict[str | None, list[str]] = {
+        name: extras[name] for name in ("sim", "demo", "package", "fpga")
+    }
     lists[None] = project["dependencies"]
     named = set()
     for extra, requirements in lists.items():

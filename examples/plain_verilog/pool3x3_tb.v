@@ -4,7 +4,7 @@
 // The core is written by
 //
 //   extremum verilog --operators max-pool --types int8 --max-window 3,3 --max-dilation 1 \
-//     --max-line 32 --coordinate-width 8 --output core
+//     --max-line 32 --coordinate-width 8 --bus none --output core
 //
 // and this bench is run by
 //

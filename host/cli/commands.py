@@ -15,6 +15,7 @@ import click
 from extremum.hdl.config import MAX_LANES
 from extremum.host import cache
 from extremum.host.cli import (
+    core_options,
     doctor,
     fpga_commands,
     printing,
@@ -22,6 +23,7 @@ from extremum.host.cli import (
     progress_bar,
     shared_options,
     tensor_files,
+    verilog_command,
 )
 from extremum.host.cli.check import compute
 from extremum.host.errors import SimulationError, SynthesisError, ToolError
@@ -148,31 +150,36 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
 @commands.command()
 @shared_options.operator_options
 @shared_options.plan_options
+@core_options.base_options
 @shared_options.json_option
-def plan(operator: str, as_json: bool, **options: Any) -> int:
+def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
     """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated or written.
 
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of
-    `run`; instead of an input, --sizes and --type will do.
+    `run`; instead of an input, --sizes and --type will do. The core is that of --preset or
+    --config, if one of them is given, changed by the other options.
     """
     problems.refuse_misfits(operator, options)
     if options["backend"] == "model":
         raise click.UsageError("--backend model has no cycles to plan")
     sizes, data_type = problems.planned_tensor(options)
     problem = problems.problem_of(operator, options, sizes, data_type)
-    settings = problems.accelerator_settings(problem, options)
+    config = problems.config_of(problem, options)
+    settings = problems.accelerator_settings(problem, options) | {"lanes": config.lanes}
     require(*BACKEND_TOOLS["model"])
     from extremum.host.plan import plan as make_plan  # noqa: PLC0415 (needs the extra sim)
 
     with progress_bar.progress() as tell:
         if tell is not None:
             tell(Progress("planning"))
-        planned = make_plan(problem, problems.config_of(problem, options))
+        with tensor_files.bad_input():
+            planned = make_plan(problem, config)
     shown = printing.Shown(operator, problem, settings)
-    if as_json:
-        click.echo(printing.plan_json(shown, planned))
-    else:
-        printing.print_plan(shown, planned)
+    with tensor_files.bad_input():
+        if as_json:
+            click.echo(printing.plan_json(shown, planned, registers=registers))
+        else:
+            printing.print_plan(shown, planned, registers=registers)
     return Exit.AGREEMENT
 
 
@@ -246,5 +253,5 @@ def cache_command(clear: bool, as_json: bool) -> int:
     return Exit.AGREEMENT
 
 
-commands.add_command(fpga_commands.verilog)
+commands.add_command(verilog_command.verilog)
 commands.add_command(fpga_commands.fpga)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,18 @@ from extremum.hdl.config import MAX_LANES, OPERATORS, CoreConfig
 from extremum.host.cli.shared_options import FILE, Integers, options_of
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.package.configuration import Configuration, flat_registers, parse
 from extremum.model import DataType
 
-__all__ = ["config_of", "core_options", "name_of"]
+__all__ = [
+    "base_of",
+    "base_options",
+    "config_of",
+    "configuration_of",
+    "core_options",
+    "name_of",
+    "own_name",
+]
 
 
 class Names(click.ParamType):
@@ -36,13 +45,20 @@ NAMES = Names()
 AXES = 3
 """Dimensions that a window can have: depth, height and width."""
 
-core_options = options_of(
+base_options = options_of(
     click.option(
         "--preset",
         type=click.Choice(list(PRESETS)),
         metavar="NAME",
         help=f"Start from the parameters of a named core: {', '.join(PRESETS)}.",
     ),
+    click.option(
+        "--config", type=FILE, help="Start from the parameters in a .toml file: docs/verilog.md."
+    ),
+)
+
+core_options = options_of(
+    base_options,
     click.option(
         "--operators", type=NAMES, help=f"Operators to build: some of {','.join(OPERATORS)}."
     ),
@@ -69,13 +85,21 @@ PARAMETERS = (
 
 
 def config_of(options: Mapping[str, Any]) -> CoreConfig:
-    """Return the core that the options ask for: the preset, changed by the other options.
+    """Return the core that the options ask for, see :func:`configuration_of`."""
+    return configuration_of(options).config
+
+
+def configuration_of(options: Mapping[str, Any]) -> Configuration:
+    """Return the core that the options ask for, and what its file says of the package.
+
+    The core is that of the preset or of the file, changed by the other options.
 
     Raises
     ------
     click.ClickException
-        A parameter is wrong, or the file of fixed registers cannot be read.
+        A parameter is wrong, or a file cannot be read.
     """
+    base = base_of(options)
     given = {name: options[name] for name in PARAMETERS if options[name] is not None}
     with bad_input():
         if options["types"] is not None:
@@ -84,16 +108,57 @@ def config_of(options: Mapping[str, Any]) -> CoreConfig:
             if options[name] is not None:
                 given[name] = _per_axis(name, options[name])
         if options["fixed"] is not None:
-            given["fixed"] = _fixed(options["fixed"])
-        preset = options["preset"]
-        return replace(PRESETS[preset] if preset else CoreConfig(), **given)
+            hint = "; --fixed takes the name of a TOML file that has such lines"
+            given["fixed"] = _read(
+                options["fixed"], lambda text: tuple(flat_registers(tomllib.loads(text))), hint
+            )
+        return replace(base, config=replace(base.config, **given))
+
+
+def base_of(options: Mapping[str, Any]) -> Configuration:
+    """Return the preset, or what the file of ``--config`` says, or the defaults.
+
+    Raises
+    ------
+    click.ClickException
+        Both are given, or the file is wrong.
+    """
+    preset, path = options["preset"], options["config"]
+    if preset and path is not None:
+        raise click.UsageError("--preset and --config both name the core to start from: give one")
+    if path is not None:
+        return _read(path, parse)
+    return Configuration(PRESETS[preset] if preset else CoreConfig())
+
+
+def own_name(options: Mapping[str, Any]) -> str | None:
+    """Return the name of the preset or of the file, if the options change nothing of its core."""
+    preset, path = options["preset"], options["config"]
+    if base_of(options).config != config_of(options):
+        return None
+    return Path(path).stem if path is not None else preset
 
 
 def name_of(options: Mapping[str, Any]) -> str:
-    """Return the name of the preset, if the options change nothing of it, else "core"."""
-    preset = options["preset"]
-    own = config_of(options)
-    return preset if preset and PRESETS[preset] == own else "core"
+    """Return the name of the preset or of the file, if the options change nothing, else "core"."""
+    return own_name(options) or "core"
+
+
+def _read(path: str, parse_text: Callable[[str], Any], hint: str = "") -> Any:
+    """Return what a TOML file says."""
+    try:
+        text = Path(path).read_text()
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror or error}"
+        raise click.ClickException(message + (hint if "=" in path else "")) from error
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{path} is not TOML: {error}") from error
+    try:
+        return parse_text(text)
+    except tomllib.TOMLDecodeError as error:
+        raise click.ClickException(f"{path} is not TOML: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise click.ClickException(f"{path}: {error}") from error
 
 
 def _per_axis(name: str, sizes: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -102,27 +167,3 @@ def _per_axis(name: str, sizes: int | tuple[int, ...]) -> tuple[int, ...]:
     if len(given) > AXES:
         raise ValueError(f"{name} has one, two or three numbers, not {len(given)}")
     return (1,) * (AXES - len(given)) + given
-
-
-def _fixed(path: str) -> tuple[tuple[str, int], ...]:
-    """Read job registers from a TOML file, in which each dimension is a table."""
-    try:
-        registers = tomllib.loads(Path(path).read_text())
-    except OSError as error:
-        message = f"cannot read {path}: {error.strerror or error}"
-        if "=" in path:
-            message += "; --fixed takes the name of a TOML file that has such lines"
-        raise click.ClickException(message) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"{path} is not TOML: {error}") from error
-    return tuple(_flatten(registers))
-
-
-def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flatten(value, f"{prefix}{name}.")
-        elif isinstance(value, int):
-            yield prefix + name, int(value)
-        else:
-            raise TypeError(f"job register {prefix}{name} must be an integer, not {value!r}")

@@ -1,73 +1,24 @@
-"""`extremum verilog` and `extremum fpga`: a core as Verilog, and what it costs on an FPGA."""
+"""`extremum fpga`: what a core costs on an FPGA."""
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
+from extremum.hdl.axi.latency import latency
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.interface import interface
-from extremum.hdl.latency import latency
-from extremum.host import cache
+from extremum.hdl.verilog import TOPS
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.fpga.critical_path import CriticalPath
 from extremum.host.fpga.devices import DEVICES, Device
 from extremum.host.fpga.measure import DEFAULT_SEEDS, Measurement, measure, record
-from extremum.host.tools import GATEWARE, require
 
-__all__ = ["fpga", "verilog"]
-
-
-@click.command()
-@core_options.core_options
-@click.option("--output", type=shared_options.FILE, required=True, help="The folder to write to.")
-@click.option(
-    "--device",
-    type=click.Choice(list(DEVICES)),
-    help="Use the block memories of this part, if it is an ECP5; else tools infer memories.",
-)
-@shared_options.json_option
-def verilog(output: str, device: str | None, as_json: bool, **options: Any) -> None:
-    """Write a core as Verilog, and a description of its ports as JSON."""
-    config = core_options.config_of(options)
-    folder = Path(output)
-    _refuse_unwritable(folder)
-    require(*GATEWARE)
-    summary = interface(config)
-    platform = DEVICES[device].platform if device else None
-    files = {
-        folder / f"{summary['module']}.v": cache.verilog(config, platform=platform),
-        folder / f"{summary['module']}.json": json.dumps(summary, indent=1) + "\n",
-    }
-    try:
-        folder.mkdir(exist_ok=True)
-        for path, content in files.items():
-            path.write_text(content)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from error
-    written = [str(path) for path in files]
-    if as_json:
-        told = {"command": "verilog", "written": written}
-        click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
-    else:
-        ports = len(summary["ports"])
-        click.echo(f"{summary['module']}: {ports} ports, latency {summary['latency']} clocks")
-        for path in written:
-            click.echo(f"  {path}")
-
-
-def _refuse_unwritable(folder: Path) -> None:
-    place = folder if folder.exists() else folder.parent
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise click.ClickException(f"--output cannot be written: {folder}")
+__all__ = ["fpga"]
 
 
 @click.command()
@@ -92,9 +43,21 @@ def _refuse_unwritable(folder: Path) -> None:
     show_default=", ".join(f"{name}: {device.frequency}" for name, device in DEVICES.items()),
     help="The clock that placement and routing aim at, in MHz.",
 )
+@click.option(
+    "--bus",
+    type=click.Choice(list(TOPS)),
+    default="none",
+    show_default=True,
+    help="Measure the bare core, or the AXI block around it.",
+)
 @shared_options.json_option
 def fpga(
-    device: str, seeds: int | tuple[int, ...], frequency: int | None, as_json: bool, **options: Any
+    device: str,
+    seeds: int | tuple[int, ...],
+    frequency: int | None,
+    bus: str,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Synthesise a core, place and route it, and print its area, clock and critical path."""
     config = core_options.config_of(options)
@@ -103,13 +66,13 @@ def fpga(
         raise click.UsageError(f"--seeds must be different numbers from 0 on, not {seeds}")
     part = DEVICES[device]
     with _progress() as say:
-        measured = measure(config, part, listed, frequency, say)
+        measured = measure(config, part, listed, frequency, say, bus=bus)
     name = core_options.name_of(options)
     if as_json:
-        told = record(name, config, measured) | {"command": "fpga", "device": device}
+        told = record(name, config, measured, bus=bus) | {"command": "fpga", "device": device}
         click.echo(printing.dumps(told))
     else:
-        click.echo("\n".join(_lines(name, config, part, measured)))
+        click.echo("\n".join(_lines(name, config, part, measured, bus)))
 
 
 @contextmanager
@@ -122,18 +85,20 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
-def _lines(name: str, config: CoreConfig, device: Device, measured: Measurement) -> Iterator[str]:
+def _lines(
+    name: str, config: CoreConfig, device: Device, measured: Measurement, bus: str
+) -> Iterator[str]:
     """Give the measurement for people."""
     seeds = ", ".join(str(run.seed) for run in measured.runs)
     each = ", ".join(f"{run.fmax:.1f}" for run in measured.runs)
     rate = measured.elements_per_second(config.lanes) / 1e6
     lanes = f"{config.lanes} lane{'s'[: config.lanes > 1]}"
-    yield f"{name} on {device.title}"
+    yield f"{name}{', AXI block' if bus == 'axi' else ''} on {device.title}"
     yield f"  COMB           {measured.comb}"
     yield f"  LUT4           {measured.lut4}"
     yield f"  FF             {measured.ff}"
     yield f"  block RAM      {measured.block_ram}"
-    yield f"  latency        {latency(config)} clocks"
+    yield f"  latency        {latency(config, bus)} clocks"
     yield f"  Fmax           {measured.fmax:.1f} MHz, the median of seeds {seeds}: {each}"
     if device.clock_limit is not None and measured.fmax > device.clock_limit:
         yield f"{'':17}the clock tree is specified to {device.clock_limit}: fabric only"

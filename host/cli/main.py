@@ -24,7 +24,7 @@ COMMANDS = {
     "run": "Compute OPERATOR on the array of a .npy file, and check it bit for bit.",
     "plan": "Show the jobs of OPERATOR and their predicted cycles.",
     "demo": "Pool a photograph and find its extremes in simulated gateware.",
-    "verilog": "Write a core as Verilog, and a description of its ports as JSON.",
+    "verilog": "Write a block as a package: Verilog, testbench, registers, other tools' files.",
     "fpga": "Synthesise a core, place and route it, and print what it costs.",
     "cache": "Show the compiled simulations that are kept, or remove them.",
     "doctor": "List every tool that can be used, and how to install it.",

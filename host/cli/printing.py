@@ -14,6 +14,7 @@ from rich.table import Table
 
 from extremum.host.cache import Entry
 from extremum.host.cli.check import Check, Difference, bits
+from extremum.host.cli.job_registers import registers_dict, registers_text
 from extremum.model import AxisDirection, Pooling, Reduction
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str]
     return "\n".join(lines)
 
 
-def plan_json(shown: Shown, planned: Plan) -> str:
-    """Return a plan as JSON, with its first jobs."""
+def plan_json(shown: Shown, planned: Plan, *, registers: bool = False) -> str:
+    """Return a plan as JSON, with its first jobs, and with their registers if they are wanted."""
     return dumps(
         shown.as_dict("plan")
         | _plan_totals(planned)
@@ -169,14 +170,18 @@ def plan_json(shown: Shown, planned: Plan) -> str:
                     "beats_out": job.beats_out,
                     "cycles": job.cycles,
                 }
+                | (registers_dict(job) if registers else {})
                 for job in planned.jobs[:LISTED_JOBS]
             ],
         }
     )
 
 
-def print_plan(shown: Shown, planned: Plan) -> None:
-    """Print a plan: its first jobs, and the sums over all jobs."""
+def print_plan(shown: Shown, planned: Plan, *, registers: bool = False) -> None:
+    """Print a plan: its first jobs, the sums over all jobs, and the jobs' registers if wanted."""
+    # Made first, since a job that the core cannot run must not leave half an output.
+    first = enumerate(planned.jobs[:SHOWN_JOBS] if registers else (), 1)
+    told = [line for number, job in first for line in registers_text(number, job)]
     print_rich(shown.text, markup=False)
     table = Table(box=None, pad_edge=False)
     table.add_column("job", justify="right")
@@ -188,8 +193,8 @@ def print_plan(shown: Shown, planned: Plan) -> None:
         figures = (str(job.beats_in), str(job.beats_out), str(job.cycles))
         table.add_row(str(number), job.kind, job.summary, *figures)
     more = len(planned.jobs) - SHOWN_JOBS
+    listed = "" if len(planned.jobs) <= LISTED_JOBS else f" as far as job {LISTED_JOBS}"
     if more > 0:
-        listed = "" if len(planned.jobs) <= LISTED_JOBS else f" as far as job {LISTED_JOBS}"
         table.add_row("...", "", f"{more} more, which --json lists{listed}")
     totals = _plan_totals(planned)
     figures = (str(totals[name]) for name in ("beats_in", "beats_out", "cycles"))
@@ -201,6 +206,10 @@ def print_plan(shown: Shown, planned: Plan) -> None:
         print_rich(f"empty: {empty} windows lie wholly in padding", markup=False)
     for note in plan_notes(shown, planned):
         print_rich(f"note: {note}", markup=False)
+    for line in told:
+        print_rich(line, markup=False)
+    if registers and more > 0:
+        print_rich(f"{more} more, whose registers --json lists{listed}", markup=False)
 
 
 def plan_notes(shown: Shown, planned: Plan) -> list[str]:

@@ -6,12 +6,14 @@ Options that do not go together are refused here.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from extremum.hdl.config import CoreConfig
+from extremum.host.cli.core_options import base_of
 from extremum.host.cli.shared_options import OPERATORS
 from extremum.host.cli.tensor_files import bad_input, flag, load
 from extremum.model import Pooling, ReduceFunction, Reduction
@@ -129,21 +131,30 @@ def problem_of(
 def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreConfig:
     """Return the configuration of the core that the options ask for.
 
+    It is that of ``--preset`` or ``--config``, if one is given, with other lanes and limits.
+
     Raises
     ------
     click.ClickException
         A limit is out of range.
     """
+    if options.get("preset") or options.get("config") is not None:
+        with bad_input():
+            return replace(base_of(options).config, **_given(options))
     with bad_input():
         return CoreConfig((problem.data_type,), **_core_options(problem, options))
 
 
 def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lanes and limits of the core: those of the smallest if it need only reduce."""
-    given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
+    given = _given(options)
     if isinstance(problem, Reduction) and not any(name in given for name in LIMITS):
         given["max_window"] = REDUCING
     return given
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
 
 
 def accelerator_settings(

@@ -70,6 +70,11 @@ plan_options = options_of(
         type=click.Choice([t.value for t in DataType]),
         help="Element type of the tensor, beside --sizes.",
     ),
+    click.option(
+        "--registers",
+        is_flag=True,
+        help="Show the registers of each job, the payload of the job port, and the words on AXI.",
+    ),
 )
 
 operator_options = options_of(

@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from extremum.hdl.axi.latency import latency
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.harness import netlist
 from extremum.hdl.interface import parameters
-from extremum.hdl.latency import latency
 from extremum.host import cache, tools
 from extremum.host.fpga import toolchain
 from extremum.host.fpga.critical_path import CriticalPath, SourceNames
@@ -135,7 +135,12 @@ class Measurement:
 
 
 def record(
-    name: str, config: CoreConfig, measured: Measurement, cycles_per_beat: float = 1.0
+    name: str,
+    config: CoreConfig,
+    measured: Measurement,
+    cycles_per_beat: float = 1.0,
+    *,
+    bus: str = "none",
 ) -> dict[str, Any]:
     """Return a measurement as plain data, in the form of ``extremum fpga --json``.
 
@@ -149,14 +154,17 @@ def record(
         The result of the measurement.
     cycles_per_beat
         Clocks that the core takes for one input beat: 1, unless a workload was measured.
+    bus
+        What was measured: see :func:`measure`.
     """
     return {
         "name": name,
+        "bus": bus,
         "comb": measured.comb,
         "lut4": measured.lut4,
         "ff": measured.ff,
         "block_ram": measured.block_ram,
-        "latency": latency(config),
+        "latency": latency(config, bus),
         "fmax_mhz": round(measured.fmax, 2),
         "seeds": [{"seed": run.seed, "fmax_mhz": round(run.fmax, 2)} for run in measured.runs],
         "lanes": config.lanes,

@@ -1,0 +1,143 @@
+"""`extremum verilog`: a block as a package for somebody else's system, or as one Verilog file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from extremum.host.cli import core_options, printing, shared_options
+from extremum.host.cli.tensor_files import bad_input
+from extremum.host.fpga.devices import DEVICES
+from extremum.host.package.settings import BUSES, Settings, default_name
+from extremum.host.tools import GATEWARE, require
+
+__all__ = ["grouped", "verilog"]
+
+MEASURED = ("device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
+"""What of a measurement goes into a package."""
+
+
+@click.command()
+@core_options.core_options
+@click.option(
+    "--output",
+    type=shared_options.FILE,
+    required=True,
+    help="The folder to write the package to; or a .v file, to write the Verilog alone.",
+)
+@click.option(
+    "--name",
+    help="Name of the top module, which all other modules and files begin with.",
+)
+@click.option(
+    "--bus",
+    type=click.Choice(BUSES),
+    show_default="axi",
+    help="axi: the block with AXI4-Stream and AXI4-Lite ports; none: the bare core.",
+)
+@click.option("--source", is_flag=True, help="Keep attributes with the source line of each signal.")
+@click.option(
+    "--cost", type=shared_options.FILE, help="What `extremum fpga --json` printed, for the README."
+)
+@click.option(
+    "--device",
+    type=click.Choice(list(DEVICES)),
+    help="Use the block memories of this part, if it is an ECP5; else tools infer memories.",
+)
+@shared_options.json_option
+def verilog(output: str, cost: str | None, as_json: bool, **options: Any) -> None:
+    """Write a block as a package: Verilog, testbench, registers, and files for other tools.
+
+    If --output ends in .v, the Verilog alone is written.
+    """
+    settings = _settings(options)
+    target = Path(output)
+    is_alone = target.suffix == ".v"
+    if is_alone and cost is not None:
+        raise click.UsageError("--cost needs a folder as --output: it goes into the README there")
+    _refuse_unwritable(target, is_alone=is_alone)
+    measured = _measured(cost, settings) if cost else None
+    require(*GATEWARE)
+    from extremum.host.package.description import describe  # noqa: PLC0415 (needs the gateware)
+    from extremum.host.package.files import package_files  # noqa: PLC0415
+    from extremum.host.package.ports import ports_of  # noqa: PLC0415
+    from extremum.host.package.verilog import block_verilog  # noqa: PLC0415
+
+    if is_alone:
+        text = block_verilog(settings)
+        files = {target: text.encode()}
+    else:
+        package = package_files(settings, measured)
+        text = package[f"{settings.name}.v"].decode()
+        files = {target / path: content for path, content in package.items()}
+    summary = describe(settings, ports_of(text, settings.name))
+    try:
+        for path, content in files.items():
+            path.parent.mkdir(parents=path.parent != target.parent, exist_ok=True)
+            path.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from error
+    written = [str(path) for path in files]
+    if as_json:
+        told = {"command": "verilog", "written": written}
+        click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
+        return
+    ports = len(summary["ports"])
+    click.echo(
+        f"{settings.name}: {settings.form}, {ports} ports, latency {summary['latency']} clocks"
+    )
+    for path in grouped(written):
+        click.echo(f"  {path}")
+
+
+def _settings(options: Mapping[str, Any]) -> Settings:
+    """Return what the options, and behind them the file of ``--config``, ask for."""
+    asked = core_options.configuration_of(options)
+    bus = options["bus"] or asked.bus or BUSES[0]
+    name = options["name"] or asked.name or default_name(core_options.own_name(options), bus)
+    device = options["device"] or asked.device
+    if device is not None and device not in DEVICES:
+        raise click.ClickException(
+            f"package.device must be one of {', '.join(DEVICES)}, not {device!r}"
+        )
+    with bad_input():
+        return Settings(asked.config, name, bus, options["source"], device)
+
+
+def grouped(written: Sequence[str]) -> list[str]:
+    """Return the files of a package, and in place of the pages and the model their folders."""
+    folders = ("/registers/html/", "/registers/python/")
+    shown: dict[str, None] = {}
+    for path in written:
+        inside = next((folder for folder in folders if folder in path), None)
+        shown[path.partition(inside)[0] + inside if inside else path] = None
+    return list(shown)
+
+
+def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
+    place = target if target.exists() else target.parent
+    is_right = place.is_file() if is_alone and target.exists() else place.is_dir()
+    if not is_right or not os.access(place, os.W_OK):
+        raise click.ClickException(f"--output cannot be written: {target}")
+
+
+def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
+    """Read a measurement, and make sure that it is one of this core."""
+    from extremum.hdl.interface import parameters  # noqa: PLC0415 (needs the gateware)
+
+    try:
+        told = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise click.ClickException(f"{path} is not JSON: {error}") from error
+    if not isinstance(told, dict) or any(name not in told for name in MEASURED):
+        raise click.ClickException(f"{path} is not what `extremum fpga --json` prints")
+    if told["parameters"] != json.loads(json.dumps(parameters(settings.config))):
+        raise click.ClickException(f"{path} is the measurement of another core")
+    return told

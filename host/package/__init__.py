@@ -1,0 +1,1 @@
+"""The package that `extremum verilog` writes: a block that drops into somebody else's system."""

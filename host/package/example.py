@@ -1,0 +1,145 @@
+"""The example job of a package: its registers, its beats, and what the golden model expects."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.ports import EMPTY_INDEX
+from extremum.host.package.candidates import candidates
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.results import Results
+from extremum.host.simulation.packing import pack_beats
+from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
+
+__all__ = ["MOST_BEATS", "Example", "example_job"]
+
+MOST_BEATS = 4096
+"""Beats of the longest job that a testbench holds."""
+
+TRIED = 500
+"""Operators that are tried before a core counts as one without a small job."""
+
+ALPHABET = (-3, 0, 1, 5, 1, 0)
+"""Elements of the tensor. They are few, so that windows have ties."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A job with its data.
+
+    Parameters
+    ----------
+    problem
+        The operator.
+    job
+        The one job that computes it.
+    beats
+        The input beats, (beats, bytes of a beat), uint8, lane 0 in the lowest bytes.
+    values
+        The bits of the winners, (output beats, lanes). They are 0 in a lane without a result.
+    positions
+        Their positions, (output beats, lanes), in the same way.
+    valid
+        Which lanes have a result, (output beats, lanes).
+    """
+
+    problem: Reduction | Pooling
+    job: Job
+    beats: np.ndarray
+    values: np.ndarray
+    positions: np.ndarray
+    valid: np.ndarray
+
+    @property
+    def title(self) -> str:
+        """The operator in a line."""
+        problem = self.problem
+        text = f"of {problem.data_type.value} {problem.sizes}"
+        if isinstance(problem, Reduction):
+            return f"{problem.function.name.lower()} {text} over axes {problem.axes}"
+        parts = [f"max pooling {text}, window {problem.window}, strides {problem.strides}"]
+        if any(problem.start_padding) or any(problem.end_padding):
+            parts.append(f"padding {problem.start_padding} and {problem.end_padding}")
+        if any(dilation > 1 for dilation in problem.dilations):
+            parts.append(f"dilations {problem.dilations}")
+        return ", ".join(parts)
+
+
+def example_job(config: CoreConfig) -> Example | None:
+    """Return a small job of a core; None if every job is too long for a testbench.
+
+    The same core has always the same example.
+    """
+    for problem in itertools.islice(candidates(config), TRIED):
+        job = _only_job(problem, config)
+        if job is not None and job.beats_in <= MOST_BEATS:
+            return _carried_out(problem, job)
+    return None
+
+
+def _only_job(problem: Reduction | Pooling, config: CoreConfig) -> Job | None:
+    """Return the one job that computes an operator; None if this core needs another way."""
+    try:
+        jobs = plan(problem, config).jobs
+        if len(jobs) != 1:
+            return None
+        (job,) = jobs
+        job.registers.to_bits(config)
+    except (ValueError, OverflowError):
+        return None
+    return job if isinstance(job, (ReductionJob, SlidingJob)) else None
+
+
+def _carried_out(problem: Reduction | Pooling, job: Job) -> Example:
+    """Return a job with a tensor and the results of the golden model."""
+    config, dtype = job.config, problem.data_type.dtype
+    source = random.Random(1)
+    count = int(np.prod(problem.sizes))
+    letters = np.array([source.choice(ALPHABET) for _ in range(count)])
+    x = (letters if dtype.kind != "u" else letters + 3).astype(dtype).reshape(problem.sizes)
+    won, where = _golden(problem, x)
+    shape = (job.beats_out, config.lanes)
+    values = np.zeros(shape, dtype)
+    positions, valid = np.zeros(shape, np.uint32), np.zeros(shape, bool)
+    # Scattering the numbers of the results tells which output each of them belongs to.
+    numbers = np.arange(values.size).reshape(shape)
+    owner = np.full(won.shape, -1, np.int64)
+    job.scatter(numbers, numbers, Results(problem, owner, owner.copy()))
+    met = owner >= 0
+    values.reshape(-1)[owner[met]] = won[met]
+    positions.reshape(-1)[owner[met]] = where[met]
+    valid.reshape(-1)[owner[met]] = True
+    return Example(
+        problem,
+        job,
+        pack_beats(job.gather(x), config),
+        values.view(f"u{dtype.itemsize}"),
+        positions & np.uint32(((1 << config.index_width) - 1) & EMPTY_INDEX),
+        valid,
+    )
+
+
+def _golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return winners and positions of the golden model, whichever the operator asks for."""
+    if isinstance(problem, Pooling):
+        both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyWindowWarning)
+            values, positions = both.evaluate(x)
+        return np.asarray(values), np.asarray(positions)
+    least = problem.function.is_minimum
+    arg = replace(
+        problem,
+        function=ReduceFunction.ARGMIN if least else ReduceFunction.ARGMAX,
+        index_type=np.dtype(np.uint32),
+    )
+    positions = np.asarray(arg.evaluate(x))
+    winners = np.take_along_axis(x, positions.astype(np.int64), axis=problem.axes[0])
+    return winners, positions

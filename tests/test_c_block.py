@@ -109,7 +109,7 @@ def test_the_driver_configures_itself(driver):
             continue
         _, block = opened(driver, config)
         expected = Core.of(config)
-        for name, _ in Core._fields_:
+        for name in (member[0] for member in Core._fields_):
             given, wanted = getattr(block.core, name), getattr(expected, name)
             if name == "data_types":
                 given, wanted = (list(types)[: expected.data_type_count] for types in
@@ -365,7 +365,7 @@ def test_counters(driver):
         fake.set_field(name, value=1000 + number)
     counters = Counters()
     driver.extremum_read_counters(block, counters)
-    given = [getattr(counters, name) for name, _ in Counters._fields_]
+    given = [getattr(counters, member[0]) for member in Counters._fields_]
     assert given == [1000 + number for number in range(len(regs.COUNTERS))]
     fake.accesses.clear()
     driver.extremum_clear_counters(block)

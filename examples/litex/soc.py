@@ -147,6 +147,7 @@ def bitstream(folder: Path) -> str:
     used = re.findall(r"^Info:\s+(?:Total LUT4s|Total DFFs|DP16KD):.*", log, re.MULTILINE)
     reached = re.findall(r"Max frequency for clock .*", log)
     (image,) = gateware.glob("*.bit")
+    used = [" ".join(line.split()) for line in used]
     return "\n".join([*used, reached[-1], f"{image}: {image.stat().st_size} bytes"]) + "\n"
 
 

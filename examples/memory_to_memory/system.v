@@ -1,26 +1,23 @@
 `timescale 1ns/1ps
 
-// The extremum block, and beside it an AXI bus without a driver: cocotbext-axi is the DMA on one
-// end of it, the memory on the other, and whoever the block's ports are connected to.
+// The extremum block, and beside it an AXI bus that leads nowhere: cocotbext-axi is the DMA on one
+// end of the bus, the memory on the other, and whoever the block's ports are connected to. All
+// signals of the bus are inputs, since both of its ends are outside.
 module system (
-    input aclk,
-    input aresetn
+    input         aclk,
+    input         aresetn,
+    input [7:0]   axi_awid, axi_arid, axi_bid, axi_rid,
+    input [19:0]  axi_awaddr, axi_araddr,
+    input [7:0]   axi_awlen, axi_arlen,
+    input [2:0]   axi_awsize, axi_arsize, axi_awprot, axi_arprot,
+    input [1:0]   axi_awburst, axi_arburst, axi_bresp, axi_rresp,
+    input         axi_awlock, axi_arlock,
+    input [3:0]   axi_awcache, axi_arcache,
+    input         axi_awvalid, axi_awready, axi_wvalid, axi_wready, axi_bvalid, axi_bready,
+    input         axi_arvalid, axi_arready, axi_rvalid, axi_rready, axi_wlast, axi_rlast,
+    input [127:0] axi_wdata, axi_rdata,
+    input [15:0]  axi_wstrb
 );
-    // ---- Memory ----
-    localparam DATA = 128;
-    reg [7:0]        axi_awid, axi_arid, axi_bid, axi_rid;
-    reg [19:0]       axi_awaddr, axi_araddr;
-    reg [7:0]        axi_awlen, axi_arlen;
-    reg [2:0]        axi_awsize, axi_arsize, axi_awprot, axi_arprot;
-    reg [1:0]        axi_awburst, axi_arburst, axi_bresp, axi_rresp;
-    reg              axi_awlock, axi_arlock;
-    reg [3:0]        axi_awcache, axi_arcache;
-    reg              axi_awvalid, axi_awready, axi_wvalid, axi_wready, axi_bvalid, axi_bready;
-    reg              axi_arvalid, axi_arready, axi_rvalid, axi_rready, axi_wlast, axi_rlast;
-    reg [DATA-1:0]   axi_wdata, axi_rdata;
-    reg [DATA/8-1:0] axi_wstrb;
-
-    // ---- The block ----
     reg [9:0]    s_axil_awaddr, s_axil_araddr;
     reg [2:0]    s_axil_awprot, s_axil_arprot;
     reg          s_axil_awvalid, s_axil_wvalid, s_axil_bready, s_axil_arvalid, s_axil_rready;

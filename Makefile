@@ -1,5 +1,6 @@
-# Every target installs what it needs into .venv; nothing else is touched but, for `test` and
-# `regress`, a missing Icarus Verilog, which comes from the system's packages.
+# Every target installs what it needs into .venv; nothing else is touched but, for `test`,
+# `regress`, `soc` and `soc-bitstream`, what comes from the system's packages: Icarus Verilog, a
+# compiler for RISC-V, and libraries of LiteX's simulation.
 #
 # `make test PYTHON=python3.12` uses another interpreter, in an environment of its own:
 # .venv-python3.12.
@@ -9,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test regress lint format workloads clean
+.PHONY: help demo test regress lint format workloads soc soc-bitstream clean
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -18,6 +19,8 @@ help:
 	@echo "make test       runs the quick tests; the first run compiles the cores that they share."
 	@echo "make regress    runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
+	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
+	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make lint       checks style and types."
 	@echo "make format     rewrites the sources in the project's style."
@@ -53,6 +56,7 @@ endef
 $(eval $(call group,sim))
 $(eval $(call group,sim demo))
 $(eval $(call group,sim demo fpga))
+$(eval $(call group,sim soc))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
 
@@ -60,21 +64,37 @@ demo: $(VENV)/demo
 	@echo "Running extremum demo: it compiles a core at its first use, then simulates it."
 	@$(BIN)/extremum demo --output demo.png
 
-.PHONY: icarus
-icarus:
-	@command -v iverilog >/dev/null || { \
-	  echo "Installing Icarus Verilog from the system's packages."; \
+# What comes from the system's packages: a command that tells whether it is there, the packages, and
+# what is not possible without them.
+define system
+.PHONY: $(1)
+$(1):
+	@$(2) || { \
+	  echo "Installing $(3) from the system's packages."; \
 	  (command -v apt-get && apt-get update -qq && \
-	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iverilog) >/dev/null 2>&1 || \
-	  echo "Icarus Verilog is missing and may not be installed from here: its tests are" \
-	       "skipped (as root: apt-get install iverilog)"; }
+	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(3)) >/dev/null 2>&1 || \
+	  echo "$(3): missing, and may not be installed from here: $(4)" \
+	       "(as root: apt-get install $(3))"; }
+endef
+$(eval $(call system,icarus,command -v iverilog >/dev/null,iverilog,its tests are skipped))
+$(eval $(call system,riscv,command -v riscv64-unknown-elf-gcc >/dev/null,gcc-riscv64-unknown-elf,its \
+  tests are skipped, and the systems have no program))
+INCLUDE := -include event2/event.h -include json-c/json.h -include zlib.h
+$(eval $(call system,litex-libraries,cc $(INCLUDE) -E -x c /dev/null >/dev/null 2>&1,libevent-dev \
+  libjson-c-dev zlib1g-dev,LiteX does not simulate))
 
-test: $(VENV)/test icarus
+test: $(VENV)/test icarus riscv
 	$(BIN)/python -m pytest -n 2 -q
 
 EXAMPLES ?= 200
-regress: $(VENV)/test icarus
+regress: $(VENV)/test icarus riscv
 	EXTREMUM_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 -q -m ''
+
+soc: $(VENV)/soc riscv litex-libraries
+	$(BIN)/python examples/litex/soc.py simulate
+
+soc-bitstream: $(VENV)/soc $(VENV)/fpga riscv
+	$(BIN)/python examples/litex/soc.py bitstream
 
 workloads: $(VENV)/demo
 	$(BIN)/python bench/workloads.py

@@ -77,8 +77,8 @@ REFUSALS = {
 MOST_ELEMENTS = 20_000
 """The elements of larger tensors are not laid out, but looked at one by one."""
 
-UNREACHED = {"OK", "BAD_CORE", "STRIDES_TOO_LARGE"}
-"""The errors that a Python object cannot have, and none."""
+UNREACHED = {"OK", "BAD_CORE", "STRIDES_TOO_LARGE"} | set(ERRORS[ERRORS.index("NO_BLOCK") :])
+"""The errors that a Python object cannot have, among them those of the block, and none."""
 
 
 def refusal(error):

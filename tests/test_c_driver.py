@@ -61,10 +61,11 @@ TARGETS = {
 }
 
 COMPILERS_OWN = re.compile(
-    r"__u?(div|mod|divmod)[dt]i[34]|__(mul|ashl|lshr|ashr|cmp|ucmp)[sd]i[23]|__x86.*"
+    r"__u?(div|mod|divmod)[sdt]i[34]|__(mul|ashl|lshr|ashr|cmp|ucmp)[sd]i[23]|__x86.*"
     r"|mem(cpy|set)|_GLOBAL_OFFSET_TABLE_"
 )
-"""What a compiler may call by itself: the arithmetic of 64 bits, and how to copy a structure."""
+"""What a compiler may call by itself: arithmetic that its processor lacks, and how to copy a
+structure."""
 
 
 def run(*command, **options):
@@ -406,13 +407,26 @@ def test_a_broken_rule_has_the_words_of_the_golden_model(driver, name):
     assert re.match(REFUSALS[name], text), text
 
 
+README = (FOLDER / "README.md").read_text()
+PROGRAM, FUNCTION = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
+"""What the document shows: a program that prints jobs, and a function that uses the block."""
+
+
 def test_the_example_of_the_readme_prints_what_it_shows(tmp_path):
-    blocks = re.findall(r"```(\w+)\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
-    (program,) = (block for language, block in blocks if language == "c")
-    (shown,) = (block for language, block in blocks if language == "text")
+    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     source = tmp_path / "example.c"
-    source.write_text(program)
+    source.write_text(PROGRAM)
     sources = source, FOLDER / "extremum.c"
     flags = "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", FOLDER
     run(compiler(), *flags, *SANITIZERS, *sources, "-o", tmp_path / "example")
     assert run(tmp_path / "example", cwd=tmp_path) == shown
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_function_of_the_readme_compiles(target, tmp_path):
+    name, *options = TARGETS[target]
+    source = tmp_path / "function.c"
+    source.write_text(FUNCTION)
+    flags = [flag for flag in WARNINGS if flag != "-Wmissing-prototypes"]
+    output = tmp_path / "function.o"
+    run(compiler(name), *flags, *options, "-I", FOLDER, "-c", source, "-o", output)

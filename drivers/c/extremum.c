@@ -540,24 +540,32 @@ static bool is_position(uint32_t name)
         || name == EXTREMUM_REGISTER_LANE_STEP || part == POSITION_STEP || part == TAP_STEP;
 }
 
+/* A position as the core holds it. */
+static uint32_t position_of(const struct extremum_core *core, int64_t position)
+{
+    return (uint32_t)(modulo(position) & (((uint64_t)1 << core->index_width) - 1));
+}
+
 uint32_t extremum_register_word(
     const struct extremum_core *core,
     const struct extremum_job *job,
     enum extremum_register name
 )
 {
-    uint32_t word = modulo(job->registers[name] - is_less_one((uint32_t)name));
-    return is_position((uint32_t)name)
-        ? (uint32_t)(word & (((uint64_t)1 << core->index_width) - 1))
-        : word;
+    int64_t value = job->registers[name];
+    return is_position((uint32_t)name) ? position_of(core, value)
+                                       : modulo(value - is_less_one((uint32_t)name));
 }
 
 enum extremum_error extremum_check_job(
     const struct extremum_core *core, const struct extremum_job *job
 )
 {
-    for (uint32_t name = 0; name < EXTREMUM_REGISTERS; name++) {
-        if (is_fixed(core, name) && job->registers[name] != core->fixed_values[name]) {
+    for (uint32_t name = 0; core->fixed && name < EXTREMUM_REGISTERS; name++) {
+        int64_t value = job->registers[name], fixed = core->fixed_values[name];
+        bool is_equal = is_position(name) ? position_of(core, value) == position_of(core, fixed)
+                                          : value == fixed;
+        if (is_fixed(core, name) && !is_equal) {
             return EXTREMUM_REGISTER_FIXED;
         }
     }
@@ -779,6 +787,11 @@ static int64_t largest_count(
     int64_t low = 0, high = smaller(count_windows(dimension), limit - 1);
     if (extent_of(dimension) >= limit || dimension->stride >= limit) {
         return 0;
+    }
+    /* No tile counts further than this: the head of a line is less than the extent of a window, and
+     * its period is at most the padded size. As a rule there is nothing to search for. */
+    if (extent_of(dimension) + padded_size(dimension) <= limit) {
+        return high;
     }
     while (low < high) {
         int64_t middle = (low + high + 1) / 2;
@@ -1270,6 +1283,312 @@ bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job)
     return true;
 }
 
+/* ---- The block's registers ---- */
+
+/* What the register ID holds: XTRM in ASCII. */
+#define IDENTIFICATION UINT32_C(0x5854524D)
+
+#define SOFT_RESET UINT32_C(1)
+#define CLEAR_COUNTERS UINT32_C(2)
+#define BUSY UINT32_C(1)
+#define ALL_EVENTS ((uint32_t)EXTREMUM_EVENT_DONE | (uint32_t)EXTREMUM_EVENT_ERROR)
+
+/* The places of a packet's registers behind the first job register, in words. */
+enum {
+    INPUT_BEATS = (EXTREMUM_ADDRESS_INPUT_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4,
+    FULL_BEATS = (EXTREMUM_ADDRESS_FULL_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4,
+    RESULT_LANES = (EXTREMUM_ADDRESS_RESULT_LANES - EXTREMUM_ADDRESS_DATA_TYPE) / 4
+};
+
+static uint32_t read_word(const struct extremum_bus *bus, uint32_t address)
+{
+    return bus->read ? bus->read(bus->context, address) : bus->base[address / 4];
+}
+
+static void write_word(const struct extremum_bus *bus, uint32_t address, uint32_t word)
+{
+    if (bus->write) {
+        bus->write(bus->context, address, word);
+    } else {
+        bus->base[address / 4] = word;
+    }
+}
+
+/* The address of a register that is written for a job. */
+static uint32_t command_address(uint32_t place)
+{
+    return (uint32_t)EXTREMUM_ADDRESS_DATA_TYPE + 4 * place;
+}
+
+static void forget_words(struct extremum_block *block)
+{
+    for (uint32_t i = 0; i < block->commands; i++) {
+        block->is_known[i] = false;
+    }
+}
+
+static void add_command(struct extremum_block *block, uint32_t place)
+{
+    block->places[block->commands++] = (uint8_t)place;
+}
+
+/* Read a parameter of which the low 32 bits come first. */
+static uint64_t read_pair(const struct extremum_bus *bus, uint32_t address)
+{
+    return read_word(bus, address) | (uint64_t)read_word(bus, address + 4) << 32;
+}
+
+/* Some bits of a word. */
+static uint32_t field_of(uint32_t word, uint32_t lowest, uint32_t width)
+{
+    return word >> lowest & (((uint32_t)1 << width) - 1);
+}
+
+/* Bring the element types into the order of their codes. Each has four bits in the order of the
+ * golden model: 0 if it is not built in, else one more than its code. */
+static void read_data_types(struct extremum_core *core, uint64_t types)
+{
+    core->data_type_count = 0;
+    for (uint32_t type = 0; type < EXTREMUM_MAX_DATA_TYPES; type++) {
+        uint32_t place = (uint32_t)(types >> 4 * type) & 0xF;
+        if (place > 0 && place <= EXTREMUM_MAX_DATA_TYPES) {
+            core->data_types[place - 1] = (enum extremum_data_type)type;
+            core->data_type_count++;
+        }
+    }
+}
+
+/* Whether a register may be negative: those of places, which may lie in the padding. */
+static bool is_place(uint32_t name)
+{
+    uint32_t part = part_of(name);
+    return part == HEAD || part == REGULAR || part == FINAL;
+}
+
+/* The value for which a register has a word: the reverse of extremum_register_word. */
+static int64_t value_of(uint32_t name, uint32_t word)
+{
+    int64_t value = (int64_t)word + is_less_one(name);
+    return is_place(name) && word >> 31 ? value - ((int64_t)1 << 32) : value;
+}
+
+/* Read what the core was built for, and which job registers the block has. */
+static void read_core(struct extremum_block *block)
+{
+    const struct extremum_bus *bus = &block->bus;
+    struct extremum_core *core = &block->core;
+    uint64_t on_port = read_pair(bus, EXTREMUM_ADDRESS_JOB_REGISTERS_LOW);
+    uint32_t built = read_word(bus, EXTREMUM_ADDRESS_CORE);
+    uint32_t window = read_word(bus, EXTREMUM_ADDRESS_MAX_WINDOW);
+    core->lanes = field_of(built, 0, 7);
+    core->index_width = field_of(built, 16, 6);
+    core->operators = field_of(built, 25, 3);
+    core->padding = field_of(built, 28, 1) != 0;
+    core->coordinate_width = field_of(read_word(bus, EXTREMUM_ADDRESS_CAPACITY), 0, 6);
+    read_data_types(core, read_pair(bus, EXTREMUM_ADDRESS_DATA_TYPES_LOW));
+    for (uint32_t axis = 0; axis < DIMENSIONS; axis++) {
+        core->max_window[axis] = field_of(window, 10 * (WIDTH - axis), 10);
+        core->max_dilation[axis] = read_word(
+            bus, (uint32_t)EXTREMUM_ADDRESS_MAX_DILATION_DEPTH + 4 * axis
+        );
+    }
+    core->max_line = read_word(bus, EXTREMUM_ADDRESS_MAX_LINE);
+    core->max_plane = read_word(bus, EXTREMUM_ADDRESS_MAX_PLANE);
+    core->fixed = read_pair(bus, EXTREMUM_ADDRESS_FIXED_REGISTERS_LOW);
+    for (uint32_t name = 0; name < EXTREMUM_REGISTERS; name++) {
+        core->fixed_values[name] = 0;
+        if (is_fixed(core, name)) {
+            core->fixed_values[name] = value_of(name, read_word(bus, command_address(name)));
+        }
+        if (on_port >> name & 1) {
+            add_command(block, name);
+        }
+    }
+    add_command(block, INPUT_BEATS);
+    if (core->lanes > 1) { /* A single lane has a result in every beat. */
+        add_command(block, FULL_BEATS);
+        add_command(block, RESULT_LANES);
+    }
+}
+
+enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus)
+{
+    uint32_t version;
+    block->bus.base = bus->base;
+    block->bus.read = bus->read;
+    block->bus.write = bus->write;
+    block->bus.context = bus->context;
+    block->queue_free = 0;
+    block->commands = 0;
+    if (read_word(bus, EXTREMUM_ADDRESS_ID) != IDENTIFICATION) {
+        return EXTREMUM_NO_BLOCK;
+    }
+    version = read_word(bus, EXTREMUM_ADDRESS_VERSION);
+    if (version >> 16 != EXTREMUM_VERSION_MAJOR || (version & 0xFFFF) < EXTREMUM_VERSION_MINOR) {
+        return EXTREMUM_WRONG_VERSION;
+    }
+    read_core(block);
+    forget_words(block);
+    return check_core(&block->core);
+}
+
+/* The word that a register of the block gets for a job. Those of a packet say how many beats come
+ * in (less one), how many beats of results have one in every lane, and in how many lanes those
+ * after them have one. */
+static uint32_t command_word(
+    const struct extremum_core *core, const struct extremum_job *job, uint32_t place
+)
+{
+    const struct extremum_stream *output = &job->output;
+    switch (place) {
+    case INPUT_BEATS:
+        return job->input.beats - 1;
+    case FULL_BEATS:
+        return output->slices / output->lanes * output->elements;
+    case RESULT_LANES:
+        return output->tail;
+    default:
+        return extremum_register_word(core, job, (enum extremum_register)place);
+    }
+}
+
+static uint32_t read_queue_free(const struct extremum_bus *bus)
+{
+    return field_of(read_word(bus, EXTREMUM_ADDRESS_STATUS), 8, 8);
+}
+
+/* Whether a register of the block may hold something else than a word. */
+static bool has_changed(const struct extremum_block *block, uint32_t i, uint32_t word)
+{
+    return !block->is_known[i] || block->words[i] != word;
+}
+
+static uint32_t count_changed(const struct extremum_block *block, const struct extremum_job *job)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < block->commands; i++) {
+        count += has_changed(block, i, command_word(&block->core, job, block->places[i]));
+    }
+    return count;
+}
+
+enum extremum_error extremum_start(struct extremum_block *block, const struct extremum_job *job)
+{
+    enum extremum_error error = extremum_check_job(&block->core, job);
+    if (error) {
+        return error;
+    }
+    /* Nobody else fills the queue, so the space that was seen last is still there. What has changed
+     * is counted only if there is no space for all registers; the start needs space as well. */
+    if (block->queue_free <= block->commands) {
+        block->queue_free = read_queue_free(&block->bus);
+    }
+    if (block->queue_free <= block->commands && block->queue_free <= count_changed(block, job)) {
+        return EXTREMUM_QUEUE_FULL;
+    }
+    for (uint32_t i = 0; i < block->commands; i++) {
+        uint32_t word = command_word(&block->core, job, block->places[i]);
+        if (has_changed(block, i, word)) {
+            write_word(&block->bus, command_address(block->places[i]), word);
+            block->words[i] = word;
+            block->is_known[i] = true;
+            block->queue_free--;
+        }
+    }
+    write_word(&block->bus, EXTREMUM_ADDRESS_START, 1);
+    block->queue_free--;
+    return EXTREMUM_OK;
+}
+
+bool extremum_is_busy(const struct extremum_block *block)
+{
+    return (read_word(&block->bus, EXTREMUM_ADDRESS_STATUS) & BUSY) != 0;
+}
+
+/* The error for a code of the block, which are those of the enumeration BlockError in the register
+ * map. */
+static enum extremum_error error_of(uint32_t code)
+{
+    static const uint8_t ERRORS[] = {
+        [1] = EXTREMUM_JOB_COUNT,
+        [2] = EXTREMUM_JOB_WINDOW,
+        [3] = EXTREMUM_JOB_SPACING,
+        [4] = EXTREMUM_JOB_DATA_TYPE,
+        [5] = EXTREMUM_JOB_TAIL,
+        [8] = EXTREMUM_JOB_RANGE,
+        [9] = EXTREMUM_JOB_TLAST_EARLY,
+        [10] = EXTREMUM_JOB_TLAST_LATE,
+        [11] = EXTREMUM_JOB_QUEUE_FULL,
+    };
+    return code < sizeof ERRORS && ERRORS[code] ? (enum extremum_error)ERRORS[code]
+                                                : EXTREMUM_JOB_FAILED;
+}
+
+void extremum_take_events(struct extremum_block *block, struct extremum_events *events)
+{
+    const struct extremum_bus *bus = &block->bus;
+    events->events = read_word(bus, EXTREMUM_ADDRESS_IRQ_STATUS) & ALL_EVENTS;
+    events->error = EXTREMUM_OK;
+    events->job = 0;
+    events->command = 0;
+    if (events->events & EXTREMUM_EVENT_ERROR) {
+        uint32_t word = read_word(bus, EXTREMUM_ADDRESS_ERROR);
+        events->error = error_of(field_of(word, 0, 8));
+        events->command = field_of(word, 8, 8);
+        events->job = field_of(word, 16, 8);
+        /* A value that does not fit was not taken; nor was a command that found no space. Only the
+         * first error is told, so that any other may hide one of these. */
+        forget_words(block);
+    }
+    write_word(bus, EXTREMUM_ADDRESS_IRQ_STATUS, events->events);
+}
+
+enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls)
+{
+    struct extremum_events events;
+    for (; polls > 0; polls--) {
+        if (!extremum_is_busy(block)) {
+            extremum_take_events(block, &events);
+            return events.error;
+        }
+    }
+    return EXTREMUM_TIMED_OUT;
+}
+
+void extremum_enable_interrupts(struct extremum_block *block, uint32_t events)
+{
+    write_word(&block->bus, EXTREMUM_ADDRESS_IRQ_ENABLE, events & ALL_EVENTS);
+}
+
+void extremum_read_counters(const struct extremum_block *block, struct extremum_counters *counters)
+{
+    uint32_t *const members[] = {
+        &counters->cycles,
+        &counters->beats_in,
+        &counters->beats_out,
+        &counters->stalls_in,
+        &counters->stalls_out,
+        &counters->jobs,
+        &counters->empty_windows,
+    };
+    for (uint32_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        *members[i] = read_word(&block->bus, EXTREMUM_ADDRESS_CYCLES + 4 * i);
+    }
+}
+
+void extremum_clear_counters(struct extremum_block *block)
+{
+    write_word(&block->bus, EXTREMUM_ADDRESS_CONTROL, CLEAR_COUNTERS);
+}
+
+void extremum_reset(struct extremum_block *block)
+{
+    write_word(&block->bus, EXTREMUM_ADDRESS_CONTROL, SOFT_RESET);
+    forget_words(block);
+}
+
+/* ---- Errors ---- */
+
 const char *extremum_error_text(enum extremum_error error)
 {
     switch (error) {
@@ -1335,6 +1654,34 @@ const char *extremum_error_text(enum extremum_error error)
         return "the core cannot slide this window: the host must gather the elements of each";
     case EXTREMUM_REGISTER_FIXED:
         return "the core was built with a job register fixed to another value";
+    case EXTREMUM_NO_BLOCK:
+        return "there is no extremum block at this address";
+    case EXTREMUM_WRONG_VERSION:
+        return "the block's register map has a version that this driver does not know";
+    case EXTREMUM_QUEUE_FULL:
+        return "the block has no space for the commands of a job now: try again";
+    case EXTREMUM_TIMED_OUT:
+        return "the block was still busy when the wait ended";
+    case EXTREMUM_JOB_COUNT:
+        return "the block refused a job: a window, a dilation or the tail is zero";
+    case EXTREMUM_JOB_WINDOW:
+        return "the block refused a job: its window is larger than the core was built for";
+    case EXTREMUM_JOB_SPACING:
+        return "the block refused a job: its taps lie further apart than the core stores";
+    case EXTREMUM_JOB_DATA_TYPE:
+        return "the block refused a job: the core has no type of this code";
+    case EXTREMUM_JOB_TAIL:
+        return "the block refused a job: its tail is larger than the number of lanes";
+    case EXTREMUM_JOB_RANGE:
+        return "the block refused a job: a value does not fit its register";
+    case EXTREMUM_JOB_TLAST_EARLY:
+        return "a job's packet was too short";
+    case EXTREMUM_JOB_TLAST_LATE:
+        return "a job's packet was too long";
+    case EXTREMUM_JOB_QUEUE_FULL:
+        return "a command was written while the block had no space for it";
+    case EXTREMUM_JOB_FAILED:
+        return "a job failed for a reason that this driver does not know";
     }
     return "unknown error";
 }

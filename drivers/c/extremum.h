@@ -6,7 +6,7 @@
  * memory.
  *
  * The driver is freestanding C99. It allocates nothing, needs no library, and has no state of
- * its own, so every function may be called from any thread. On 32-bit processors the compiler
+ * its own, so the planning may be done in any thread. On 32-bit processors the compiler
  * brings the 64-bit division.
  *
  *     struct extremum_plan plan;
@@ -15,6 +15,21 @@
  *     while (error == EXTREMUM_OK && extremum_next_job(&plan, &job)) {
  *         ... write the words of job.registers, stream job.input, take job.output ...
  *     }
+ *
+ * If the core sits in the AXI block, the second half of the driver does the writing. It reads from
+ * the block what core it is, writes only the job registers that have changed, starts jobs, waits
+ * for them, and tells what went wrong:
+ *
+ *     struct extremum_block block;
+ *     struct extremum_bus bus = {.base = (volatile uint32_t *)0x80000000};
+ *     error = extremum_open(&block, &bus);
+ *     ... plan with &block.core as above, and for each job:
+ *     error = extremum_start(&block, &job);
+ *     ... let a DMA send job.input and take job.output ...
+ *     error = extremum_wait(&block, 100000);
+ *
+ * That half keeps what it has written in `struct extremum_block`, so only one thread may use a
+ * block at a time.
  */
 
 #ifndef EXTREMUM_H
@@ -190,7 +205,30 @@ enum extremum_error {
     EXTREMUM_NEEDS_GATHERING,
 
     /* A job needs another value of a register than the core has. */
-    EXTREMUM_REGISTER_FIXED
+    EXTREMUM_REGISTER_FIXED,
+
+    /* There is no block that this driver knows. */
+    EXTREMUM_NO_BLOCK,
+    EXTREMUM_WRONG_VERSION,
+
+    /* The block has no space for the commands of a job now, and none of them was written. */
+    EXTREMUM_QUEUE_FULL,
+
+    /* The block was still busy when the wait ended. */
+    EXTREMUM_TIMED_OUT,
+
+    /* A job failed. The block says why, and is ready for the next one: EXTREMUM_JOB_FAILED stands
+     * for a reason that this driver does not know. */
+    EXTREMUM_JOB_COUNT,
+    EXTREMUM_JOB_WINDOW,
+    EXTREMUM_JOB_SPACING,
+    EXTREMUM_JOB_DATA_TYPE,
+    EXTREMUM_JOB_TAIL,
+    EXTREMUM_JOB_RANGE,
+    EXTREMUM_JOB_TLAST_EARLY,
+    EXTREMUM_JOB_TLAST_LATE,
+    EXTREMUM_JOB_QUEUE_FULL,
+    EXTREMUM_JOB_FAILED
 };
 
 /* What a core was built for: the same names as the parameters of CoreConfig. Triples are (depth,
@@ -386,8 +424,135 @@ bool extremum_find_element(
     const struct extremum_stream *stream, uint32_t beat, uint32_t lane, int64_t *offset
 );
 
-/* The rule that an operator breaks, or what the core lacks, in words. */
+/* The rule that an operator breaks, what the core lacks, or why a job failed, in words. */
 const char *extremum_error_text(enum extremum_error error);
+
+/* ---- The block's registers ---- */
+
+/* The version of the register map that this driver needs: the same first number, and a second one
+ * of at least this. */
+#define EXTREMUM_VERSION_MAJOR 0
+#define EXTREMUM_VERSION_MINOR 4
+
+/* The addresses of the registers, in bytes from the block's first one. */
+enum extremum_address {
+    EXTREMUM_ADDRESS_ID = 0x000,
+    EXTREMUM_ADDRESS_VERSION = 0x004,
+    EXTREMUM_ADDRESS_CONTROL = 0x00C,
+    EXTREMUM_ADDRESS_ERROR = 0x010,
+    EXTREMUM_ADDRESS_STATUS = 0x014,
+    EXTREMUM_ADDRESS_IRQ_ENABLE = 0x018,
+    EXTREMUM_ADDRESS_IRQ_STATUS = 0x01C,
+    EXTREMUM_ADDRESS_CORE = 0x040,
+    EXTREMUM_ADDRESS_CAPACITY = 0x044,
+    EXTREMUM_ADDRESS_DATA_TYPES_LOW = 0x048,
+    EXTREMUM_ADDRESS_MAX_WINDOW = 0x050,
+    EXTREMUM_ADDRESS_MAX_DILATION_DEPTH = 0x054,
+    EXTREMUM_ADDRESS_MAX_LINE = 0x060,
+    EXTREMUM_ADDRESS_MAX_PLANE = 0x064,
+    EXTREMUM_ADDRESS_JOB_REGISTERS_LOW = 0x068,
+    EXTREMUM_ADDRESS_FIXED_REGISTERS_LOW = 0x070,
+    EXTREMUM_ADDRESS_CYCLES = 0x0C0,
+    EXTREMUM_ADDRESS_DATA_TYPE = 0x200,
+    EXTREMUM_ADDRESS_INPUT_BEATS = 0x2E0,
+    EXTREMUM_ADDRESS_FULL_BEATS = 0x2E4,
+    EXTREMUM_ADDRESS_RESULT_LANES = 0x2E8,
+    EXTREMUM_ADDRESS_START = 0x2FC
+};
+
+/* How the driver reaches the registers. If `read` and `write` are NULL, they are memory from `base`
+ * on, in the processor's byte order, and every access is one of 32 bits. Otherwise these two
+ * functions are called with `context` and an address in bytes, for buses that need more than that:
+ * a barrier, a system call, a debug port. */
+struct extremum_bus {
+    volatile uint32_t *base;
+    uint32_t (*read)(void *context, uint32_t address);
+    void (*write)(void *context, uint32_t address, uint32_t word);
+    void *context;
+};
+
+/* The registers of a job that the core does not know: how its packets look. */
+enum { EXTREMUM_PACKET_REGISTERS = 3 };
+
+/* A block that was opened. `core` is what extremum_open has read from it; the other members are for
+ * the driver alone. */
+struct extremum_block {
+    struct extremum_core core;
+    struct extremum_bus bus;
+    /* The registers that this block has for a job: their places behind EXTREMUM_ADDRESS_DATA_TYPE
+     * in words, what was written there last, and whether the block is known to hold it. */
+    uint32_t commands;
+    uint8_t places[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
+    uint32_t words[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
+    bool is_known[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
+    /* Commands that the queue has space for, at least. */
+    uint32_t queue_free;
+};
+
+/* What may raise the block's interrupt, as bits of a mask. */
+enum extremum_event {
+    EXTREMUM_EVENT_DONE = 1,
+    EXTREMUM_EVENT_ERROR = 2
+};
+
+/* What has happened in the block: a mask of enum extremum_event, and about the first error, if
+ * there was one: its code, the number of its job (jobs started before it, modulo 256), and for
+ * EXTREMUM_JOB_RANGE the register whose value did not fit, as its place behind
+ * EXTREMUM_ADDRESS_DATA_TYPE in words. */
+struct extremum_events {
+    uint32_t events;
+    enum extremum_error error;
+    uint32_t job;
+    uint32_t command;
+};
+
+/* What the block has counted since it was cleared, modulo 2^32: clocks in which it was busy; beats
+ * of input and of results; clocks in which the core waited for input, and in which an output stream
+ * held it up; jobs that have ended; windows without an element. */
+struct extremum_counters {
+    uint32_t cycles;
+    uint32_t beats_in;
+    uint32_t beats_out;
+    uint32_t stalls_in;
+    uint32_t stalls_out;
+    uint32_t jobs;
+    uint32_t empty_windows;
+};
+
+/* Identify a block, and read what core it has. Nothing is written. Jobs that another program has
+ * started may still run: extremum_reset ends them. */
+enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus);
+
+/* Write the registers of a job that have changed, and start it. It may be called while other jobs
+ * run. EXTREMUM_QUEUE_FULL says that there is no space for all commands of the job yet, and that
+ * nothing was written: try again. Each job owns the next packet of the input stream, and one of
+ * each output stream. */
+enum extremum_error extremum_start(struct extremum_block *block, const struct extremum_job *job);
+
+/* Whether a job is under way, or waits to be carried out. */
+bool extremum_is_busy(const struct extremum_block *block);
+
+/* Poll until no job is under way any more, at most so many times. Then take the events, and return
+ * why the first job failed, or EXTREMUM_OK if none did. After EXTREMUM_TIMED_OUT nothing is taken.
+ */
+enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls);
+
+/* Let these events, a mask of enum extremum_event, raise the interrupt, and no others. */
+void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
+
+/* Take what has happened since the last call: it is read, and cleared in the block, so that the
+ * interrupt ends. EXTREMUM_EVENT_DONE stands for any number of jobs: how many have ended is told by
+ * extremum_is_busy, or by the counter of jobs, when they are read afterwards. After an error the
+ * next job writes all registers, since the block may not have taken all that was written. */
+void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
+
+/* Read the counters, one after the other, and set all of them to zero. */
+void extremum_read_counters(const struct extremum_block *block, struct extremum_counters *counters);
+void extremum_clear_counters(struct extremum_block *block);
+
+/* End all jobs at once. Reset the channels of the DMA first: beats that are offered stay, and what
+ * comes afterwards belongs to the next job. The next job writes all registers. */
+void extremum_reset(struct extremum_block *block);
 
 #ifdef __cplusplus
 }

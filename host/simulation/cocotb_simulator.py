@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -68,6 +68,8 @@ def compile_core(
     bus: str = "none",
     waves: bool = False,
     verilog: str | None = None,
+    top: str | None = None,
+    settings: Sequence[Path] = (),
     tell: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile the core for a simulator, unless that has been done before.
@@ -86,6 +88,10 @@ def compile_core(
         Whether it shall be able to write waveforms.
     verilog
         Verilog of a module with the name and the ports of the core; the core itself, if None.
+    top
+        The module that is simulated, if ``verilog`` has another one.
+    settings
+        Further configuration files of Verilator.
     tell
         Called with each stage of the compilation, if there is one.
 
@@ -107,20 +113,29 @@ def compile_core(
     if text is None:
         text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"), bus=bus)
     versions = {name: tools.TOOLS[name].find() for name in _NEEDED[simulator]}
-    how = [_VERILATOR_MAKEFLAGS, *_VERILATE, _PORTS.read_text()]
-    key = "\0".join([text, repr(versions), sys.prefix, str(waves), bus, *how])
+    module = top or TOPS[bus]
+    vlt = (_PORTS, *settings)
+    how = [_VERILATOR_MAKEFLAGS, *_VERILATE, *(path.read_text() for path in vlt)]
+    key = "\0".join([text, repr(versions), sys.prefix, str(waves), module, *how])
     maker = compiler_version() if simulator == "verilator" else ""
 
     def make(folder: Path) -> None:
         tools.require(*tools.BACKEND_TOOLS[simulator])
         say(f"compiling it for {simulator}")
-        _compile(simulator, text, folder / "build", top=TOPS[bus], waves=waves, compiler=maker)
+        _compile(simulator, text, folder / "build", vlt, top=module, waves=waves, compiler=maker)
 
     return cache.kept(simulator, key, make, maker=maker) / "build"
 
 
 def _compile(
-    simulator: str, verilog: str, build: Path, *, top: str, waves: bool, compiler: str | None
+    simulator: str,
+    verilog: str,
+    build: Path,
+    vlt: Sequence[Path],
+    *,
+    top: str,
+    waves: bool,
+    compiler: str | None,
 ) -> None:
     """Compile Verilog in a new folder."""
     build.mkdir()
@@ -135,7 +150,7 @@ def _compile(
     variables: dict[str, str] = {}
     if simulator == "verilator":
         variables = verilator_variables() | {"MAKEFLAGS": _VERILATOR_MAKEFLAGS}
-        settings = (files("extremum.hdl") / "lint.vlt", _PORTS)
+        settings = (files("extremum.hdl") / "lint.vlt", *vlt)
         request["sources"] = [*request["sources"], *map(str, settings)]
         request["arguments"] = list(_VERILATE)
     with Processes() as processes:

@@ -1,0 +1,90 @@
+"""Compiles the program for a system: the C driver, the operators, and the system's own source."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import cases
+
+COMPILER = "riscv64-unknown-elf-gcc"
+"""Debian's compiler, from the package ``gcc-riscv64-unknown-elf``."""
+
+FIRMWARE = Path(__file__).parent
+DRIVER = FIRMWARE.parents[1] / "drivers" / "c"
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+
+
+def build(
+    folder: Path,
+    system: Path,
+    *,
+    march: str,
+    optimisation: str = "-Os",
+    system_headers: Sequence[Path] = (),
+) -> Path:
+    """Compile the program.
+
+    Parameters
+    ----------
+    folder
+        Where to leave ``firmware.bin``, and ``firmware.hex`` with a word of 32 bits on each line.
+    system
+        Folder of the system, with ``system.c`` and ``link.ld``.
+    march
+        The instructions that the processor has, such as ``"rv32im"``.
+    optimisation
+        The compiler's option.
+    system_headers
+        Folders of headers that are not ours, so that nothing is said about them.
+
+    Returns
+    -------
+    Path
+        The binary image.
+
+    Raises
+    ------
+    FileNotFoundError
+        The compiler is not installed.
+    RuntimeError
+        It refused the program; the message has its words.
+    """
+    if shutil.which(COMPILER) is None:
+        raise FileNotFoundError(
+            f"{COMPILER} is missing: apt-get install gcc-riscv64-unknown-elf installs it"
+        )
+    cases.write(folder / "cases.h")
+    sources = [
+        FIRMWARE / "start.S",
+        system / "system.c",
+        *sorted(FIRMWARE.glob("*.c")),
+        DRIVER / "extremum.c",
+    ]
+    folders = [f"-I{path}" for path in (folder, FIRMWARE, DRIVER)]
+    folders += [word for path in system_headers for word in ("-isystem", str(path))]
+    elf, image = folder / "firmware.elf", folder / "firmware.bin"
+    target = [f"-march={march}", "-mabi=ilp32", "-ffreestanding", "-nostdlib", "-static"]
+    # Otherwise the compiler would make of memcpy a call of memcpy.
+    target.append("-fno-tree-loop-distribute-patterns")
+    linking = ["-Wl,--build-id=none,--gc-sections", f"-T{system / 'link.ld'}"]
+    _run(
+        COMPILER, "-std=c99", *WARNINGS, optimisation, *target, "-ffunction-sections",
+        "-fdata-sections", *folders, *linking, *sources, "-lgcc", "-o", elf,
+    )  # fmt: skip
+    _run(COMPILER.replace("gcc", "objcopy"), "-O", "binary", elf, image)
+    data = image.read_bytes()
+    data += bytes(-len(data) % 4)
+    words = (data[place : place + 4][::-1].hex() for place in range(0, len(data), 4))
+    (folder / "firmware.hex").write_text("\n".join(words) + "\n")
+    return image
+
+
+def _run(*command: object) -> None:
+    words = [str(word) for word in command]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise RuntimeError(f"{words[0]} refused the program:\n{ran.stderr}")

@@ -1,0 +1,157 @@
+/* Runs operators on the block through the C driver, and compares the results with those of the
+ * golden model, which `cases.py` wrote into cases.h when the program was built. */
+
+#include "cases.h"
+#include "console.h"
+#include "system.h"
+#include "walk.h"
+
+/* Bytes of a beat. The block has CASES_LANES lanes of a byte each, and positions of four bytes. */
+#define VALUE_BYTES CASES_LANES
+#define POSITION_BYTES (4 * CASES_LANES)
+
+#define POLLS 100000
+
+static struct extremum_block block;
+static struct extremum_plan plan;
+static struct extremum_job job;
+
+/* Packets whose beats do not lie in memory as the stream wants them are put together here. */
+static uint32_t staged_input[CASES_MOST_BEATS * VALUE_BYTES / 4];
+static uint32_t staged_values[CASES_MOST_BEATS * VALUE_BYTES / 4];
+static uint32_t staged_positions[CASES_MOST_BEATS * POSITION_BYTES / 4];
+
+static uint32_t values[(CASES_MOST_RESULTS + 3) / 4];
+static uint32_t positions[CASES_MOST_RESULTS];
+
+static const uint8_t *input;
+
+static void stage(uint32_t place, int32_t offset)
+{
+    ((uint8_t *)staged_input)[place] = input[offset];
+}
+
+static void unstage(uint32_t place, int32_t offset)
+{
+    ((uint8_t *)values)[offset] = ((const uint8_t *)staged_values)[place];
+    positions[offset] = staged_positions[place];
+}
+
+/* Run one job: registers, packets, and the wait for the end. */
+static enum extremum_error run_job(uint32_t missing_bytes)
+{
+    const struct extremum_stream *output = &job.output;
+    const bool is_direct = is_packed(output);
+    const void *packet = staged_input;
+    enum extremum_error error;
+    if (is_packed(&job.input)) {
+        packet = input + first_of(&job.input);
+    } else {
+        for_each_element(&job.input, stage);
+    }
+    if (is_direct) {
+        system_receive(
+            (uint8_t *)values + first_of(output),
+            output->beats * VALUE_BYTES,
+            positions + first_of(output),
+            output->beats * POSITION_BYTES
+        );
+    } else {
+        system_receive(
+            staged_values,
+            output->beats * VALUE_BYTES,
+            staged_positions,
+            output->beats * POSITION_BYTES
+        );
+    }
+    do {
+        error = extremum_start(&block, &job);
+    } while (error == EXTREMUM_QUEUE_FULL);
+    if (error) {
+        return error;
+    }
+    system_send(packet, job.input.beats * VALUE_BYTES - missing_bytes);
+    system_sleep();
+    error = extremum_wait(&block, POLLS);
+    while (system_is_moving()) {
+    }
+    if (!is_direct) {
+        for_each_element(output, unstage);
+    }
+    return error;
+}
+
+static enum extremum_error plan_case(const struct test_case *test)
+{
+    input = test->input;
+    return test->pooling ? extremum_plan_pooling(&plan, &block.core, test->pooling)
+                         : extremum_plan_reduction(&plan, &block.core, test->reduction);
+}
+
+/* Run an operator and compare its results. The console gets a line with the clocks. */
+static bool run_case(const struct test_case *test)
+{
+    struct extremum_counters counters;
+    uint32_t begun = system_clocks(), planned, ended, wrong = 0;
+    enum extremum_error error = plan_case(test);
+    planned = system_clocks();
+    extremum_clear_counters(&block);
+    /* What no job writes: windows that see padding alone. */
+    for (uint32_t i = 0; i < test->results; i++) {
+        ((uint8_t *)values)[i] = 0x80;
+        positions[i] = UINT32_MAX;
+    }
+    while (!error && extremum_next_job(&plan, &job)) {
+        error = run_job(0);
+    }
+    ended = system_clocks();
+    extremum_read_counters(&block, &counters);
+    for (uint32_t i = 0; i < test->results; i++) {
+        wrong += positions[i] != test->positions[i];
+        wrong += test->values && ((const uint8_t *)values)[i] != test->values[i];
+    }
+    print_name(test->name, 30);
+    print_number(counters.jobs, 6);
+    print_number(planned - begun, 10);
+    print_number(ended - planned, 10);
+    print_number(counters.cycles, 10);
+    print_number(counters.beats_in, 10);
+    print_number(counters.beats_out, 10);
+    print("  ");
+    print(error ? extremum_error_text(error) : wrong ? "wrong results" : "right");
+    print("\n");
+    return !error && !wrong;
+}
+
+/* A packet that is too short is told, and the block is ready for the next job. So it is after a
+ * soft reset in the middle of a job. */
+static bool recovers(const struct test_case *test)
+{
+    bool is_right = plan_case(test) == EXTREMUM_OK && extremum_next_job(&plan, &job);
+    is_right = is_right && run_job(VALUE_BYTES) == EXTREMUM_JOB_TLAST_EARLY;
+    is_right = is_right && extremum_start(&block, &job) == EXTREMUM_OK;
+    extremum_reset(&block);
+    is_right = is_right && extremum_wait(&block, POLLS) == EXTREMUM_OK;
+    print(is_right ? "A short packet and a soft reset: told, and carried out\n" : "No recovery\n");
+    return is_right;
+}
+
+int main(void)
+{
+    bool is_right;
+    enum extremum_error error = extremum_open(&block, &SYSTEM_BLOCK);
+    if (error || block.core.lanes != CASES_LANES) {
+        print(error ? extremum_error_text(error) : "the block has another number of lanes");
+        print("\nFAIL\n");
+        return 1;
+    }
+    extremum_enable_interrupts(&block, EXTREMUM_EVENT_DONE | EXTREMUM_EVENT_ERROR);
+    is_right = recovers(&CASES[0]);
+    print("                                          processor's clocks     block's\n");
+    print("operator                        jobs   to plan    to run    clocks  beats in beats out\n");
+    for (uint32_t i = 0; i < CASES_COUNT; i++) {
+        is_right = run_case(&CASES[i]) && is_right;
+    }
+    print(is_right ? "PASS\n" : "FAIL\n");
+    return !is_right;
+}

@@ -1,0 +1,34 @@
+/* What the program asks of the system that it runs in. Each system has a source file of its own
+ * for these, a linker script, and a start of a few instructions. */
+
+#ifndef SYSTEM_H
+#define SYSTEM_H
+
+#include "extremum.h"
+
+/* Where the registers of the block are. */
+extern const struct extremum_bus SYSTEM_BLOCK;
+
+/* Clocks since the start, modulo 2^32. */
+uint32_t system_clocks(void);
+
+/* Write a character to the console. */
+void system_put(char character);
+
+/* End the simulation; 0 says that all went well. On a board, stay here. */
+void system_end(int status);
+
+/* Wait until the block has interrupted, or do nothing if the system has no interrupts. */
+void system_sleep(void);
+
+/* Let the DMA take the next packets of the output streams, of so many bytes, to memory. The
+ * addresses are multiples of four. */
+void system_receive(void *values, uint32_t value_bytes, void *positions, uint32_t position_bytes);
+
+/* Let the DMA send a packet from memory. The address is a multiple of four. */
+void system_send(const void *data, uint32_t bytes);
+
+/* Whether the DMA still moves any of these packets. */
+bool system_is_moving(void);
+
+#endif

@@ -1,0 +1,71 @@
+"""A PicoRV32 that pools tensors with the block: builds the system and its program, and runs them.
+
+Usage: ``python examples/picorv32/run.py [--simulator icarus]``. It needs Debian's package
+``gcc-riscv64-unknown-elf``, and the Python packages of the extra ``test``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path += [str(HERE.parent / "firmware"), str(HERE.parent / "common")]
+
+import build  # noqa: E402 - these are from the folders above
+from cases import CONFIG  # noqa: E402
+from simulate import simulate  # noqa: E402
+
+from extremum.host import cache  # noqa: E402
+from extremum.host.simulation.cocotb_simulator import compile_core  # noqa: E402
+
+
+def verilog() -> str:
+    """Return the Verilog of the system: its own files, the processor and the block."""
+    processor = Path(str(files("pythondata_cpu_picorv32"))) / "verilog" / "picorv32.v"
+    texts = [path.read_text() for path in (*sorted(HERE.glob("*.v")), processor)]
+    return "\n".join([*texts, cache.verilog(CONFIG, bus="axi")])
+
+
+def run(simulator: str, folder: Path) -> str:
+    """Build the program, run it in a simulator, and return what it printed.
+
+    Raises
+    ------
+    RuntimeError
+        The program, or the simulation, does not say that all went well.
+    """
+    build.build(folder, HERE, march="rv32im", optimisation="-O2")
+    place = compile_core(
+        CONFIG,
+        simulator,
+        verilog=verilog(),
+        top="system",
+        settings=[HERE / "ports.vlt"],
+        tell=lambda stage: print(f"The system: {stage}", file=sys.stderr),
+    )
+    said = simulate(simulator, place, HERE / "bench.py", folder, report="console.txt")
+    if not said.endswith("PASS\n"):
+        raise RuntimeError(f"the program did not say that all is right:\n{said}")
+    return said
+
+
+def main() -> int:
+    """Run the system in the simulator that the command line names."""
+    parser = argparse.ArgumentParser(description="Run the C driver on a PicoRV32 with the block.")
+    parser.add_argument("--simulator", choices=("verilator", "icarus"), default="verilator")
+    simulator = parser.parse_args().simulator
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            print(run(simulator, Path(folder)), end="")
+        except (RuntimeError, FileNotFoundError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

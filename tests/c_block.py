@@ -1,0 +1,149 @@
+"""The block's registers in Python, for the C driver to read and write, and its structures.
+
+Whatever the register map says comes from :mod:`extremum.hdl.axi.register_map`. A read or a write
+that the block would answer with SLVERR is an error of the driver.
+"""
+
+import ctypes
+from collections import deque
+from ctypes import CFUNCTYPE, POINTER, c_bool, c_uint8, c_uint32, c_void_p
+from typing import ClassVar
+
+from c_structures import NAMES, Core, JobStruct, load
+
+from extremum.hdl.axi import register_map as regs
+
+READ = CFUNCTYPE(c_uint32, c_void_p, c_uint32)
+WRITE = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
+
+COMMANDS = len(NAMES) + len(regs.PACKET_REGISTERS)
+
+
+class Bus(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("base", c_void_p),
+        ("read", READ),
+        ("write", WRITE),
+        ("context", c_void_p),
+    ]
+
+
+class Block(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("core", Core),
+        ("bus", Bus),
+        ("commands", c_uint32),
+        ("places", c_uint8 * COMMANDS),
+        ("words", c_uint32 * COMMANDS),
+        ("is_known", c_bool * COMMANDS),
+        ("queue_free", c_uint32),
+    ]
+
+
+class Events(ctypes.Structure):
+    _fields_: ClassVar = [(name, c_uint32) for name in ("events", "error", "job", "command")]
+
+
+class Counters(ctypes.Structure):
+    _fields_: ClassVar = [(name.lower(), c_uint32) for name, _ in regs.COUNTERS]
+
+
+def load_block_driver(path):
+    """Load a driver with the functions that touch the block."""
+    library = load(path)
+    block = POINTER(Block)
+    library.extremum_open.argtypes = [block, POINTER(Bus)]
+    library.extremum_start.argtypes = [block, POINTER(JobStruct)]
+    library.extremum_is_busy.argtypes = [block]
+    library.extremum_is_busy.restype = c_bool
+    library.extremum_wait.argtypes = [block, c_uint32]
+    library.extremum_enable_interrupts.argtypes = [block, c_uint32]
+    library.extremum_enable_interrupts.restype = None
+    library.extremum_take_events.argtypes = [block, POINTER(Events)]
+    library.extremum_take_events.restype = None
+    library.extremum_read_counters.argtypes = [block, POINTER(Counters)]
+    library.extremum_read_counters.restype = None
+    for name in ("clear_counters", "reset"):
+        getattr(library, f"extremum_{name}").argtypes = [block]
+        getattr(library, f"extremum_{name}").restype = None
+    return library
+
+
+class FakeBlock:
+    """Registers that behave as those of the block, without a core behind them.
+
+    Attributes
+    ----------
+    accesses : list of tuple
+        The addresses that were read (``("r", address)``) and what was written (``("w", address,
+        word)``).
+    registers : dict of int to int
+        The job registers that commands have reached, by address.
+    started : list of dict
+        The job registers at each start that was carried out.
+    """
+
+    def __init__(self, config):
+        self.config = config
+        self.map = {register.address: register for register in regs.register_map(config)}
+        self.words = {address: register.reset for address, register in self.map.items()}
+        self.depth = regs.command_queue_depth(config)
+        self.queue = deque()
+        self.busy_reads = 0
+        self.accesses = []
+        self.registers = {}
+        self.started = []
+        self._read = READ(lambda context, address: self.read(address))
+        self._write = WRITE(lambda context, address, word: self.write(address, word))
+        self.bus = Bus(None, self._read, self._write, None)
+
+    def named(self, name):
+        """The address of a register."""
+        return next(address for address, register in self.map.items() if register.name == name)
+
+    def set_field(self, register, /, **values):
+        """Give fields of a register another value."""
+        address = self.named(register)
+        for name, value in values.items():
+            field = self.map[address].field(name)
+            self.words[address] &= ~field.mask
+            self.words[address] |= value << field.lowest
+
+    def read(self, address):
+        assert self.map[address].is_readable, f"{address:#x} was read"
+        self.accesses.append(("r", address))
+        if address == regs.STATUS:
+            free = self.depth - len(self.queue)
+            busy = self.busy_reads > 0
+            self.busy_reads -= busy
+            self.set_field("STATUS", busy=int(busy), can_start=int(free > 0), queue_free=free)
+        return self.words[address]
+
+    def write(self, address, word):
+        assert self.map[address].is_writable, f"{address:#x} was written"
+        self.accesses.append(("w", address, word))
+        if address >= regs.COMMAND_BASE:
+            assert len(self.queue) < self.depth, "a command was written into a full queue"
+            self.queue.append((address, word))
+        elif address == regs.IRQ_STATUS:
+            self.words[address] &= ~word
+        elif address == regs.CONTROL:
+            if word & self.map[address].field("soft_reset").mask:
+                self.queue.clear()
+                self.registers.clear()
+        else:
+            self.words[address] = word
+
+    def carry_out(self):
+        """Let the commands reach the job registers."""
+        while self.queue:
+            address, word = self.queue.popleft()
+            if address == regs.command_address(regs.START_COMMAND):
+                self.started.append(dict(self.registers))
+            else:
+                self.registers[address] = word
+
+    def fail(self, code, register=0, job=0):
+        """Let a job fail."""
+        self.set_field("ERROR", code=code, register=register, job=job)
+        self.set_field("IRQ_STATUS", done=1, error=1)

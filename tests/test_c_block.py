@@ -1,0 +1,403 @@
+"""The half of the C driver that touches the block: what it reads and writes, and when."""
+
+import ctypes
+import random
+import re
+import shutil
+import subprocess
+from itertools import islice, pairwise
+
+import pytest
+from c_block import Block, Counters, Events, FakeBlock, load_block_driver
+from c_driver import plan_in_python
+from c_operators import random_configs, random_pooling, random_reduction
+from c_structures import (
+    ERRORS,
+    FOLDER,
+    HEADER,
+    Core,
+    JobStruct,
+    PlanStruct,
+    pooling_struct,
+    reduction_struct,
+)
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.register_map import BlockError
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import register_names
+from extremum.hdl.registers import job_shapes
+from extremum.host.driver.words import job_words
+from extremum.model import DataType
+
+CONFIG = CoreConfig((DataType.INT8, DataType.FLOAT32), lanes=4)
+FEW_REGISTERS = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",))
+"""A core whose queue holds several jobs with all their registers."""
+
+START = regs.command_address(regs.START_COMMAND)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        pytest.skip("gcc is not installed")
+    path = tmp_path_factory.mktemp("c_block") / "extremum.so"
+    flags = ["-std=c99", "-O1", "-shared", "-fPIC"]
+    subprocess.run([gcc, *flags, str(FOLDER / "extremum.c"), "-o", str(path)], check=True)
+    return load_block_driver(path)
+
+
+def opened(driver, config=CONFIG):
+    fake, block = FakeBlock(config), Block()
+    assert ERRORS[driver.extremum_open(block, fake.bus)] == "OK"
+    return fake, block
+
+
+def operators(source, config, count):
+    """Some of so many random operators: those that the core takes, with their Python plans."""
+    for _ in range(count):
+        arguments = source.choice((random_reduction, random_pooling))(source, config)
+        expected, _ = plan_in_python(arguments, config)
+        if not isinstance(expected, str) and len(expected.jobs):
+            yield arguments, expected
+
+
+def planned_in_c(driver, core, arguments):
+    """The jobs of an operator, as the driver plans them."""
+    kind = "reduction" if "function" in arguments else "pooling"
+    struct = {"reduction": reduction_struct, "pooling": pooling_struct}[kind](arguments)
+    planned = PlanStruct()
+    assert not getattr(driver, f"extremum_plan_{kind}")(planned, core, struct)
+    job = JobStruct()
+    while driver.extremum_next_job(planned, job):
+        yield job
+
+
+def some_job(driver, core, seed=1, config=CONFIG):
+    arguments, _ = next(operators(random.Random(seed), config, 100))
+    return next(planned_in_c(driver, core, arguments))
+
+
+def test_the_header_has_the_addresses_of_the_register_map():
+    everything = CoreConfig(tuple(DataType), lanes=4, max_window=(3, 3, 3), max_dilation=(2, 2, 2))
+    known = {register.name: register.address for register in regs.register_map(everything)}
+    named = dict(re.findall(r"EXTREMUM_ADDRESS_(\w+) = (0x\w+)", HEADER))
+    assert len(named) > 20
+    assert {name: int(address, 16) for name, address in named.items()} == {
+        name: known[name] for name in named
+    }
+    # The driver counts from these addresses on.
+    for first, second in (
+        *pairwise(name for name, _ in regs.COUNTERS),
+        *pairwise(name.replace(".", "_").upper() for name in register_names()),
+        *pairwise(f"MAX_DILATION_{axis}" for axis in ("DEPTH", "HEIGHT", "WIDTH")),
+        *((f"{name}_LOW", f"{name}_HIGH")
+          for name in ("DATA_TYPES", "JOB_REGISTERS", "FIXED_REGISTERS")),
+    ):  # fmt: skip
+        assert known[second] - known[first] == regs.WORD_BYTES, second
+    version = [int(re.findall(rf"VERSION_{part} (\d+)", HEADER)[0]) for part in ("MAJOR", "MINOR")]
+    assert tuple(version) == regs.VERSION
+
+
+def test_the_driver_configures_itself(driver):
+    """What it reads from a block is what the configuration says."""
+    source = random.Random(1)
+    fixed = 0
+    for config in random_configs(source):
+        if not job_shapes(config):
+            continue
+        _, block = opened(driver, config)
+        expected = Core.of(config)
+        for name in (member[0] for member in Core._fields_):
+            given, wanted = getattr(block.core, name), getattr(expected, name)
+            if name == "data_types":
+                given, wanted = (list(types)[: expected.data_type_count] for types in
+                                 (given, wanted))  # fmt: skip
+            elif isinstance(wanted, ctypes.Array):
+                given, wanted = list(given), list(wanted)
+            assert given == wanted, f"{name} of {config}"
+        fixed += expected.fixed != 0
+        on_port = [name for name in register_names() if name in regs.written_bits(config)]
+        places = [register_names().index(name) for name in on_port]
+        packets = [regs.command_number(name) for name in regs.packet_bits(config)]
+        assert block.places[: block.commands] == [*places, *packets]
+    assert fixed > 10
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        (("groups", 2**32),),
+        (("width.head", -3), ("width.window", 3)),
+        (("lane_step", 2**32 - 2),),
+        (("width.stride", 2), ("minimum", 1)),
+    ],
+)
+def test_fixed_registers_are_read_with_their_values(driver, pairs):
+    config = CoreConfig((DataType.INT8,), lanes=2, fixed=pairs)
+    _, block = opened(driver, config)
+    expected = Core.of(config)
+    assert block.core.fixed == expected.fixed
+    assert list(block.core.fixed_values) == list(expected.fixed_values)
+
+
+@pytest.mark.parametrize(
+    ("register", "values", "error"),
+    [
+        ("ID", {"value": 0}, "NO_BLOCK"),
+        ("VERSION", {"major": regs.VERSION[0] + 1}, "WRONG_VERSION"),
+        ("VERSION", {"minor": regs.VERSION[1] - 1}, "WRONG_VERSION"),
+        ("VERSION", {"minor": regs.VERSION[1] + 1}, "OK"),
+        ("CORE", {"lanes": 0}, "BAD_CORE"),
+        ("CORE", {"lanes": 65}, "BAD_CORE"),
+        ("CAPACITY", {"coordinate_bits": 2}, "BAD_CORE"),
+        ("DATA_TYPES_LOW", {"value": 0}, "BAD_CORE"),
+    ],
+)
+def test_what_is_no_block_of_ours_is_refused(driver, register, values, error):
+    fake = FakeBlock(CONFIG)
+    fake.set_field(register, **values)
+    assert ERRORS[driver.extremum_open(Block(), fake.bus)] == error
+    assert all(kind == "r" for kind, *_ in fake.accesses)
+
+
+def test_jobs_reach_the_registers_and_only_changes_are_written(driver):
+    source = random.Random(2)
+    kinds = [config for config in random_configs(source, 20) if job_shapes(config)]
+    saved = 0
+    for config in kinds:
+        fake, block = opened(driver, config)
+        for arguments, expected in operators(source, config, 20):
+            jobs = planned_in_c(driver, block.core, arguments)
+            for number, job in enumerate(islice(jobs, 4)):
+                before = dict(fake.registers)
+                fake.accesses.clear()
+                error = ERRORS[driver.extremum_start(block, job)]
+                if error == "REGISTER_FIXED":
+                    assert not fake.accesses
+                    continue
+                assert error == "OK"
+                written = [access[1:] for access in fake.accesses if access[0] == "w"]
+                fake.carry_out()
+                wanted = job_words(expected.jobs[number])
+                assert fake.started[-1] == wanted
+                assert written[-1][0] == START
+                assert dict(written[:-1]) == {
+                    address: word for address, word in wanted.items() if before.get(address) != word
+                }
+                assert len(written) == len(dict(written))
+                saved += len(wanted) - len(written) + 1
+    assert saved > 1000
+
+
+def test_a_job_is_written_whole_or_not_at_all(driver):
+    """It needs space for what has changed and for the start."""
+    fake, block = opened(driver)
+    job = some_job(driver, block.core)
+    commands = len(regs.written_bits(CONFIG)) + 1
+    for free in range(commands):
+        fake.queue.extend([(START, 1)] * (fake.depth - free))
+        fake.accesses.clear()
+        assert ERRORS[driver.extremum_start(block, job)] == "QUEUE_FULL"
+        assert fake.accesses == [("r", regs.STATUS)]
+        fake.queue.clear()
+    fake.queue.extend([(START, 1)] * (fake.depth - commands))
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    assert len(fake.queue) == fake.depth
+    assert ERRORS[driver.extremum_start(block, job)] == "QUEUE_FULL"
+    # The same job again is a start alone.
+    fake.queue.popleft()
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    assert fake.queue[-1] == (START, 1)
+    assert len(fake.queue) == fake.depth
+
+
+@pytest.mark.parametrize("config", [CONFIG, FEW_REGISTERS])
+def test_jobs_are_started_until_the_queue_is_full(driver, config):
+    """Nothing leaves the queue here, and the fake block refuses a command that finds no space."""
+    fake, block = opened(driver, config)
+    seeds = (1, 2) if config is CONFIG else (1,)
+    jobs = [
+        JobStruct.from_buffer_copy(some_job(driver, block.core, seed, config)) for seed in seeds
+    ]
+    for number in range(fake.depth):
+        written = len(fake.queue)
+        if ERRORS[driver.extremum_start(block, jobs[number // 2 % len(jobs)])] == "QUEUE_FULL":
+            assert len(fake.queue) == written
+            break
+    else:
+        pytest.fail("the queue is never full")
+    # A single job is a start alone, once it is written.
+    assert len(fake.queue) > (fake.depth // 2 if len(jobs) > 1 else fake.depth - 1)
+    fake.carry_out()
+    assert ERRORS[driver.extremum_start(block, jobs[0])] == "OK"
+
+
+def test_the_space_of_the_queue_is_read_only_when_it_is_needed(driver):
+    fake, block = opened(driver)
+    job = some_job(driver, block.core)
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    fake.carry_out()
+    fake.accesses.clear()
+    for _ in range(100):
+        assert ERRORS[driver.extremum_start(block, job)] == "OK"
+        fake.carry_out()
+    reads = fake.accesses.count(("r", regs.STATUS))
+    assert len(fake.started) == 101
+    assert 0 < reads < 100
+
+
+def test_a_fixed_register_is_checked_before_anything_is_written(driver):
+    config = CoreConfig((DataType.INT8,), lanes=4, fixed=(("minimum", 1),))
+    fake, block = opened(driver, config)
+    arguments = next(
+        arguments
+        for arguments, _ in operators(random.Random(3), CoreConfig((DataType.INT8,), lanes=4), 50)
+        if arguments.get("function") == "argmax"
+    )
+    fake.accesses.clear()
+    job = next(planned_in_c(driver, block.core, arguments))
+    assert ERRORS[driver.extremum_start(block, job)] == "REGISTER_FIXED"
+    assert not fake.accesses
+
+
+@pytest.mark.parametrize("code", [*(error for error in BlockError if error), 6, 12, 255])
+def test_each_way_a_job_fails_has_its_code(driver, code):
+    """After any of them all registers are written again, since some may not have been taken."""
+    fake, block = opened(driver)
+    job = some_job(driver, block.core)
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    fake.carry_out()
+    fake.fail(code, register=17, job=201)
+    events = Events()
+    driver.extremum_take_events(block, events)
+    known = code in list(BlockError)
+    assert ERRORS[events.error] == (f"JOB_{BlockError(code).name}" if known else "JOB_FAILED")
+    assert (events.events, events.command, events.job) == (0b11, 17, 201)
+    assert fake.words[regs.IRQ_STATUS] == 0
+    fake.registers.clear()
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    fake.carry_out()
+    assert fake.started[0] == fake.started[1]
+    assert len(fake.started[1]) == len(regs.written_bits(CONFIG))
+
+
+def test_events_are_taken_once(driver):
+    fake, block = opened(driver)
+    events = Events(9, 9, 9, 9)
+    fake.set_field("IRQ_STATUS", done=1)
+    fake.set_field("ERROR", code=BlockError.TAIL)  # of an error that was taken before
+    for wanted in (1, 0):
+        driver.extremum_take_events(block, events)
+        assert (events.events, events.error, events.job, events.command) == (wanted, 0, 0, 0)
+    assert ("r", regs.ERROR) not in fake.accesses
+
+
+def test_an_event_between_reading_and_clearing_is_not_lost(driver):
+    fake, block = opened(driver)
+    fake.set_field("IRQ_STATUS", done=1)
+    read = fake.read
+
+    def read_and_fail(address):
+        word = read(address)
+        if address == regs.IRQ_STATUS:
+            fake.fail(BlockError.TAIL)
+        return word
+
+    fake.read = read_and_fail
+    events = Events()
+    driver.extremum_take_events(block, events)
+    assert (events.events, events.error) == (1, 0)
+    assert fake.words[regs.IRQ_STATUS] == 0b10
+    driver.extremum_take_events(block, events)
+    assert (events.events, ERRORS[events.error]) == (0b10, "JOB_TAIL")
+
+
+@pytest.mark.parametrize(("position", "error"), [(-1, "OK"), (511, "OK"), (255, "REGISTER_FIXED")])
+def test_a_fixed_position_is_compared_as_the_core_holds_it(driver, position, error):
+    config = CoreConfig((DataType.INT8,), index_width=9, fixed=(("width.tap_step", 511),))
+    _, block = opened(driver, config)
+    job = JobStruct()
+    job.registers[register_names().index("width.tap_step")] = position % 2**32
+    assert ERRORS[driver.extremum_check_job(block.core, job)] == error
+
+
+def test_the_wait_ends_when_the_block_is_idle_or_the_polls_are_over(driver):
+    fake, block = opened(driver)
+    for busy, polls, wanted in (
+        (0, 1, "OK"),
+        (4, 5, "OK"),
+        (5, 5, "TIMED_OUT"),
+        (0, 0, "TIMED_OUT"),
+    ):
+        fake.busy_reads = busy
+        fake.set_field("IRQ_STATUS", done=1)
+        fake.accesses.clear()
+        assert ERRORS[driver.extremum_wait(block, polls)] == wanted
+        assert fake.accesses.count(("r", regs.STATUS)) == min(busy + 1, polls)
+        assert fake.words[regs.IRQ_STATUS] == (wanted != "OK")
+    fake.busy_reads = 2
+    fake.fail(BlockError.TLAST_EARLY)
+    assert ERRORS[driver.extremum_wait(block, 10)] == "JOB_TLAST_EARLY"
+    assert ERRORS[driver.extremum_wait(block, 10)] == "OK"
+
+
+def test_whether_it_is_busy(driver):
+    fake, block = opened(driver)
+    fake.busy_reads = 1
+    assert driver.extremum_is_busy(block)
+    assert not driver.extremum_is_busy(block)
+
+
+@pytest.mark.parametrize("mask", [0, 1, 2, 3, 7])
+def test_interrupts_are_enabled_event_by_event(driver, mask):
+    fake, block = opened(driver)
+    driver.extremum_enable_interrupts(block, mask)
+    assert fake.words[regs.IRQ_ENABLE] == mask & 0b11
+    assert [f"EXTREMUM_EVENT_{name.upper()} = {1 << bit}" in HEADER
+            for bit, (name, _) in enumerate(regs.EVENTS)] == [True, True]  # fmt: skip
+
+
+def test_counters(driver):
+    fake, block = opened(driver)
+    for number, (name, _) in enumerate(regs.COUNTERS):
+        fake.set_field(name, value=1000 + number)
+    counters = Counters()
+    driver.extremum_read_counters(block, counters)
+    given = [getattr(counters, member[0]) for member in Counters._fields_]
+    assert given == [1000 + number for number in range(len(regs.COUNTERS))]
+    fake.accesses.clear()
+    driver.extremum_clear_counters(block)
+    field = fake.map[regs.CONTROL].field("clear_counters")
+    assert fake.accesses == [("w", regs.CONTROL, field.mask)]
+
+
+def test_after_a_soft_reset_all_registers_are_written(driver):
+    fake, block = opened(driver)
+    job = some_job(driver, block.core)
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    fake.accesses.clear()
+    driver.extremum_reset(block)
+    field = fake.map[regs.CONTROL].field("soft_reset")
+    assert fake.accesses == [("w", regs.CONTROL, field.mask)]
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    fake.carry_out()
+    assert len(fake.started) == 1
+    assert len(fake.started[0]) == len(regs.written_bits(CONFIG))
+
+
+def test_without_functions_the_registers_are_memory(driver):
+    fake, block = FakeBlock(CONFIG), Block()
+    memory = (ctypes.c_uint32 * ((1 << regs.ADDRESS_BITS) // regs.WORD_BYTES))()
+    for address, word in fake.words.items():
+        memory[address // regs.WORD_BYTES] = word
+    memory[regs.STATUS // regs.WORD_BYTES] = fake.depth << 8
+    bus = type(fake.bus)(base=ctypes.addressof(memory))
+    assert ERRORS[driver.extremum_open(block, bus)] == "OK"
+    arguments, expected = next(operators(random.Random(1), CONFIG, 100))
+    job = next(planned_in_c(driver, block.core, arguments))
+    assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    written = {address: memory[address // 4] for address in job_words(expected.jobs[0])}
+    assert written == job_words(expected.jobs[0])
+    assert memory[START // regs.WORD_BYTES] == 1

@@ -1,0 +1,83 @@
+"""The systems in `examples`: a processor runs the C driver, and the block pools for it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from simulation import NEEDS_ICARUS
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+SHOWN = re.findall(r"```text\n(.*?)```", (ROOT / "docs" / "soc.md").read_text(), re.DOTALL)
+"""What the document shows of each system."""
+
+NEEDS_COMPILER = pytest.mark.skipif(
+    not shutil.which("riscv64-unknown-elf-gcc"), reason="no compiler for RISC-V"
+)
+NEEDS_LITEX = pytest.mark.skipif(find_spec("litex") is None, reason="no LiteX: see make soc")
+
+SIMULATORS = ["verilator", pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress])]
+
+
+def run(*command):
+    """Run an example; return what it prints."""
+    ran = subprocess.run(
+        [sys.executable, *map(str, command)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=1500,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def without_numbers(text):
+    return re.sub(r" +\d+", " N", text)
+
+
+def check(said):
+    """Every operator must be right, on the word of the processor, and the document shows it."""
+    assert without_numbers(said) in map(without_numbers, SHOWN)
+    first, *_, last = said.splitlines()
+    assert first == "A short packet and a soft reset: told, and carried out"
+    assert last == "PASS"
+    lines = re.findall(r"^(\S.{29})((?: +\d+){6})  (.+)$", said, re.MULTILINE)
+    assert len(lines) == 7
+    for name, numbers, judgement in lines:
+        jobs, to_plan, to_run, clocks, beats_in, _ = map(int, numbers.split())
+        assert judgement == "right", name
+        assert jobs == (2 if "wide lines" in name else 1)
+        assert 0 < beats_in < clocks < to_run
+        assert to_plan > 0
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_picorv32(simulator):
+    check(run(EXAMPLES / "picorv32" / "run.py", "--simulator", simulator))
+
+
+@NEEDS_COMPILER
+@NEEDS_LITEX
+@pytest.mark.regress
+def test_litex(tmp_path):
+    check(run(EXAMPLES / "litex" / "soc.py", "simulate", "--output", tmp_path))
+
+
+@pytest.mark.regress
+@pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=NEEDS_ICARUS)])
+def test_memory_to_memory(simulator):
+    said = run(EXAMPLES / "memory_to_memory" / "run.py", "--simulator", simulator)
+    assert without_numbers(said) in map(without_numbers, SHOWN)
+    assert said.endswith("all bytes are those of the golden model\n")
+    counted = {name.strip(): int(n) for name, n in re.findall(r"^(.{16}) +(\d+)", said, re.M)}
+    assert (counted["jobs"], counted["beats in"], counted["beats out"]) == (16, 12544, 3600)
+    # The block takes a beat in every clock, and the memory is never the slower one.
+    assert counted["stalls in"] <= counted["jobs"]
+    assert counted["beats in"] < counted["cycles"] < counted["memory to memory"] < 14000

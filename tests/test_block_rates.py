@@ -29,6 +29,10 @@ START_CLOCKS = 8
 """Clocks that lie between the last command of a job and its first beat, beside the core's own."""
 
 
+READ_CLOCKS = 12
+"""Clocks that reading a register takes, at most."""
+
+
 @pytest.fixture(name="clocks", scope="module")
 def clocks_of():
     """Return what is in the files of `bench` that count the clocks of the block."""
@@ -92,11 +96,14 @@ def test_jobs_whose_commands_wait_follow_without_a_gap(clocks, block, share):
 
 
 def test_jobs_whose_registers_are_written_meanwhile_follow_without_a_gap(clocks, block):
-    """A write takes two clocks, so jobs of two beats for each command can follow for ever."""
+    """A write takes two clocks, so jobs of two beats for each command can follow for ever.
+
+    Now and then the driver reads how much space the queue has.
+    """
     native, config = block
     names = list(job_words(row_jobs(config, 50, 1)[0][0]))
     commands = len(names) + 1
-    least = max(2 * commands, commands + job_interval(config)) + START_CLOCKS
+    least = max(2 * commands + READ_CLOCKS, commands + job_interval(config)) + START_CLOCKS
     work = row_jobs(config, least, 30)
     idle = clocks.idle_beats(native, work, config, rewritten=names, held=1)
     assert idle[2:] == [0] * 27

@@ -216,6 +216,8 @@ REFUSED = [
     ("verilog --output out --coordinate-width 2", "coordinate_width must be from 4 to 24"),
     ("verilog --output not/there.v", "--output cannot be written: not/there.v"),
     ("verilog --output . --name 2x", "name must be a letter and up to 63"),
+    ("verilog --output . --name small", "name must not be a keyword of SystemVerilog"),
+    ("verilog --output . --name lambda", "name must not be a keyword of SystemVerilog or Python"),
     ("verilog --output . --bus ahb", "'ahb' is not one of 'axi', 'none'"),
     ("verilog --output a.v --cost job.toml", "--cost needs a folder as --output"),
     ("verilog --output . --cost none.json", "cannot read none.json: No such file"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from keyword import iskeyword
 
 from extremum.hdl.axi.register_map import configuration_hash
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import register_names
 from extremum.hdl.registers import job_shapes
+from extremum.host.package.reserved import RESERVED
 
 __all__ = ["BUSES", "DEFAULT_NAMES", "Settings", "check_name", "default_name", "version_text"]
 
@@ -36,13 +38,15 @@ def check_name(name: str) -> None:
     Raises
     ------
     ValueError
-        It is no identifier, or too long for some tools.
+        It is no identifier, too long for some tools, or a keyword.
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,63}", name):
         raise ValueError(
             "name must be a letter and up to 63 letters, digits and underscores behind it, "
             f"not {name!r}"
         )
+    if name.lower() in RESERVED or iskeyword(name):
+        raise ValueError(f"name must not be a keyword of SystemVerilog or Python, as {name!r} is")
 
 
 @dataclass(frozen=True)

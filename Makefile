@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test regress lint format workloads soc soc-bitstream clean
+.PHONY: help demo test regress gates lint format workloads soc soc-bitstream waveform clean
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -19,9 +19,11 @@ help:
 	@echo "make test       runs the quick tests; the first run compiles the cores that they share."
 	@echo "make regress    runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
+	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
+	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make lint       checks style and types."
 	@echo "make format     rewrites the sources in the project's style."
 	@echo "make bench      measures everything. Its parts are bench-cycles, bench-fpga,"
@@ -57,6 +59,7 @@ $(eval $(call group,sim))
 $(eval $(call group,sim demo))
 $(eval $(call group,sim demo fpga))
 $(eval $(call group,sim soc))
+$(eval $(call group,sim docs))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
 
@@ -90,11 +93,17 @@ EXAMPLES ?= 200
 regress: $(VENV)/test icarus riscv
 	EXTREMUM_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 -q -m ''
 
+gates: $(VENV)/test icarus
+	$(BIN)/python -m pytest -q -m '' tests/test_gates.py
+
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate
 
 soc-bitstream: $(VENV)/soc $(VENV)/fpga riscv
 	$(BIN)/python examples/litex/soc.py bitstream
+
+waveform: $(VENV)/docs
+	$(BIN)/python docs/draw_waveform.py
 
 workloads: $(VENV)/demo
 	$(BIN)/python bench/workloads.py

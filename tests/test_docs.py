@@ -90,7 +90,15 @@ def test_options_that_are_named_exist(path: Path) -> None:
         for option in (*parameter.opts, *parameter.secondary_opts)
     )}  # fmt: skip
     # Of nextpnr, Verilator and FuseSoC.
-    foreign = {"--tmg-ripup", "--lint-only", "--binary", "--timing", "--cores-root", "--target"}
+    foreign = {
+        "--tmg-ripup",
+        "--lint-only",
+        "--binary",
+        "--timing",
+        "--cores-root",
+        "--target",
+        "--freq",
+    }
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     for code in re.findall(r"`([^`]+)`", text):
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from extremum.hdl.axi.block import AxiBlock
+from extremum.hdl.axi.block import block_members
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.interface import interface
@@ -76,7 +76,7 @@ class Block:
     def ports(self) -> int:
         """How many ports the module has."""
         if self.bus == "axi":
-            return len(AxiBlock(self.config).signature.members)
+            return len(block_members(self.config))
         return len(interface(self.config)["ports"])
 
 

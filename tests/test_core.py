@@ -11,8 +11,14 @@ BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
 SMALL = ("image", "reduction")
 """Cores that Icarus simulates in a minute; the others run there in `make regress` alone."""
 
+QUICK = (*SMALL, "every_type")
+"""Cores that run on Verilator in the quick tests."""
+
 RUNS = [
-    *((core, "verilator") for core in CORES),
+    *(
+        pytest.param(core, "verilator", marks=[] if core in QUICK else [pytest.mark.regress])
+        for core in CORES
+    ),
     *(
         pytest.param(
             core, "icarus",

@@ -34,6 +34,26 @@ from extremum.hdl.core import Core
 from extremum.hdl.timing import delay
 
 
+def block_members(config: CoreConfig) -> dict[str, wiring.Member]:
+    """Return the ports of a core's block, by name."""
+    members: dict[str, wiring.Member] = {"aclk": In(1), "aresetn": In(1)}
+    for name, width in port_widths(config).items():
+        if width:
+            flow, back = (In, Out) if name == "s_axis" else (Out, In)
+            members |= {
+                f"{name}_tdata": flow(width),
+                f"{name}_tkeep": flow(width // 8),
+                f"{name}_tlast": flow(1),
+                f"{name}_tvalid": flow(1),
+                f"{name}_tready": back(1),
+            }
+    if is_programmable(config):
+        for name, member in AxiLiteSignature().flip().members.items():
+            members[f"s_axil_{name}"] = member
+        members["irq"] = Out(1)
+    return members
+
+
 class AxiBlock(wiring.Component):
     """A core with AXI ports, in one of two forms.
 
@@ -81,22 +101,7 @@ class AxiBlock(wiring.Component):
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        members: dict[str, wiring.Member] = {"aclk": In(1), "aresetn": In(1)}
-        for name, width in port_widths(config).items():
-            if width:
-                flow, back = (In, Out) if name == "s_axis" else (Out, In)
-                members |= {
-                    f"{name}_tdata": flow(width),
-                    f"{name}_tkeep": flow(width // 8),
-                    f"{name}_tlast": flow(1),
-                    f"{name}_tvalid": flow(1),
-                    f"{name}_tready": back(1),
-                }
-        if is_programmable(config):
-            for name, member in AxiLiteSignature().flip().members.items():
-                members[f"s_axil_{name}"] = member
-            members["irq"] = Out(1)
-        super().__init__(members)
+        super().__init__(block_members(config))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

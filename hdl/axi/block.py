@@ -142,12 +142,16 @@ class AxiBlock(wiring.Component):
             Value.cast(core.i.payload).eq(source.o_data),
             source.o_ready.eq(core.i.ready),
         ]
-        self._results(m, core, all_lanes, Const(1, 1))
+        self._results(m, core, all_lanes, Const(1, 1), drops=Const(0, 1))
         return m
 
-    def _results(self, m: Module, core: Core, lanes: Value, may_leave: Value) -> list[Value]:
+    def _results(
+        self, m: Module, core: Core, lanes: Value, may_leave: Value, *, drops: Value
+    ) -> list[Value]:
         """Connect the output streams; return a flag for each: its job's last beat is taken.
 
+        Results are let through while ``may_leave``, and dropped behind the beats that are offered
+        while ``drops``.
         ``lanes`` has a bit for each lane that holds a result.
         """
         config, payload = self.config, core.o.payload
@@ -174,6 +178,7 @@ class AxiBlock(wiring.Component):
             tvalid, tready = getattr(self, f"{name}_tvalid"), getattr(self, f"{name}_tready")
             m.d.comb += [
                 sink.i_data.eq(Cat(padded, lanes, payload.last)),
+                sink.drops.eq(drops),
                 tvalid.eq(sink.o_valid),
                 sink.o_ready.eq(tready),
                 getattr(self, f"{name}_tdata").eq(given),
@@ -237,9 +242,10 @@ class AxiBlock(wiring.Component):
             passed.o_ready.eq(core.i.ready),
         ]
         left = core.o.valid & core.o.ready
+        drops = ResetSignal("jobs")
         if config.lanes == 1:
             m.d.comb += starter.may_start.eq(1)
-            taken = self._results(m, core, Const(1, 1), Const(1, 1))
+            taken = self._results(m, core, Const(1, 1), Const(1, 1), drops=drops)
         else:
             marks = ResultLanes(config)
             m.submodules.result_lanes = _in_jobs(marks)
@@ -250,7 +256,7 @@ class AxiBlock(wiring.Component):
                 marks.beat.eq(left),
                 marks.last.eq(core.o.payload.last),
             ]
-            taken = self._results(m, core, marks.lanes, marks.valid)
+            taken = self._results(m, core, marks.lanes, marks.valid, drops=drops)
         self._observe(
             m, core, control,
             queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,
@@ -306,8 +312,14 @@ class AxiBlock(wiring.Component):
 
         empty: Value = Const(0, 1)
         if config.index_width:
-            empties = [Value.cast(core.o.payload.index[lane]).all() for lane in range(config.lanes)]
-            empty = Mux(left, sum(empties, Const(0, bits_for(config.lanes))), 0)
+            empties = Cat(
+                Value.cast(core.o.payload.index[lane]).all() for lane in range(config.lanes)
+            )
+            late_empties, late_left = delay(m, empties, 1), delay(m, left, 1)
+            empty = sum(
+                (late_left & is_empty for is_empty in late_empties),
+                Const(0, bits_for(config.lanes)),
+            )
         events = (
             control.busy,
             packets.i_valid & packets.i_ready,

@@ -8,7 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 
 class _Buffer(wiring.Component):
-    """The ports of a buffer.
+    """The ports of a buffer, which holds up to two words.
+
+    It holds a word if ``o_valid`` is set, and two if ``i_ready`` is not set besides. During a reset
+    nothing is taken.
 
     Parameters
     ----------
@@ -30,7 +33,7 @@ class _Buffer(wiring.Component):
     o_data: Signal
     o_ready: Signal
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, more: dict[str, wiring.Member] | None = None):
         self.width = width
         super().__init__(
             {
@@ -41,25 +44,8 @@ class _Buffer(wiring.Component):
                 "o_data": Out(width),
                 "o_ready": In(1),
             }
+            | (more or {})
         )
-
-    def flags(self, m: Module) -> tuple[Signal, Signal]:
-        """Add the flags; return whether a word comes and whether one leaves.
-
-        The buffer has a word if ``o_valid`` is set, and two if ``i_ready`` is not.
-        """
-        is_full = Signal(name="is_full")
-        m.d.comb += self.i_ready.eq(~is_full)
-        m.d.sync += [
-            self.o_valid.eq(self.i_valid | is_full | (self.o_valid & ~self.o_ready)),
-            is_full.eq(self.o_valid & ~self.o_ready & (is_full | self.i_valid)),
-        ]
-        comes, leaves = Signal(name="comes"), Signal(name="leaves")
-        m.d.comb += [
-            comes.eq(self.i_valid & ~is_full),
-            leaves.eq(self.o_valid & self.o_ready),
-        ]
-        return comes, leaves
 
 
 class InputBuffer(_Buffer):
@@ -72,14 +58,26 @@ class InputBuffer(_Buffer):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        comes, leaves = self.flags(m)
+        is_ready = Signal(name="is_ready")
+        will_be_ready = ~(self.o_valid & ~self.o_ready & (~is_ready | self.i_valid))
+        m.d.comb += self.i_ready.eq(is_ready)
+        m.d.sync += [
+            is_ready.eq(will_be_ready),
+            self.o_valid.eq(
+                (self.i_valid & is_ready) | (self.o_valid & ~(self.o_ready & is_ready))
+            ),
+        ]
         newest, oldest = Signal(name="newest"), Signal(name="oldest")
         even, odd = (Signal(self.width, name=name, reset_less=True) for name in ("even", "odd"))
-        m.d.sync += [newest.eq(newest ^ comes), oldest.eq(oldest ^ leaves)]
-        with m.If(comes & ~newest):
-            m.d.sync += even.eq(self.i_data)
-        with m.If(comes & newest):
-            m.d.sync += odd.eq(self.i_data)
+        next_newest = newest ^ (self.i_valid & is_ready)
+        m.d.sync += [newest.eq(next_newest), oldest.eq(oldest ^ (self.o_valid & self.o_ready))]
+        # The free register takes what stands on the port, valid or not: so its enable, which drives
+        # many flip-flops, is a flip-flop itself.
+        for word, is_next in ((even, ~next_newest), (odd, next_newest)):
+            takes = Signal(name=f"takes_{word.name}")
+            m.d.sync += takes.eq(will_be_ready & is_next)
+            with m.If(takes):
+                m.d.sync += word.eq(self.i_data)
         m.d.comb += self.o_data.eq(Mux(oldest, odd, even))
         return m
 
@@ -91,14 +89,32 @@ class OutputBuffer(_Buffer):
     What arrives in that clock waits in a second register.
 
     Latency: 1 clock. Throughput: one word per clock.
+
+    Members
+    -------
+    drops : In(1)
+        The word that waits is dropped, and so is one that comes in this clock. The word that is
+        offered stays.
     """
+
+    drops: Signal
+
+    def __init__(self, width: int):
+        super().__init__(width, {"drops": In(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self.flags(m)
+        is_ready = Signal(name="is_ready")
+        comes = self.i_valid & is_ready & ~self.drops
+        waits = self.o_valid & ~is_ready & ~self.drops
+        m.d.comb += self.i_ready.eq(is_ready)
+        m.d.sync += [
+            is_ready.eq(~(self.o_valid & ~self.o_ready & (waits | comes))),
+            self.o_valid.eq(comes | waits | (self.o_valid & ~self.o_ready)),
+        ]
         kept = Signal(self.width, name="kept", reset_less=True)
-        with m.If(self.i_ready):
+        with m.If(is_ready):
             m.d.sync += kept.eq(self.i_data)
         with m.If(self.o_ready | ~self.o_valid):
-            m.d.sync += self.o_data.eq(Mux(self.i_ready, self.i_data, kept))
+            m.d.sync += self.o_data.eq(Mux(is_ready, self.i_data, kept))
         return m

@@ -80,7 +80,7 @@ class AxiLiteSignature(wiring.Signature):
 class AxiLitePort(wiring.Component):
     """Answers AXI4-Lite; the address and the data of a write may come in any order.
 
-    Every output is a register or the inverse of one. A write takes two clocks, a read as long as
+    Every output is a register, and nothing is taken during a reset. A write takes two clocks, a read as long as
     the registers need and two clocks more; reads and writes do not wait for each other.
 
     Members
@@ -106,21 +106,20 @@ class AxiLitePort(wiring.Component):
     def _writes(self, m: Module) -> None:
         axi, bus = self.axi, self.bus
         has_address, has_data = Signal(name="has_address"), Signal(name="has_data")
-        with m.If(axi.awvalid & axi.awready):
-            m.d.sync += [has_address.eq(1), bus.write_address.eq(axi.awaddr[2:])]
-        with m.If(axi.wvalid & axi.wready):
-            m.d.sync += [
-                has_data.eq(1), bus.write_data.eq(axi.wdata), bus.write_strobes.eq(axi.wstrb)
-            ]  # fmt: skip
-        m.d.comb += [
-            axi.awready.eq(~has_address),
-            axi.wready.eq(~has_data),
-            bus.write.eq(has_address & has_data & (axi.bready | ~axi.bvalid)),
-        ]
+        takes_address, takes_data = axi.awvalid & axi.awready, axi.wvalid & axi.wready
+        with m.If(takes_address):
+            m.d.sync += bus.write_address.eq(axi.awaddr[2:])
+        with m.If(takes_data):
+            m.d.sync += [bus.write_data.eq(axi.wdata), bus.write_strobes.eq(axi.wstrb)]
+        m.d.comb += bus.write.eq(has_address & has_data & (axi.bready | ~axi.bvalid))
+        for has, takes, ready in (
+            (has_address, takes_address, axi.awready),
+            (has_data, takes_data, axi.wready),
+        ):
+            following = (has | takes) & ~bus.write
+            m.d.sync += [has.eq(following), ready.eq(~following)]
         answers = Signal(name="answers")
         m.d.sync += answers.eq(bus.write)
-        with m.If(bus.write):
-            m.d.sync += [has_address.eq(0), has_data.eq(0)]
         with m.If(answers):
             m.d.sync += [
                 axi.bvalid.eq(1),
@@ -132,18 +131,19 @@ class AxiLitePort(wiring.Component):
     def _reads(self, m: Module) -> None:
         axi, bus = self.axi, self.bus
         has_address = Signal(name="has_read_address")
-        with m.If(axi.arvalid & axi.arready):
-            m.d.sync += [has_address.eq(1), bus.read_address.eq(axi.araddr[2:])]
+        takes, is_done = axi.arvalid & axi.arready, bus.read & bus.read_done
+        with m.If(takes):
+            m.d.sync += bus.read_address.eq(axi.araddr[2:])
+        following = (has_address | takes) & ~is_done
+        m.d.sync += [has_address.eq(following), axi.arready.eq(~following)]
         m.d.comb += [
-            axi.arready.eq(~has_address),
             axi.rdata.eq(bus.read_data),
             bus.read.eq(has_address & ~axi.rvalid),
         ]
         with m.If(axi.rready):
             m.d.sync += axi.rvalid.eq(0)
-        with m.If(bus.read & bus.read_done):
+        with m.If(is_done):
             m.d.sync += [
-                has_address.eq(0),
                 axi.rvalid.eq(1),
                 axi.rresp.eq(Mux(bus.read_error, Response.SLVERR, Response.OKAY)),
             ]

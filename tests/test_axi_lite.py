@@ -114,7 +114,7 @@ def test_every_write_is_asked_for_once(address, data, answer):
 
 @pytest.mark.parametrize(("address", "answer"), [(0, 0), (0.8, 0), (0, 0.8), (0.5, 0.5)])
 def test_every_read_is_asked_for_once(address, answer):
-    """The registers answer soon or late; the word on their side changes when the next read comes."""
+    """The registers answer soon or late; their word changes when the next read comes."""
     port, rng = AxiLitePort(), random.Random(f"{address} {answer}")
     places = [rng.getrandbits(ADDRESS_BITS) for _ in range(COUNT)]
     wanted: list[tuple[int, ...]] = []

@@ -5,7 +5,13 @@ import random
 import pytest
 from gateware import Circuit, run, watch
 
-from extremum.hdl.axi.commands import ANSWER, NUMBER_BITS, JobStarter, is_misfit
+from extremum.hdl.axi.commands import (
+    ANSWER,
+    NUMBER_BITS,
+    CommandQueue,
+    JobStarter,
+    is_misfit,
+)
 from extremum.hdl.axi.register_map import (
     START_COMMAND,
     WORD_BITS,
@@ -16,10 +22,14 @@ from extremum.hdl.axi.register_map import (
     written_bits,
 )
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.job_port import CheckedJobPort
 from extremum.hdl.register_table import is_position
 from extremum.tb.cores import CORES
 
 CONFIG = CoreConfig(lanes=2, max_window=(1, 1, 1), coordinate_width=4)
+
+REFUSED = 2
+"""Clocks from the offer of a job until the core takes it in order to refuse it."""
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -48,6 +58,52 @@ def test_a_word_fits_if_it_is_in_range(core):
     seen = watch(circuit, clocks, circuit.outputs, settle=1)[1:]
     found = [bool(clock["misfit"]) for clock in seen]
     assert found == [misfit for _, _, misfit in asked]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_the_core_refuses_a_job_before_its_packet_is_expected(core):
+    """The refusal is known a clock after the job was taken, and ends the offer in the next."""
+    port = CheckedJobPort(CORES[core])
+    # In a job of zeros no register has a value that it may have.
+    seen = watch(port, [{}, {"valid": 1}], {"ready": port.ready}, settle=2 * ANSWER)
+    assert [clock["ready"] for clock in seen].index(1) - 1 == REFUSED
+    assert REFUSED + 2 <= ANSWER
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_the_space_in_the_queue_is_known(core):
+    """Commands come out as they went in; however full the queue is, none is lost."""
+    queue, rng = CommandQueue(CORES[core]), random.Random(core)
+    width = len(queue.o_value)
+    given: list[tuple[int, ...]] = []
+    taken: list[tuple[int, ...]] = []
+    frees = set()
+
+    async def bench(context):
+        for clock in range(30 * queue.depth):
+            free = context.get(queue.free)
+            assert free == queue.depth - (len(given) - len(taken))
+            frees.add(free)
+            # Now the queue fills, and now it is emptied.
+            fills = clock // (3 * queue.depth) % 2
+            write = free > 0 and rng.random() < (0.9 if fills else 0.3)
+            ready = rng.random() < (0.3 if fills else 0.9)
+            command = (rng.getrandbits(NUMBER_BITS), rng.getrandbits(WORD_BITS), rng.getrandbits(1))
+            for name, value in zip(("number", "value", "misfit"), command, strict=True):
+                context.set(getattr(queue, name), value)
+            context.set(queue.write, write)
+            context.set(queue.ready, ready)
+            if ready and context.get(queue.valid):
+                names = ("o_number", "o_value", "o_misfit")
+                taken.append(tuple(context.get(getattr(queue, name)) for name in names))
+            if write:
+                number, word, misfit = command
+                given.append((number, word % (1 << width), misfit))
+            await context.tick()
+
+    run(queue, bench)
+    assert taken == given[: len(taken)]
+    assert frees == set(range(queue.depth + 1))
 
 
 class Block:
@@ -118,7 +174,7 @@ class Block:
         context, starter, rng = self._context, self._starter, self._rng
         is_refused = rng.random() < 0.3
         # The core refuses early; it may take a job long after the packet was expected, or before.
-        answer = rng.randrange(ANSWER - 1) if is_refused else rng.randrange(2 * ANSWER)
+        answer = REFUSED if is_refused else rng.randrange(2 * ANSWER)
         wait = rng.randrange(2 * ANSWER)
         code = rng.choice((BlockError.COUNT, BlockError.TAIL))
         expects = expected = 0

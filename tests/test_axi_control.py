@@ -114,6 +114,12 @@ def test_a_read_begins_in_any_clock():
         for address, register in MAP.items():
             if register.is_readable and address < regs.COUNTER_BASE and address != regs.STATUS:
                 assert await bus.read(address) == register.reset
+        # What software changes is known as soon as what never changes.
+        for phase in range(8):
+            await bus.write(regs.IRQ_ENABLE, 1 + phase % 3)
+            await context.tick().repeat(1 + phase)
+            assert await bus.read(regs.IRQ_ENABLE) == 1 + phase % 3
+            assert await bus.read(0) == regs.ID
         for number, count in enumerate(COUNTS):
             for _ in range(PASS if number in (0, len(COUNTS) - 1) else 4):
                 assert await bus.read(regs.COUNTER_BASE + WORD_BYTES * number) == count

@@ -47,11 +47,16 @@ class Circuit(wiring.Component):
         return self.logic if reset is None else ResetInserter(reset)(self.logic)
 
 
-def run(component: Elaboratable, bench: Callable) -> None:
-    """Run a bench, an async function of the simulator's context, on a component."""
+def run(component: Elaboratable, bench: Callable, *others: Callable) -> None:
+    """Run a bench, an async function of the simulator's context, on a component.
+
+    The others run beside it, and are given up when it ends.
+    """
     simulator = Simulator(component)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
+    for other in others:
+        simulator.add_testbench(other, background=True)
     simulator.run()
 
 

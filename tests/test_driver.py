@@ -98,6 +98,9 @@ def test_jobs_one_behind_the_other(block, driver, stalls):
     assert counted["beats_in"] == sum(job.beats_in for job, _ in pairs)
     assert counted["beats_out"] == sum(job.beats_out for job, _ in pairs)
     assert bool(stalls) == (counted["stalls_in"] > 3 * len(pairs))
+    assert bool(stalls) == (counted["stalls_out"] > len(pairs))
+    assert counted["stalls_out"] < counted["beats_out"]
+    assert counted["beats_in"] < counted["cycles"] < block.clocks.now
 
 
 def test_only_changed_registers_are_written(driver, transport):

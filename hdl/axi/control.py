@@ -102,8 +102,9 @@ class BlockControl(wiring.Component):
         written = Signal(name="written")
         m.d.sync += written.eq(self.bus.write)
         overflow = self._commands(m, written)
-        enable, events = self._events(m, written, overflow)
-        self._reads(m, self._live(m, enable, events, overflow))
+        enable, events, clear = self._events(m, written, overflow)
+        has_error = events[1] & ~clear[1]
+        self._reads(m, self._live(m, enable, events, has_error, overflow))
         return m
 
     def _addresses(self, condition: Callable[[regs.Register], bool]) -> list[int]:
@@ -149,23 +150,23 @@ class BlockControl(wiring.Component):
         ]
         return overflow
 
-    def _events(self, m: Module, written: Value, overflow: Value) -> tuple[Signal, Signal]:
-        """Add the interrupt; return what enables it, and the events that have happened."""
+    def _events(self, m: Module, written: Value, overflow: Value) -> tuple[Signal, Signal, Value]:
+        """Add the interrupt; return what enables it, the events, and those being cleared."""
         bus, count = self.bus, len(regs.EVENTS)
         enable, events = Signal(count, name="irq_enable"), Signal(count, name="irq_status")
         with m.If(written & self._at(regs.IRQ_ENABLE)):
             m.d.sync += enable.eq(bus.write_data)
-        clear = Mux(written & self._at(regs.IRQ_STATUS), bus.write_data[:count], 0)
+        clear: Value = Mux(written & self._at(regs.IRQ_STATUS), bus.write_data[:count], 0)
         # An event in the clock in which it is cleared is not lost.
         happened = Cat(self.done, self.failed | overflow)
         m.d.sync += [
             events.eq((events & ~clear) | happened),
             self.irq.eq((events & enable).any()),
         ]
-        return enable, events
+        return enable, events, clear
 
     def _live(
-        self, m: Module, enable: Signal, events: Signal, overflow: Value
+        self, m: Module, enable: Signal, events: Signal, has_error: Value, overflow: Value
     ) -> dict[int, Sequence[Value]]:
         """Return the bytes of the words that are neither constants nor counters, by address."""
         code, register, job = (
@@ -175,7 +176,7 @@ class BlockControl(wiring.Component):
             )
         )  # fmt: skip
         # The first error is kept until the flag in IRQ_STATUS is cleared.
-        with m.If(~events[1] & (self.failed | overflow)):
+        with m.If(~has_error & (self.failed | overflow)):
             m.d.sync += [
                 code.eq(Mux(self.failed, self.code, BlockError.QUEUE_FULL)),
                 register.eq(self.register),

@@ -99,7 +99,8 @@ class CounterBank(wiring.Component):
         # After reset, and when asked to, each byte in turn is taken for zero.
         is_zeroed = Signal(name="is_zeroed", init=1)
         begun_at = Signal(range(PASS), name="begun_at", init=PASS - 1)
-        with m.If(delay(m, self.clear, 1)):
+        cleared = delay(m, self.clear, 1)
+        with m.If(cleared):
             m.d.sync += [is_zeroed.eq(1), begun_at.eq(visited)]
         with m.Elif(visited == begun_at):
             m.d.sync += is_zeroed.eq(0)
@@ -108,14 +109,13 @@ class CounterBank(wiring.Component):
         word = Signal(BYTE_BITS, name="word")
         added = Signal(range(PASS * max(self.most) + 1), name="added")
         total = Signal(BYTE_BITS + 1, name="total")
-        was_zeroed = delay(m, is_zeroed, 1)
-        # No carry goes into the lowest byte, nor from a byte before the clear into one behind it.
-        carries = delay(m, ~is_lowest, 1) & ~(was_zeroed & ~delay(m, was_zeroed, 1))
+        # Nothing goes on into the lowest byte, nor from a byte before the clear into one behind it.
+        goes_on = ~is_lowest & ~delay(m, cleared, 1)
         m.d.comb += read.addr.eq(visited)
         m.d.sync += [
             word.eq(Mux(is_zeroed, 0, read.data)),
-            added.eq(Mux(is_lowest, here, added >> BYTE_BITS)),
-            total.eq(word + added[:BYTE_BITS] + (carries & total[BYTE_BITS])),
+            added.eq(Mux(is_lowest, here, Mux(goes_on, added >> BYTE_BITS, 0))),
+            total.eq(word + added[:BYTE_BITS] + (delay(m, goes_on, 1) & total[BYTE_BITS])),
         ]
         late = Signal(range(PASS), name="late", init=PASS - 2)
         m.d.sync += late.eq(visited - 1)

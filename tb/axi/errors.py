@@ -19,6 +19,9 @@ from extremum.tb.sequences import jobs
 
 BEAT_BYTES = core().lanes * core().element_width // 8
 
+LATENCY = 100
+"""Clocks after which the results of a job of a few beats have come, at most."""
+
 
 def good_jobs(count: int, least_beats: int = 1) -> list[tuple[Job, np.ndarray]]:
     """Return jobs of at least so many beats that the core takes."""
@@ -129,6 +132,59 @@ async def tlast_too_late(dut: Any, stall: int) -> None:
         await block.expect(expected, job)
         await block.expect(wanted, after[0])
         await check_error(block, BlockError.TLAST_LATE, 2 * number)
+
+
+@cocotb.test()
+async def busy_until_all_is_dropped(dut: Any) -> None:
+    """The results of a job whose packet is too long have left long before the packet's end."""
+    block = await Environment.started(dut)
+    (job, x) = good_jobs(1)[0]
+    given, expected = packets(job, x)
+    await block.send(given + bytes(1000 * BEAT_BYTES))
+    await block.start(job)
+    await block.expect(expected, job)
+    assert await block.field("STATUS", "busy") == 1
+    await block.until("STATUS", "busy", 0)
+    assert block.source.empty()
+    assert block.source.idle()
+
+
+@cocotb.test()
+async def a_packet_is_dropped_while_results_leave(dut: Any) -> None:
+    """Two jobs may end in the same clock, and both are counted."""
+    block = await Environment.started(dut)
+    (job, x) = next(pair for pair in good_jobs(400) if pair[0].beats_out == 1)
+    given, expected = packets(job, x)
+    name, bits = next(
+        (name, bits)
+        for name, bits in regs.written_bits(core()).items()
+        if bits.width < regs.WORD_BITS and not regs.is_position(name)
+    )
+    *others, last = block.sinks.values()
+    span = range(-4, 5)
+    for number, wait in enumerate(span):
+        block.source.pause = False
+        for sink in block.sinks.values():
+            sink.pause = True
+        await block.start(job)
+        await block.command(regs.command_number(name), 1 << bits.width)
+        await block.command(regs.START_COMMAND, 1)
+        await block.send(given)
+        await block.clocks(2 * LATENCY)
+        for sink in others:
+            sink.pause = False
+        await block.clocks(4)
+        # The result waits on one stream, and the next packet does not come.
+        block.source.pause = True
+        await block.send(bytes(BEAT_BYTES))
+        assert await block.field("STATUS", "busy") == 1
+        for agent in (last, block.source)[:: 1 if wait > 0 else -1]:
+            agent.pause = False
+            await block.clocks(abs(wait))
+        await block.expect(expected, job)
+        await check_error(block, BlockError.RANGE, 2 * number + 1)
+        await block.until("STATUS", "busy", 0)
+        assert await block.field("JOBS") == 2 * number + 2
 
 
 @cocotb.test()

@@ -6,9 +6,12 @@ import random
 from typing import Any
 
 import cocotb
+import numpy as np
 
 from extremum.hdl.axi import register_map as regs
-from extremum.tb.axi.environment import OKAY, Environment
+from extremum.hdl.axi.streams import index_bytes
+from extremum.host.plan.jobs import Job
+from extremum.tb.axi.environment import OKAY, Environment, packets
 from extremum.tb.bench import core, examples
 from extremum.tb.sequences import jobs
 
@@ -32,8 +35,16 @@ async def random_jobs(dut: Any, source: int, sinks: int) -> None:
         assert await block.field("JOBS") == len(pairs)
         assert await block.field("BEATS_IN") == sum(job.beats_in for job, _ in pairs)
         assert await block.field("BEATS_OUT") == sum(job.beats_out for job, _ in pairs)
+        assert await block.field("EMPTY_WINDOWS") == sum(_empty(*pair) for pair in pairs)
         assert await block.field("ERROR", "code") == 0
         assert await block.field("IRQ_STATUS", "error") == 0
+
+
+def _empty(job: Job, x: np.ndarray) -> int:
+    """Return how many windows of a job have no element, as far as positions tell it."""
+    packet = packets(job, x)[1].get("m_axis_index", b"")
+    positions = np.frombuffer(packet, f"<u{index_bytes(core())}" if packet else np.uint8)
+    return int(np.sum(positions == (1 << core().index_width) - 1)) if packet else 0
 
 
 @cocotb.test()

@@ -1,0 +1,87 @@
+"""The buffers of the AXI block: a stream comes out as it went in, without a gap of their making."""
+
+import random
+
+import pytest
+from gateware import run
+
+from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer
+
+WIDTH = 8
+WORDS = 300
+
+
+@pytest.mark.parametrize("gaps", [0, 0.5, 0.9])
+@pytest.mark.parametrize("stalls", [0, 0.5, 0.9])
+@pytest.mark.parametrize("buffer", [InputBuffer, OutputBuffer])
+def test_a_buffer_keeps_order_and_rate(buffer, stalls, gaps):
+    """A word that is offered stays; one comes out a clock after it went in, if nothing stalls."""
+    component, rng = buffer(WIDTH), random.Random(f"{stalls} {gaps}")
+    words = [rng.getrandbits(WIDTH) for _ in range(WORDS)]
+    given: list[int] = []
+    taken: list[tuple[int, int]] = []
+    most = 0
+
+    async def bench(context):
+        nonlocal most
+        clock, offers, kept = 0, False, None
+        while len(taken) < WORDS:
+            offers = offers or (len(given) < WORDS and rng.random() >= gaps)
+            ready = rng.random() >= stalls
+            context.set(component.i_valid, offers)
+            # A word that is not offered means nothing.
+            word = words[len(given)] if offers else rng.getrandbits(WIDTH)
+            context.set(component.i_data, word)
+            context.set(component.o_ready, not ready)
+            accepts = context.get(component.i_ready)
+            context.set(component.o_ready, ready)
+            # Neither port looks through to the other.
+            assert context.get(component.i_ready) == accepts
+            valid, data = context.get(component.o_valid), context.get(component.o_data)
+            assert valid == (len(given) > len(taken))
+            assert kept in (None, data)
+            kept = data if valid and not ready else None
+            if valid and ready:
+                taken.append((clock, data))
+            if offers and accepts:
+                given.append(clock)
+                offers = False
+            most = max(most, len(given) - len(taken))
+            await context.tick()
+            clock += 1
+            assert clock < 50 * WORDS
+        assert not context.get(component.o_valid)
+
+    run(component, bench)
+    assert [word for _, word in taken] == words
+    late = [out - into for (out, _), into in zip(taken, given, strict=True)]
+    assert min(late) == 1
+    if stalls:
+        assert most == 2
+    else:
+        assert set(late) == {1}
+    if not stalls and not gaps:
+        assert given == list(range(WORDS))
+
+
+@pytest.mark.parametrize("buffer", [InputBuffer, OutputBuffer])
+def test_a_full_buffer_gives_its_words_and_goes_on(buffer):
+    """After a stall it takes a word again a clock later, so the sink never misses one."""
+    component = buffer(WIDTH)
+
+    async def bench(context):
+        context.set(component.i_valid, 1)
+        sent, taken = 0, []
+        for clock in range(20):
+            context.set(component.o_ready, clock >= 5)
+            context.set(component.i_data, sent)
+            if clock >= 5:
+                assert context.get(component.o_valid)
+                taken.append(context.get(component.o_data))
+            sent += context.get(component.i_ready)
+            await context.tick()
+            if clock == 4:
+                assert sent == 2
+        assert taken == list(range(15))
+
+    run(component, bench)

@@ -151,8 +151,7 @@ class AxiBlock(wiring.Component):
         """Connect the output streams; return a flag for each: its job's last beat is taken.
 
         Results are let through while ``may_leave``, and dropped behind the beats that are offered
-        while ``drops``.
-        ``lanes`` has a bit for each lane that holds a result.
+        while ``drops``. ``lanes`` has a bit for each lane that holds a result.
         """
         config, payload = self.config, core.o.payload
         streams = {}

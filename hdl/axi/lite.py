@@ -80,8 +80,9 @@ class AxiLiteSignature(wiring.Signature):
 class AxiLitePort(wiring.Component):
     """Answers AXI4-Lite; the address and the data of a write may come in any order.
 
-    Every output is a register, and nothing is taken during a reset. A write takes two clocks, a read as long as
-    the registers need and two clocks more; reads and writes do not wait for each other.
+    Every output is a register, and nothing is taken during a reset. A write takes two clocks, a
+    read as long as the registers need and two clocks more; reads and writes do not wait for each
+    other.
 
     Members
     -------

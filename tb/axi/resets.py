@@ -66,7 +66,9 @@ async def soft_reset(dut: Any, stall: int) -> None:
                 assert now == beat, f"{name} no longer offers its beat"
         block.stall()
         block.forget()
-        await block.clocks(20)
+        left = await _leaving(block, 20)
+        if stall:
+            assert left == {name: int(name in offered) for name in block.sinks}
         for name in block.sinks:
             assert not int(getattr(dut, f"{name}_tvalid").value), f"{name} goes on"
         forget(*block.sinks.values())
@@ -85,6 +87,17 @@ async def soft_reset(dut: Any, stall: int) -> None:
     await block.until("STATUS", "busy", 0)
     for sink in block.sinks.values():
         await sink.recv()
+
+
+async def _leaving(block: Environment, clocks: int) -> dict[str, int]:
+    """Return how many beats leave on each output stream within some clocks."""
+    left = dict.fromkeys(block.sinks, 0)
+    for _ in range(clocks):
+        await FallingEdge(block.dut.aclk)
+        for name in left:
+            port = (getattr(block.dut, f"{name}_{part}") for part in ("tvalid", "tready"))
+            left[name] += all(int(signal.value) for signal in port)
+    return left
 
 
 async def _offered(block: Environment) -> dict[str, int]:

@@ -179,7 +179,7 @@ class BlockControl(wiring.Component):
         with m.If(~has_error & (self.failed | overflow)):
             m.d.sync += [
                 code.eq(Mux(self.failed, self.code, BlockError.QUEUE_FULL)),
-                register.eq(self.register),
+                register.eq(Mux(self.failed & (self.code == BlockError.RANGE), self.register, 0)),
                 job.eq(self.job),
             ]
         return {

@@ -21,8 +21,8 @@ class InputPackets(wiring.Component):
     """Lets the beats of each job's packet through to the core, and checks where TLAST is.
 
     A packet may pass before the core takes its job, and waits in a buffer. If TLAST comes early,
-    what stands on the port is passed in the place of the missing beats, so that the job ends; its
-    results mean nothing. If TLAST is late, the beats behind the job's last are dropped. Either way
+    beats are made up in the place of the missing ones, so that the job ends; its results mean
+    nothing. If TLAST is late, the beats behind the job's last are dropped. Either way
     the next packet belongs to the next job.
 
     Latency: 0 clocks. Throughput: one beat per clock, also from one packet to the next if its job

@@ -81,7 +81,7 @@ class BlockError(IntEnum):
     RANGE = 8
     """A value does not fit its job register, which ``ERROR.register`` names by its number."""
     TLAST_EARLY = 9
-    """TLAST came before the job's last beat: zeros were put in the place of the missing beats."""
+    """TLAST came before the job's last beat: others were put in the place of the missing beats."""
     TLAST_LATE = 10
     """The job's last beat had no TLAST: what came behind it, up to TLAST, was dropped."""
     QUEUE_FULL = 11
@@ -306,7 +306,7 @@ def _general(config: CoreConfig) -> Iterator[Register]:
         _flags(
             Access.WRITE,
             ("soft_reset", "Ends all jobs at once, empties the command queue and sets the job "
-             "registers to 0; a beat that is offered on an output stays."),
+             "registers to 0; the beat that an output stream offers stays, none follows."),
             ("clear_counters", "Sets all counters to zero."),
         ),
         "What a written 1 does at once.",
@@ -329,11 +329,19 @@ def _general(config: CoreConfig) -> Iterator[Register]:
         "The events that have happened since they were cleared.",
     )  # fmt: skip
     error = (
-        Field("code", 0, 8, read, 0, "Why the job failed, see BlockError."),
-        Field("register", 8, 8, read, 0, "The number of the job register, for RANGE."),
+        Field(
+            "code",
+            0,
+            8,
+            read,
+            0,
+            f"Why the job failed: {', '.join(f'{c.value} {c.name}' for c in BlockError)}.",
+        ),
+        Field("register", 8, 8, read, 0, "The number of the job register, for RANGE; else 0."),
         Field("job", 16, JOB_BITS, read, 0, f"Jobs started before it, modulo 2^{JOB_BITS}."),
     )
-    yield Register("ERROR", ERROR, error, "The first error since IRQ_STATUS.error was cleared.")
+    text = "The first error since IRQ_STATUS.error was cleared; valid while that flag is set."
+    yield Register("ERROR", ERROR, error, text)
 
 
 def _counters() -> Iterator[Register]:

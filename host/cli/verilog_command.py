@@ -122,6 +122,10 @@ def grouped(written: Sequence[str]) -> list[str]:
 def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
     place = target if target.exists() else target.parent
     is_right = place.is_file() if is_alone and target.exists() else place.is_dir()
+    if not place.exists():
+        raise click.ClickException(
+            f"--output cannot be written: {target}: the folder {place} does not exist"
+        )
     if not is_right or not os.access(place, os.W_OK):
         raise click.ClickException(f"--output cannot be written: {target}")
 

@@ -22,10 +22,14 @@ REASONS = {
 }
 """The reason for each rule that a block may break."""
 
+FOLDERS = ("", "*/")
+"""Where a tool may look for the block's file: a name alone would fit `my` before it too."""
+
 
 def waivers(settings: Settings) -> str:
     """Return a file for Verilator that waives these rules, for the block's own file alone."""
     lines = ["`verilator_config", header(settings)]
     for rule, reason in REASONS.items():
-        lines += [f"// {reason}", f'lint_off -rule {rule} -file "*{settings.name}.v"']
+        lines.append(f"// {reason}")
+        lines += [f'lint_off -rule {rule} -file "{folder}{settings.name}.v"' for folder in FOLDERS]
     return "\n".join(lines) + "\n"

@@ -27,7 +27,7 @@ pytestmark = [
 TOPS = {"programmable": "pool2x2_int8", "dataflow": "argmax_1000_int8"}
 
 
-CLOCKS = 30
+CLOCKS = 24
 """Clocks from power-up for which the netlist of the iCE40 is compared."""
 
 
@@ -114,7 +114,7 @@ PROVED = {
 def test_the_netlist_is_proved_equal(family, tmp_path):
     """A fault in one gate of it is found."""
     top = TOPS["dataflow"]
-    write(short_rows(), tmp_path)
+    write(settings("dataflow") if family == "ecp5" else short_rows(), tmp_path)
     synthesise(tmp_path, top, family)
     status, told = compare(tmp_path, top, family)
     assert status == 0, told[-3000:]

@@ -137,6 +137,7 @@ def test_what_status_tells():
                 told = [await bus.field(regs.STATUS, name) for name in ("busy", "can_start")]
                 assert told == [busy, free > 0]
                 assert await bus.field(regs.STATUS, "queue_free") == free
+                assert await bus.write(COMMAND, 1) == (free == 0)
 
     carry_out(bench)
 

@@ -86,10 +86,12 @@ async def values_that_do_not_fit(dut: Any) -> None:
         if regs.is_position(name):
             continue
         for value in beyond:
+            assert await block.write(regs.IRQ_STATUS, 0b11) == OKAY
             await block.command(regs.command_number(name), value)
             await block.command(regs.START_COMMAND, 1)
             await block.send(bytes(2 * BEAT_BYTES))
             await block.until("IRQ_STATUS", "error", 1)
+            await block.until("IRQ_STATUS", "done", 1)
             assert await block.field("ERROR", "register") == regs.command_number(name), name
             await check_error(block, BlockError.RANGE, started)
             await block.carry_out([good])
@@ -161,8 +163,17 @@ async def a_packet_is_dropped_while_results_leave(dut: Any) -> None:
         if bits.width < regs.WORD_BITS and not regs.is_position(name)
     )
     *others, last = block.sinks.values()
-    span = range(-4, 5)
-    for number, wait in enumerate(span):
+    # The block is busy until the result has left on every stream.
+    last.pause = True
+    await block.start(job)
+    await block.send(given)
+    await block.clocks(2 * LATENCY)
+    assert await block.field("STATUS", "busy") == 1
+    last.pause = False
+    await block.expect(expected, job)
+    await block.until("STATUS", "busy", 0)
+    started = 1
+    for wait in range(-4, 5):
         block.source.pause = False
         for sink in block.sinks.values():
             sink.pause = True
@@ -182,9 +193,10 @@ async def a_packet_is_dropped_while_results_leave(dut: Any) -> None:
             agent.pause = False
             await block.clocks(abs(wait))
         await block.expect(expected, job)
-        await check_error(block, BlockError.RANGE, 2 * number + 1)
+        await check_error(block, BlockError.RANGE, started + 1)
         await block.until("STATUS", "busy", 0)
-        assert await block.field("JOBS") == 2 * number + 2
+        started += 2
+        assert await block.field("JOBS") == started
 
 
 @cocotb.test()

@@ -11,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.queue import Queue
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import timing_parameters
+from extremum.hdl.timing import delay, timing_parameters
 
 JOBS = 4
 """Jobs whose results may be on their way; the next one waits."""
@@ -72,14 +72,16 @@ class ResultLanes(wiring.Component):
         told = Cat(self.packet.full_beats, self.packet.result_lanes)
         m.submodules.queue = queue = Queue(len(told), JOBS, parameters)
         load = Signal(name="load")
-        m.d.comb += [queue.write.eq(self.accepted), queue.i.eq(told), queue.ready.eq(load)]
+        # What is loaded leaves the queue a clock later: the load is decided late in the clock.
+        loaded = delay(m, load, 1)
+        m.d.comb += [queue.write.eq(self.accepted), queue.i.eq(told), queue.ready.eq(loaded)]
         # A job counts from its offer on; only one is offered at a time.
         waiting = Signal(range(JOBS + 1), name="waiting")
         m.d.sync += waiting.eq(waiting + self.accepted - load)
         m.d.comb += self.may_start.eq(waiting != JOBS)
 
         stable = Signal(STABLE, name="stable")
-        m.d.sync += stable.eq(Mux(load, 0, Cat(queue.valid, stable[:-1])))
+        m.d.sync += stable.eq(Mux(load | loaded, 0, Cat(queue.valid, stable[:-1])))
         m.d.comb += load.eq(stable.all() & queue.valid & (~self.valid | (self.beat & self.last)))
         width = len(self.packet.full_beats)
         new_full, new_lanes = queue.o[:width], queue.o[width:]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.register_map import Access, BlockError
+from extremum.hdl.axi.register import Access
+from extremum.hdl.axi.register_map import BlockError
 from extremum.host.fpga.presets import PRESETS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -226,7 +226,7 @@ def test_source_lines_are_kept_and_name_no_folder():
     assert "extremum/hdl/core.py" in sources
     assert all(source.startswith(("extremum/", "amaranth/")) for source in sources)
     assert "src" not in block_verilog(replace(settings, source=False))
-    other = 'attribute \\src "/home/me/design.py:3|/home/me/top.py:4"'
+    other = 'attribute \\src "/elsewhere/design.py:3|/elsewhere/top.py:4"'
     assert relative_sources(other) == 'attribute \\src "design.py:3|top.py:4"'
 
 

@@ -19,7 +19,8 @@ from systemrdl.compiler import RDLCompiler
 from systemrdl.node import AddrmapNode
 from systemrdl.rdltypes.builtin_enums import AccessType, OnWriteType
 
-from extremum.hdl.axi.register_map import WORD_BITS, Access, Register, register_map
+from extremum.hdl.axi.register import Access, Register
+from extremum.hdl.axi.register_map import WORD_BITS, register_map
 from extremum.hdl.config import CoreConfig
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.rdl import system_rdl

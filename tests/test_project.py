@@ -28,6 +28,7 @@ FROM_HDL = {
     "ecp5": "a platform that is handed on to what makes the text",
     "harness": "makes the text of a core in a timing harness",
     "axi.latency": "clocks of a core behind its ports, as integers",
+    "axi.register": "what a register is, as plain data",
     "axi.register_map": "the registers of the AXI block, as a table",
     "axi.streams": "which streams the AXI block has, and how wide they are",
 }

@@ -13,6 +13,7 @@ from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit
 from extremum.hdl.axi.counters import BYTE_BITS, SLOTS
 from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
+from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
 
@@ -107,7 +108,7 @@ class BlockControl(wiring.Component):
         self._reads(m, self._live(m, enable, events, has_error, overflow))
         return m
 
-    def _addresses(self, condition: Callable[[regs.Register], bool]) -> list[int]:
+    def _addresses(self, condition: Callable[[Register], bool]) -> list[int]:
         """Return the addresses of the registers that meet a condition."""
         return [address for address, register in self._map.items() if condition(register)]
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import extremum.hdl.axi.register_map as regs
-from extremum.hdl.axi.register_map import BlockError, Register, register_map
+from extremum.hdl.axi.register import Register
+from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size

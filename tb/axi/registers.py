@@ -9,7 +9,7 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.register_map import Access
+from extremum.hdl.axi.register import Access
 from extremum.host.driver.words import job_words
 from extremum.tb.axi.environment import OKAY, SLVERR, Environment, packets
 from extremum.tb.bench import core

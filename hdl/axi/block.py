@@ -311,12 +311,9 @@ class AxiBlock(wiring.Component):
 
         empty: Value = Const(0, 1)
         if config.index_width:
-            empties = Cat(
-                Value.cast(core.o.payload.index[lane]).all() for lane in range(config.lanes)
-            )
-            late_empties, late_left = delay(m, empties, 1), delay(m, left, 1)
+            late_left = delay(m, left, 1)
             empty = sum(
-                (late_left & is_empty for is_empty in late_empties),
+                (late_left & _late_all(m, Value.cast(index)) for index in core.o.payload.index),
                 Const(0, bits_for(config.lanes)),
             )
         events = (
@@ -344,6 +341,11 @@ class AxiBlock(wiring.Component):
 def _in_jobs(part: wiring.Component) -> Any:
     """Return a part that a soft reset ends."""
     return DomainRenamer("jobs")(part)
+
+
+def _late_all(m: Module, word: Value) -> Value:
+    """Return whether a word was all ones a clock ago; its nibbles were found to be so then."""
+    return delay(m, Cat(word[low : low + 4].all() for low in range(0, len(word), 4)), 1).all()
 
 
 def _in_all(m: Module, taken: list[Value]) -> Value:

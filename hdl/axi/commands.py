@@ -6,8 +6,6 @@ registers of the next jobs can be written, and the jobs started, while one is ru
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -30,7 +28,10 @@ from extremum.hdl.timing import delay, timing_parameters
 
 NUMBER_BITS = (COMMANDS - 1).bit_length()
 
-ANSWER = 5
+LOW_NUMBER_BITS = NUMBER_BITS // 2
+"""Bits of a command's number that are decoded apart from those above them."""
+
+ANSWER = 4
 """Clocks from the offer of a job until the core has refused it, if it does."""
 
 
@@ -110,7 +111,7 @@ class CommandQueue(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         kept = Cat(self.o_value, self.o_number, self.o_misfit)
-        parameters = replace(timing_parameters(self.config), lookup_queue=self.depth)
+        parameters = timing_parameters(self.config)
         m.submodules.queue = queue = Queue(len(kept), self.depth, parameters)
         leaves = self.valid & self.ready
         free = Signal.like(self.free, name="commands_free", init=self.depth)
@@ -268,13 +269,24 @@ class JobStarter(wiring.Component):
         return m
 
     def _registers(self, m: Module, takes: Value) -> None:
-        """Add the registers: each takes the word that names it, a clock after the command."""
+        """Add the registers: each takes the word that names it, a clock after the command.
+
+        Both halves of the number are decoded by then, so that each register needs but one gate.
+        """
         word = delay(m, self.value, 1)
-        for name in written_bits(self.config):
+        written = written_bits(self.config)
+        numbers = {name: divmod(command_number(name), 1 << LOW_NUMBER_BITS) for name in written}
+        low, high = self.number[:LOW_NUMBER_BITS], self.number[LOW_NUMBER_BITS:]
+        is_low = {half: delay(m, low == half, 1) for _, half in numbers.values()}
+        is_high = {
+            half: delay(m, takes & ~self.misfit & (high == half), 1)
+            for half, _ in numbers.values()
+        }
+        for name in written:
             is_packet = name in packet_bits(self.config)
             target = self.packet[name] if is_packet else self.job[name.replace(".", "_")]
-            is_named = takes & ~self.misfit & (self.number == command_number(name))
-            with m.If(delay(m, is_named, 1)):
+            upper, lower = numbers[name]
+            with m.If(is_high[upper] & is_low[lower]):
                 m.d.sync += Value.cast(target).eq(word)
 
 

@@ -16,6 +16,7 @@ from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
 from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.timing import delay
 
 READ_CLOCKS = 2
 """Clocks from the address of a read until the first byte of its word may be taken."""
@@ -112,10 +113,10 @@ class BlockControl(wiring.Component):
         """Return the addresses of the registers that meet a condition."""
         return [address for address, register in self._map.items() if condition(register)]
 
-    def _at(self, address: int) -> Value:
-        """Return whether the lowest byte of a word is what a write names."""
+    def _at(self, m: Module, address: int) -> Value:
+        """Return, a clock after it is asked for, whether a write names a word's lowest byte."""
         bus = self.bus
-        return (bus.write_address == address // WORD_BYTES) & bus.write_strobes[0]
+        return delay(m, (bus.write_address == address // WORD_BYTES) & bus.write_strobes[0], 1)
 
     def _commands(self, m: Module, written: Value) -> Value:
         """Send writes of commands on; return whether there was no space for one."""
@@ -137,7 +138,7 @@ class BlockControl(wiring.Component):
             fitted.eq(fits),
         ]
         m.d.comb += bus.write_error.eq(is_refused | (is_asked & ~fitted))
-        control = written & self._at(regs.CONTROL)
+        control = written & self._at(m, regs.CONTROL)
         m.d.comb += [
             self.number.eq(number),
             self.value.eq(bus.write_data),
@@ -155,9 +156,9 @@ class BlockControl(wiring.Component):
         """Add the interrupt; return what enables it, the events, and those being cleared."""
         bus, count = self.bus, len(regs.EVENTS)
         enable, events = Signal(count, name="irq_enable"), Signal(count, name="irq_status")
-        with m.If(written & self._at(regs.IRQ_ENABLE)):
+        with m.If(written & self._at(m, regs.IRQ_ENABLE)):
             m.d.sync += enable.eq(bus.write_data)
-        clear: Value = Mux(written & self._at(regs.IRQ_STATUS), bus.write_data[:count], 0)
+        clear: Value = Mux(written & self._at(m, regs.IRQ_STATUS), bus.write_data[:count], 0)
         # An event in the clock in which it is cleared is not lost.
         happened = Cat(self.done, self.failed | overflow)
         m.d.sync += [

@@ -141,29 +141,37 @@ class Block:
         context.set(starter.number, number)
         context.set(starter.value, value)
         context.set(starter.misfit, misfit)
-        is_start, ready = number == START_COMMAND, False
-        while not ready:
-            may_start = rng.getrandbits(1)
-            context.set(starter.may_start, may_start)
-            ready = bool(context.get(starter.ready))
-            assert ready == (not is_start or bool(may_start) or self.misfit is not None)
-            refused = is_start and self.misfit is not None
-            if refused:
-                context.set(starter.valid, 1)
-                assert context.get(starter.error) == BlockError.RANGE
-                assert context.get(starter.register) == self.misfit
-            await self.clock(valid=1, is_refused=refused)
+        context.set(starter.may_start, rng.getrandbits(1))
+        assert context.get(starter.ready)
+        await self.clock(valid=1)
         # The port tells nothing when no command waits.
         context.set(starter.number, START_COMMAND)
         context.set(starter.misfit, 1)
         context.set(starter.value, rng.getrandbits(len(starter.value)))
-        if not is_start and misfit:
+        if number == START_COMMAND:
+            await self._start()
+        elif misfit:
             self.misfit = number
-        elif not is_start:
+        else:
             names = {command_number(name): name for name in self.registers}
             name = names[number]
             self.registers[name] = value % (1 << written_bits(CONFIG)[name].width)
-        elif self.misfit is None:
+
+    async def _start(self):
+        """A job waits until it may start, and is refused at once if a word did not fit."""
+        context, starter, rng = self._context, self._starter, self._rng
+        starts = False
+        while not starts:
+            may_start = rng.getrandbits(1)
+            context.set(starter.may_start, may_start)
+            assert context.get(starter.busy)
+            assert not context.get(starter.ready)
+            starts = bool(may_start) or self.misfit is not None
+            if self.misfit is not None:
+                assert context.get(starter.error) == BlockError.RANGE
+                assert context.get(starter.register) == self.misfit
+            await self.clock(is_refused=self.misfit is not None)
+        if self.misfit is None:
             await self._offer()
         else:
             self.misfit = None

@@ -106,27 +106,32 @@ class AxiBlock(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = ClockDomain(local=True)
-        # What a soft reset ends is in a domain of its own. Each reset goes to many flip-flops, so
-        # it comes from a register.
+        # What a soft reset ends is in two domains of its own: the core, and what serves it, which
+        # is reset a clock before. Each reset goes to many flip-flops, so it comes from a register.
         m.domains.jobs = ClockDomain(local=True)
+        m.domains.core = ClockDomain(local=True)
         soft_reset = Signal(name="soft_reset")
-        reset, job_reset = (
-            Signal(name=name, init=1, reset_less=True) for name in ("reset", "job_reset")
+        reset, job_reset, core_reset = (
+            Signal(name=f"{name}reset", init=1, reset_less=True) for name in ("", "job_", "core_")
         )
-        m.d.sync += [reset.eq(~self.aresetn), job_reset.eq(~self.aresetn | soft_reset)]
+        m.d.sync += [
+            reset.eq(~self.aresetn),
+            job_reset.eq(~self.aresetn | soft_reset),
+            core_reset.eq(job_reset),
+        ]
         m.d.comb += [
-            ClockSignal().eq(self.aclk),
-            ClockSignal("jobs").eq(self.aclk),
+            *(ClockSignal(domain).eq(self.aclk) for domain in ("sync", "jobs", "core")),
             ResetSignal().eq(reset),
             ResetSignal("jobs").eq(job_reset),
+            ResetSignal("core").eq(core_reset),
         ]
-        core = Core(self.config)
+        core = DomainRenamer("core")(Core(self.config))
         # A dataflow block counts the beats of its jobs, and does not look at TLAST.
         beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
         if not is_programmable(self.config):
             beat = self.s_axis_tdata
         source = InputBuffer(len(beat))
-        m.submodules.core = _in_jobs(core)
+        m.submodules.core = core
         m.submodules.source = _in_jobs(source)
         m.d.comb += [
             source.i_valid.eq(self.s_axis_tvalid),
@@ -241,7 +246,7 @@ class AxiBlock(wiring.Component):
             passed.o_ready.eq(core.i.ready),
         ]
         left = core.o.valid & core.o.ready
-        drops = ResetSignal("jobs")
+        drops = ResetSignal("jobs") | ResetSignal("core")
         if config.lanes == 1:
             m.d.comb += starter.may_start.eq(1)
             taken = self._results(m, core, Const(1, 1), Const(1, 1), drops=drops)

@@ -227,17 +227,21 @@ class JobStarter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        is_start = self.number == START_COMMAND
-        # While ``busy``, a job is offered or a packet dropped.
+        # While ``busy``, a start waits, a job is offered, or a packet is dropped.
+        has_start = Signal(name="has_start")
         offers, is_told = Signal(name="offers"), Signal(name="is_told")
         has_misfit = Signal(name="has_misfit")
         m.d.comb += [
-            self.busy.eq(offers | self.drop),
-            self.ready.eq(~self.busy & (~is_start | self.may_start | has_misfit)),
+            self.busy.eq(has_start | offers | self.drop),
+            self.ready.eq(~self.busy),
         ]
+        # The queue tells late in the clock what it gives, so it is seen in the next what it asks.
         takes = self.valid & self.ready
         self._registers(m, takes)
-        starts = takes & is_start
+        starts = has_start & (self.may_start | has_misfit)
+        m.d.sync += has_start.eq(
+            (takes & (self.number == START_COMMAND)) | (has_start & ~starts)
+        )
         answered = delay(m, self.job_valid & self.job_ready, 1)
         m.d.comb += [
             self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),

@@ -33,8 +33,8 @@ def test_lanes_are_marked_for_every_beat(rate):
             context.set(marks.packet.result_lanes, lanes)
             await context.tick().repeat(4)
             while not context.get(marks.may_start):
-                # One job has left the queue, and is at its beats.
-                assert ahead[0] == JOBS + 1
+                # One job has left the queue, and is at its beats, or has ended in the last clock.
+                assert ahead[0] in (JOBS, JOBS + 1)
                 await context.tick()
             context.set(marks.accepted, 1)
             await context.tick()

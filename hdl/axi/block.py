@@ -314,13 +314,13 @@ class AxiBlock(wiring.Component):
             m.d.sync += expected.eq(offered)
         m.d.comb += control.job.eq(job)
 
-        empty: Value = Const(0, 1)
+        empties: list[Value] = []
         if config.index_width:
             late_left = delay(m, left, 1)
-            empty = sum(
-                (late_left & _late_all(m, Value.cast(index)) for index in core.o.payload.index),
-                Const(0, bits_for(config.lanes)),
-            )
+            empties = [
+                delay(m, late_left & _late_all(m, Value.cast(index)), 1)
+                for index in core.o.payload.index
+            ]
         events = (
             control.busy,
             packets.i_valid & packets.i_ready,
@@ -328,7 +328,7 @@ class AxiBlock(wiring.Component):
             delay(m, core.i.ready, 1) & ~delay(m, passed.o_valid, 1),
             core.o.valid & ~core.o.ready,
             ended + packets.dropped,
-            empty,
+            sum(empties, Const(0, bits_for(config.lanes))),
         )
         m.submodules.counters = counters = CounterBank([1, 1, 1, 1, 1, 2, config.lanes])
         for number, event in enumerate(events):

@@ -77,12 +77,12 @@ class ResultLanes(wiring.Component):
         m.d.comb += [queue.write.eq(self.accepted), queue.i.eq(told), queue.ready.eq(loaded)]
         # A job counts from its offer on; only one is offered at a time.
         waiting = Signal(range(JOBS + 1), name="waiting")
-        m.d.sync += waiting.eq(waiting + self.accepted - load)
+        m.d.sync += waiting.eq(waiting + self.accepted - loaded)
         m.d.comb += self.may_start.eq(waiting != JOBS)
 
         stable = Signal(STABLE, name="stable")
-        m.d.sync += stable.eq(Mux(load | loaded, 0, Cat(queue.valid, stable[:-1])))
-        m.d.comb += load.eq(stable.all() & queue.valid & (~self.valid | (self.beat & self.last)))
+        m.d.sync += stable.eq(Mux(loaded, 0, Cat(queue.valid, stable[:-1])))
+        m.d.comb += load.eq(stable.all() & ~loaded & (~self.valid | (self.beat & self.last)))
         width = len(self.packet.full_beats)
         new_full, new_lanes = queue.o[:width], queue.o[width:]
         # The step behind the full beats is the first beat in which lanes may be without a result.

@@ -239,9 +239,7 @@ class JobStarter(wiring.Component):
         takes = self.valid & self.ready
         self._registers(m, takes)
         starts = has_start & (self.may_start | has_misfit)
-        m.d.sync += has_start.eq(
-            (takes & (self.number == START_COMMAND)) | (has_start & ~starts)
-        )
+        m.d.sync += has_start.eq((takes & (self.number == START_COMMAND)) | (has_start & ~starts))
         answered = delay(m, self.job_valid & self.job_ready, 1)
         m.d.comb += [
             self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),
@@ -283,8 +281,7 @@ class JobStarter(wiring.Component):
         low, high = self.number[:LOW_NUMBER_BITS], self.number[LOW_NUMBER_BITS:]
         is_low = {half: delay(m, low == half, 1) for _, half in numbers.values()}
         is_high = {
-            half: delay(m, takes & ~self.misfit & (high == half), 1)
-            for half, _ in numbers.values()
+            half: delay(m, takes & ~self.misfit & (high == half), 1) for half, _ in numbers.values()
         }
         for name in written:
             is_packet = name in packet_bits(self.config)

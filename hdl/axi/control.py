@@ -204,22 +204,18 @@ class BlockControl(wiring.Component):
             if register.is_readable and not register.is_writable
         } | dict.fromkeys(live, 0)
         is_counter, shifts = Signal(name="is_counter"), Signal(name="shifts")
-        constant_byte = Signal(BYTE_BITS, name="constant_byte")
-        # The places whose bytes will pass in one clock, and in two.
-        next_place, second_place = (
-            Signal.like(self.counter_place, name=name) for name in ("next_place", "second_place")
-        )
-        m.d.sync += [
-            next_place.eq(self.counter_place + 2), second_place.eq(self.counter_place + 3)
-        ]  # fmt: skip
-        live_byte = self._live_byte(m, second_place, live)
+        # The place whose byte will pass in two clocks.
+        place = Signal.like(self.counter_place, name="place")
+        m.d.sync += place.eq(self.counter_place + 3)
+        constant = _constant_byte(m, address, place, constants)
+        word_byte = Signal(BYTE_BITS, name="word_byte")
         # The address is stable: some clocks later, what depends on it is known.
         is_known = Signal(READ_CLOCKS, name="is_known")
         m.d.sync += [
             is_known.eq(Mux(bus.read, Cat(bus.read, is_known[:-1]), 0)),
             is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
             bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
-            constant_byte.eq(_constant_byte(address, next_place, constants)),
+            word_byte.eq(self._live_byte(m, place, live) | constant),
         ]
         is_lowest = self.counter_place == 0
         is_first = is_lowest & (~is_counter | (self.counter_number == address[:3]))
@@ -229,7 +225,7 @@ class BlockControl(wiring.Component):
         byte, taken = Signal(BYTE_BITS, name="byte"), Signal(name="taken")
         m.d.sync += [
             shifts.eq(takes & ~is_last),
-            byte.eq(Mux(is_counter, self.counter_byte, live_byte | constant_byte)),
+            byte.eq(Mux(is_counter, self.counter_byte, word_byte)),
             taken.eq(takes),
             bus.read_done.eq(is_last),
         ]
@@ -237,27 +233,24 @@ class BlockControl(wiring.Component):
             m.d.sync += bus.read_data.eq(Cat(bus.read_data[BYTE_BITS:], byte))
 
     def _live_byte(self, m: Module, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
-        """Return a byte of one of the words that are alive, zero if the address is another one.
-
-        ``place`` is told two clocks before the byte passes.
-        """
-        address, chosen = self.bus.read_address, Signal(BYTE_BITS, name="live_byte")
+        """Return, a clock later, a byte of a word that is alive, or zero at another address."""
+        address = self.bus.read_address
         bits: Value = Const(0, BYTE_BITS)
         for word, parts in live.items():
             for number, part in enumerate(parts):
                 is_here = Signal(name=f"is_{word:02x}_{number}")
                 m.d.sync += is_here.eq((address == word // WORD_BYTES) & (place == number))
                 bits = bits | Mux(is_here, part, 0)
-        m.d.sync += chosen.eq(bits)
-        return chosen
+        return bits
 
 
-def _constant_byte(address: Value, place: Value, constants: Mapping[int, int]) -> Value:
-    """Return a byte of the constants.
+def _constant_byte(m: Module, address: Value, place: Value, constants: Mapping[int, int]) -> Value:
+    """Return, a clock later, a byte of the constants, or zero at an address of another word.
 
     What addresses give that have no word does not matter, so the bits of the address are left out
     that are not needed to tell the words apart. The table is made bit by bit: one of whole bytes
-    would become a block memory, which is slow to read.
+    would become a block memory, which is slow to read. It is cut into halves, each with a register
+    of its own, since a multiplexer of all of it takes too long.
     """
     words = {own // WORD_BYTES: word for own, word in constants.items()}
     used = list(range(len(address)))
@@ -271,11 +264,22 @@ def _constant_byte(address: Value, place: Value, constants: Mapping[int, int]) -
         for own, word in words.items()
         for number in range(WORD_BYTES)
     }
-    return Cat(
-        Const(sum((byte >> bit & 1) << at for at, byte in table.items()), 1 << len(index))
-        .bit_select(index, 1)
-        for bit in range(BYTE_BITS)
-    )  # fmt: skip
+    lower, is_upper, half = index[:-1], index[-1], 1 << len(index) - 1
+    found: Value = Const(0, BYTE_BITS)
+    for name, first, is_other in (("lower", 0, is_upper), ("upper", half, ~is_upper)):
+        byte = Signal(BYTE_BITS, name=f"constant_{name}")
+        rows = {at - first: row for at, row in table.items() if 0 <= at - first < half}
+        bits = (
+            Const(sum((row >> bit & 1) << at for at, row in rows.items()), half)
+            .bit_select(lower, 1)
+            for bit in range(BYTE_BITS)
+        )  # fmt: skip
+        with m.If(is_other):
+            m.d.sync += byte.eq(0)
+        with m.Else():
+            m.d.sync += byte.eq(Cat(*bits))
+        found = found | byte
+    return found
 
 
 def _gather(number: int, bits: Sequence[int]) -> int:

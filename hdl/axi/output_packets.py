@@ -82,7 +82,7 @@ class ResultLanes(wiring.Component):
 
         stable = Signal(STABLE, name="stable")
         m.d.sync += stable.eq(Mux(loaded, 0, Cat(queue.valid, stable[:-1])))
-        m.d.comb += load.eq(stable.all() & ~loaded & (~self.valid | (self.beat & self.last)))
+        m.d.comb += load.eq(stable[-1] & ~loaded & (~self.valid | (self.beat & self.last)))
         width = len(self.packet.full_beats)
         new_full, new_lanes = queue.o[:width], queue.o[width:]
         # The step behind the full beats is the first beat in which lanes may be without a result.

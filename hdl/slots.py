@@ -143,24 +143,20 @@ class SlotSchedule(wiring.Component):
             line_ends = schedule.last
         token, ends = advance.token, advance.token | (advance.step & line_ends)
         wanted = Signal()
-        flushing = self._flushing(m, Timed(m, token, clock), Timed(m, ends, clock))
+        flushing = self._flushing(m, token, ends)
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return Timed(m, wanted, clock)
 
-    def _flushing(self, m: Module, token: Timed, ends: Timed) -> Signal:
+    def _flushing(self, m: Module, token: Value, ends: Value) -> Signal:
         """Return whether the last volume has ended, so that the slots are those of the flush.
 
-        ``ends`` is set if a volume ends with this slot, or if the next job begins. The volumes are
-        counted a clock later, so the slot behind the token still meets the count of the job before.
-        This is right, because a job whose first slot is a whole volume has no flush.
+        ``ends`` is set if a volume ends with this slot, or if the next job begins.
         """
-        late = token.clock + 1
-        late_token = token.at(late)
         new_volumes = register(self.config, self.job, "volumes")
-        volumes_less_one = shadow(m, new_volumes, late_token, "volumes")
+        volumes_less_one = shadow(m, new_volumes, token, "volumes")
         volumes = Cycle(m, timing_parameters(self.config), volumes_less_one, "volume")
-        volumes.run(late_token, ends.at(late), new_volumes)
+        volumes.run(token, ends, new_volumes)
         flushing = Signal()
-        with m.If(ends.value):
-            m.d.sync += flushing.eq(~token.value & (flushing | (volumes.last & ~late_token)))
+        with m.If(ends):
+            m.d.sync += flushing.eq(~token & (flushing | volumes.last))
         return flushing

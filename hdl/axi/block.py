@@ -282,12 +282,14 @@ class AxiBlock(wiring.Component):
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         config = self.config
         ended = _in_all(m, taken)
+        # Told a clock late, which no reader sees: a read takes longer than a command in the queue.
+        busy = (
+            queue.valid | starter.busy | packets.busy | core.status.busy
+            | Cat(getattr(self, f"{name}_tvalid") for name, width in port_widths(config).items()
+                  if width and name != "s_axis").any()
+        )  # fmt: skip
         m.d.comb += [
-            control.busy.eq(
-                queue.valid | starter.busy | core.status.busy | packets.busy
-                | Cat(getattr(self, f"{name}_tvalid") for name, width in
-                      port_widths(config).items() if width and name != "s_axis").any()
-            ),
+            control.busy.eq(delay(m, busy, 1)),
             control.done.eq(ended | packets.dropped),
             control.register.eq(starter.register),
         ]  # fmt: skip

@@ -27,9 +27,12 @@ from extremum.model import Pooling, Reduction
 JOBS_AHEAD = 8
 """Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
 
-START_CLOCKS = 10
+START_CLOCKS = 11
 """Clocks from the start of a job to its first slot in the core, and from the last result that
 leaves the core to the last that leaves the block: at most so many, if nothing else is under way."""
+
+END_CLOCKS = 9
+"""Clocks for which a block is busy behind a job's last element, if no result comes later."""
 
 DATAFLOW_CLOCKS = 3
 """Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""

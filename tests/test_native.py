@@ -14,7 +14,7 @@ from extremum.host import Accelerator, SimulationError
 from extremum.host.progress import Progress
 from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
-from extremum.host.simulation.native import NativeSimulator, load
+from extremum.host.simulation.native import NativeSimulator, Phases, load
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.stalls import Stalls
 from extremum.tb.cores import CORES
@@ -96,12 +96,15 @@ def test_large_operators_go_in_pieces(core, monkeypatch):
         check(accelerator, "max_pooling", x, 3, start_padding=1, return_indices=True)
 
 
-@pytest.mark.parametrize("rate", [0, 1, 30, 50, 99])
+PHASES = [(7, 0), (0, 90), (100, 100), (1, 50), (333, 30), (5, 0), (1, 80)]
+
+
+@pytest.mark.parametrize("rate", [0, 1, 30, 50, 99, PHASES, []])
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**31 + 7, 2**32 - 1])
 def test_the_stalls_of_both_languages_agree(rate, seed):
     library = load(compile_native(CORES["reduction"]))
     stalls = np.empty(10_000, np.uint8)
-    library.pump_stalls(rate, seed, len(stalls), stalls.ctypes.data)
+    library.pump_stalls(Phases.of(rate), seed, len(stalls), stalls.ctypes.data)
     python = Stalls(rate, seed)
     assert stalls.tolist() == [python() for _ in stalls]
 

@@ -35,7 +35,9 @@ def drawn_case(seed: int, backend: str = "native") -> Case:
             # What a reset leaves behind would show in the jobs that follow.
             batches.append(Batch([_item(source, target, None)], seed=source.getrandbits(30)))
     scale = SCALES[backend]
-    beats = int(scale * FEWEST * (LONGEST / FEWEST) ** source.random())
+    # Wide cores are slow to simulate, and take many elements in a beat.
+    scale *= min(1.0, 8 / target.config.lanes)
+    beats = max(1, int(scale * FEWEST * (LONGEST / FEWEST) ** source.random()))
     batches.insert(source.randint(0, len(batches)), _batch(source, target, beats))
     if batches[-1].reset_after is not None:
         batches.append(Batch([_item(source, target, None)], seed=source.getrandbits(30)))

@@ -24,8 +24,8 @@ def jobs_of(item: Item, config: CoreConfig) -> list[Job]:
 
     Raises
     ------
-    ValueError, OverflowError
-        The core was not built for them.
+    ValueError
+        The core was not built for the operator.
     """
     problem = item.problem
     if isinstance(problem, Reduction) and "slots" in dict(config.fixed):
@@ -36,8 +36,6 @@ def jobs_of(item: Item, config: CoreConfig) -> list[Job]:
         todo = plan(problem, config).jobs
         first = item.first % max(1, len(todo))
         jobs = [todo[number] for number in range(first, min(len(todo), first + item.jobs))]
-    for job in jobs:
-        job.registers.to_bits(config)
     return jobs
 
 
@@ -66,9 +64,10 @@ def drawn_operator(
         arguments = draw(source, config, beats)
         if arguments is None:
             continue
-        item = Item(kind, arguments)
         try:
-            jobs = jobs_of(item, config)
+            jobs = jobs_of(Item(kind, arguments), config)
+            for job in jobs:
+                job.registers.to_bits(config)
         except (ValueError, OverflowError):
             continue
         if jobs and (beats is None or _fits(jobs, beats)):

@@ -49,6 +49,10 @@ class Rig:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all simulations."""
         for name in list(self._running):
             self.drop(name)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import JobError
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.results import EMPTY
@@ -79,13 +81,18 @@ def _todo_of_item(target: Target, item: Item) -> list[Todo]:
     jobs = jobs_of(item, config)
     won = golden(problem, x) if any(job.kind != "gathered" for job in jobs) else None
     todo = [Todo(item, job, x, payload=job.registers.to_bits(config), won=won) for job in jobs]
-    if item.refused is not None and todo:
-        bad = list(bad_jobs(jobs[0].registers, config))
-        if bad:
-            registers, reason = bad[item.refused % len(bad)]
-            payload = registers.to_bits(config)
-            todo.insert(0, replace(todo[0], refused=JobError(reason), payload=payload))
+    bad = list(_bad_payloads(jobs[0], config)) if item.refused is not None and jobs else []
+    if item.refused is not None and bad:
+        payload, reason = bad[item.refused % len(bad)]
+        todo.insert(0, replace(todo[0], refused=reason, payload=payload))
     return todo
+
+
+def _bad_payloads(job: Job, config: CoreConfig) -> Iterator[tuple[int, JobError]]:
+    """Yield payloads of the job port with one wrong register each, and why they are refused."""
+    for registers, reason in bad_jobs(job.registers, config):
+        with suppress(ValueError):  # a wrong window may seem padded to a core without padding
+            yield registers.to_bits(config), reason
 
 
 def watchdog(todo: Sequence[Todo], batch: Batch) -> int:

@@ -81,6 +81,29 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
         cocotb.close()
 
 
+@pytest.mark.parametrize("core", ["reduction", pytest.param("volume", marks=pytest.mark.regress)])
+def test_a_reset_in_any_clock_is_the_same_as_under_cocotb(core):
+    """What came before the reset is right, and so are jobs that begin in the clock behind it."""
+    config, source = CORES[core], random.Random(core)
+    native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
+    changing = [(20, 0), (9, 100), (30, 50)]
+    try:
+        for clock in (*range(0, 60, 3), 90, 200, 100_000):
+            batch = list(jobs(source, config, 3))
+            stalls = {"input_stalls": source.choice((0, changing)), "job_stalls": changing}
+            whole, _ = carry_out(native, config, batch, stalls)
+            stopped = stalls | {"output_stalls": source.choice((0, 60)), "stop_after": clock}
+            came = [carry_out(each, config, batch, stopped) for each in (native, cocotb)]
+            assert came[0] == came[1], clock
+            assert came[0][0] == whole[: len(came[0][0])]
+            for each in (native, cocotb):
+                each.reset(1 + clock % 2)
+        assert carry_out(native, config, batch, {})[0] == whole
+    finally:
+        native.close()
+        cocotb.close()
+
+
 @pytest.mark.parametrize("core", ["every_type", "reduction"])
 def test_large_operators_go_in_pieces(core, monkeypatch):
     """With tiny pieces, small operators go through the backend piece by piece, as large ones do."""

@@ -132,8 +132,6 @@ TARGETS: tuple[Target, ...] = (
 )
 """All that the regression runs."""
 
-QUICK = ("every_type", "image", "volume", "reduction", "axi-reduction", "axi-volume")
-"""Those that the quick tests compile anyway."""
 
 
 def target_of(seed: int) -> Target:

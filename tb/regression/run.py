@@ -100,6 +100,8 @@ def run_case(case: Case, rig: Rig, tally: Tally) -> Figures:
     """
     target = target_named(case.target)
     figures = Figures(cases=1)
+    # So that a case does the same alone as behind others.
+    (rig.core(target) if target.bus == "none" else rig.block(target)).reset()
     for number, batch in enumerate(case.batches):
         try:
             if target.bus == "none":

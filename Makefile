@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv; nothing else is touched but, for `test`,
-# `test-all`, `regress`, `soc` and `soc-bitstream`, what comes from the system's packages: Icarus Verilog, a
-# compiler for RISC-V, and libraries of LiteX's simulation.
+# `test-all`, `regress`, `soc` and `soc-bitstream`, what comes from the system's packages: Icarus
+# Verilog, a compiler for RISC-V, and libraries of LiteX's simulation.
 #
 # `make test PYTHON=python3.12` uses another interpreter, in an environment of its own:
 # .venv-python3.12.

@@ -38,7 +38,7 @@ class JobRun:
         Selects the stalls, and what stands on the ports while valid is low.
     stop_after
         Clocks after which the run is left as it is, if it is not over before. Then the core must
-        be reset.
+        be reset. The status of a job that was taken in the last clock may be missing.
     """
 
     jobs: Sequence[int]

@@ -115,7 +115,7 @@ def _row_sizes(
         if fixed.get("fold"):
             length = length * lanes - source.randrange(lanes)
         rows = source.randint(1, 9) if beats is None else max(1, beats // fixed["length"])
-        return [min(rows, 90), length]
+        return [min(rows, 40), length]
     if beats is not None:
         elements = beats * lanes
         length = source.choice((1, 2, 3, 5, 7, 60, 700, 9000, elements))

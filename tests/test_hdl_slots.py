@@ -146,3 +146,16 @@ def test_every_slot_is_a_volume(config):
     assert all(wanted for _, slots in jobs for wanted, _ in slots)
     taken, _ = walk(config, jobs, random.Random(1), 0)
     assert [slot[1:] for slot in taken] == [slot for _, slots in jobs for slot in slots]
+
+
+@pytest.mark.xfail(strict=True, reason="the volumes are counted a slot late")
+@pytest.mark.parametrize("config", [VOLUMES, PLANES], ids=["volumes", "planes"])
+def test_a_flush_behind_volumes_of_one_slot(config):
+    """A window of fixed size that is padded gives its last results behind such volumes."""
+    line = Line.of(SpatialDimension(1, 1))
+    shapes = ((1, 2), (1, 1), (2, 1), (1, 5), (3, 2), (1, 0), (1, 2), (40, 3), (1, 1))
+    jobs = [job_of([line] * 3, groups, more) for groups, more in shapes]
+    assert [wanted for wanted, _ in jobs[0][1]] == [True, False, False]
+    for stalls in (0, 0.5):
+        taken, _ = walk(config, jobs, random.Random(2), stalls)
+        assert [slot[1:] for slot in taken] == [slot for _, slots in jobs for slot in slots]

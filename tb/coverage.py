@@ -115,6 +115,14 @@ POINTS = (
             "stride": ("1", "2", "3 or more"),
             "padding": ("none", "start", "end", "both", "beyond the window"),
         },
+        (
+            (
+                "any padding is beyond a window of one tap",
+                lambda _dimension, taps, _stride, padding: (
+                    taps == "1" and padding in ("start", "end", "both")
+                ),
+            ),
+        ),
     ),
     Point(
         "dilation",

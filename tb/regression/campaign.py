@@ -188,7 +188,7 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
         yield _Local()
         return
     try:
-        import dask  # noqa: PLC0415
+        import dask.config  # noqa: PLC0415
         from distributed import Client, LocalCluster  # noqa: PLC0415
     except ImportError as error:
         needed = "the extra regress (pip install 'extremum[regress]')"
@@ -201,7 +201,7 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
                     n_workers=settings.workers,
                     threads_per_worker=1,
                     memory_limit=0,
-                    dashboard_address=None,
+                    dashboard_address=None,  # pyright: ignore[reportArgumentType] (no dashboard)
                     silence_logs=50,
                 )
             )

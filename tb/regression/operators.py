@@ -152,6 +152,11 @@ def _pooling(source: random.Random, config: CoreConfig, beats: int | None) -> di
         slices = [1, max(1, config.lanes * beats // math.prod(size))]
         if source.random() < 0.3:
             slices[1] += source.randint(0, config.lanes)
+    if not inside and source.random() < 0.3:
+        # The window is the whole plane or volume, so that a slice has one result.
+        window, start, end = list(size), [0] * spatial, [0] * spatial
+        dilations = [1] * spatial
+        slices = [1, source.choice((1, 1, 2, slices[1]))]
     layout = source.choice(("tensor", "plane", "column_major"))
     return {
         "sizes": slices + size,

@@ -133,7 +133,6 @@ TARGETS: tuple[Target, ...] = (
 """All that the regression runs."""
 
 
-
 def target_of(seed: int) -> Target:
     """Return what a case runs on.
 

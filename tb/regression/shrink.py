@@ -12,7 +12,7 @@ from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.run import Rig, run_case
 from extremum.tb.regression.work import Difference
 
-SECONDS = 90.0
+SECONDS = 30.0
 """After so long the smallest case that was found is taken."""
 
 SIMPLE_FILLS = ("ramp", "zeros", "sparse", "few")

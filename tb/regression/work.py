@@ -84,7 +84,8 @@ def _todo_of_item(target: Target, item: Item) -> list[Todo]:
     bad = list(_bad_payloads(jobs[0], config)) if item.refused is not None and jobs else []
     if item.refused is not None and bad:
         payload, reason = bad[item.refused % len(bad)]
-        todo.insert(0, replace(todo[0], refused=reason, payload=payload))
+        # Some are offered twice, one behind the other.
+        todo[:0] = [replace(todo[0], refused=reason, payload=payload)] * (1 + item.refused % 3 // 2)
     return todo
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from extremum.host.errors import ToolError
-from extremum.tb.regression.database import Database
+from extremum.tb.regression.database import Database, Failure
 from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.lots import Lot, LotResult, lots, rig_of, run_lot
 from extremum.tb.regression.shrink import shrink
@@ -170,10 +170,16 @@ def run_pass(settings: Settings, database: Database, tell: Tell, versions: dict[
             tell(progress)
             if time.monotonic() < end and (lot := next(todo, None)) is not None:
                 crew.start(lot)
-        for failure in [each for each in database.failures() if not each.smallest][:SHRUNK]:
+        for failure in _to_shrink(database):
             if (smallest := crew.shrink(failure.backend, failure.seed)) is not None:
                 database.set_smallest(failure, smallest)
     return number
+
+
+def _to_shrink(database: Database) -> list[Failure]:
+    """Return some failures that have not been shrunk, and that this bench can repeat."""
+    failures = database.failures()
+    return [each for each in failures if each.is_current and not each.smallest][:SHRUNK]
 
 
 def shrunk(backend: str, seed: int) -> str:

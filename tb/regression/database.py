@@ -52,12 +52,15 @@ class Failure:
         What was different.
     smallest
         The smallest case that was found to fail, as JSON; or None.
+    is_current
+        Whether this bench has run it. To another one the seed may be another case.
     """
 
     backend: str
     seed: int
     message: str
     smallest: str | None = None
+    is_current: bool = True
 
 
 class Database:
@@ -153,11 +156,11 @@ class Database:
             )
 
     def failures(self) -> list[Failure]:
-        """Return the failures of this revision, by backend and seed."""
+        """Return the failures of this gateware on any bench, by backend and seed."""
         rows = self._db.execute(
-            "select backend, seed, message, smallest from failures"
-            " where gateware = ? and bench = ? order by backend, seed",
-            self._key,
+            "select backend, seed, message, smallest, bench = ? from failures"
+            " where gateware = ? order by backend, seed",
+            (self.revision.bench, self.revision.gateware),
         )
         return [Failure(*row) for row in rows]
 

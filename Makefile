@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv; nothing else is touched but, for `test`,
-# `regress`, `soc` and `soc-bitstream`, what comes from the system's packages: Icarus Verilog, a
-# compiler for RISC-V, and libraries of LiteX's simulation.
+# `test-all`, `regress`, `soc` and `soc-bitstream`, what comes from the system's packages: Icarus
+# Verilog, a compiler for RISC-V, and libraries of LiteX's simulation.
 #
 # `make test PYTHON=python3.12` uses another interpreter, in an environment of its own:
 # .venv-python3.12.
@@ -10,15 +10,17 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test regress gates lint format workloads soc soc-bitstream waveform clean
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       pools a photograph on the simulated core, checks it, and draws demo.png."
 	@echo "make test       runs the quick tests; the first run compiles the cores that they share."
-	@echo "make regress    runs all tests on all simulators, the random ones with 200 examples each:"
+	@echo "make test-all   runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
+	@echo "make regress    runs random jobs on many cores for HOURS=1, and writes what was covered;"
+	@echo "                it continues build/regression.sqlite. regress-quick takes two minutes."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
@@ -60,6 +62,7 @@ $(eval $(call group,sim demo))
 $(eval $(call group,sim demo fpga))
 $(eval $(call group,sim soc))
 $(eval $(call group,sim docs))
+$(eval $(call group,sim regress))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
 
@@ -90,8 +93,23 @@ test: $(VENV)/test icarus riscv
 	$(BIN)/python -m pytest -n 2 -q
 
 EXAMPLES ?= 200
-regress: $(VENV)/test icarus riscv
+test-all: $(VENV)/test icarus riscv
 	EXTREMUM_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 -q -m ''
+
+# A pass of the random regression goes on where the last one ended. BACKENDS="verilator icarus"
+# runs it under cocotb; SCHEDULER=tcp://... uses the workers of a Dask cluster.
+HOURS ?= 1
+BACKENDS ?= native
+REGRESS = $(BIN)/extremum regress $(BACKENDS:%=--backend %) $(SCHEDULER:%=--scheduler %)
+regress: $(VENV)/regress icarus
+	$(REGRESS) --hours $(HOURS) --full-coverage --database build/regression.sqlite \
+	  --evidence docs/evidence/regression.json
+
+# A minute on the cores that the tests compile anyway, with a database of its own.
+regress-quick: $(VENV)/regress
+	@rm -f build/regression-quick.sqlite
+	$(REGRESS) --minutes 1 --database build/regression-quick.sqlite \
+	  $(foreach core,every_type image volume reduction axi-volume axi-reduction,--core $(core))
 
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py

@@ -49,7 +49,8 @@ class Scoreboard:
     def add(self, job: Job, x: np.ndarray) -> None:
         """Expect the results of a job on a tensor."""
         self.jobs.append(job.registers.to_bits(self.config))
-        self.beats += _beats(job, x, self._random)
+        beats = noisy_beats(job, x, self._random).view(np.uint8).reshape(job.beats_in, -1)
+        self.beats += [int.from_bytes(beat.tobytes(), "little") for beat in beats]
         self.expected += _results(job, x)
         self.slots += job.registers.slots
         self._names.append((len(self.expected), f"job {len(self.jobs)}, {job!r}"))
@@ -108,11 +109,20 @@ def golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.
     return values.reshape(positions.shape), positions
 
 
-def _beats(job: Job, x: np.ndarray, rng: random.Random) -> list[int]:
-    """Return the payloads of a job's input beats."""
+def noisy_beats(job: Job, x: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Return a job's input beats, with random bits wherever the core must not look.
+
+    Returns
+    -------
+    ndarray
+        (beats, lanes), unsigned integers as wide as a lane.
+    """
     beats = job.gather(x)
     config, size = job.config, beats.dtype.itemsize
     lane_bytes = config.element_width // 8
+    lane, whole = f"<u{lane_bytes}", config.lanes
+    if size == lane_bytes and job.registers.tail == whole:
+        return np.ascontiguousarray(beats).view(lane)
     shape = (len(beats), config.lanes, lane_bytes)
     noise = np.frombuffer(rng.randbytes(len(beats) * config.lanes * lane_bytes), np.uint8)
     block = noise.reshape(shape).copy()
@@ -123,11 +133,32 @@ def _beats(job: Job, x: np.ndarray, rng: random.Random) -> list[int]:
     else:
         live[-len(beats) // registers.groups :, registers.tail :] = False
     block[live, :size] = beats[live].view(np.uint8).reshape(-1, size)
-    return [int.from_bytes(beat.tobytes(), "little") for beat in block]
+    return block.view(lane).reshape(shape[:2])
 
 
-def _results(job: Job, x: np.ndarray) -> list[int]:
-    """Return the payloads that a job must give."""
+Won = tuple[np.ndarray, np.ndarray]
+"""What :func:`golden` returns: values and positions."""
+
+
+def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
+    """Return the values and the positions that a job must give.
+
+    Parameters
+    ----------
+    job
+        The job.
+    x
+        The operator's tensor.
+    won
+        The operator's result from :func:`golden`, for whoever has it: several jobs may share it.
+
+    Returns
+    -------
+    values : ndarray
+        (beats, lanes), of the tensor's type. Lanes without a result are 0.
+    positions : ndarray
+        (beats, lanes), uint32, cut to the core's ``index_width``.
+    """
     config = job.config
     lanes = config.lanes
     dtype = x.dtype
@@ -139,21 +170,27 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
         live = job.rows.count
         rows = _rows(job, x)
         problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
-        won, where = golden(problem, rows)
-        values[:live], positions[:live] = won[:, 0], where[:, 0]
+        best, where = golden(problem, rows)
+        values[:live], positions[:live] = best[:, 0], where[:, 0]
     elif isinstance(job, (ReductionJob, SlidingJob)):
         # Scattering the numbers of the results tells which output each of them belongs to.
-        won, where = golden(job.problem, x)
+        best, where = golden(job.problem, x) if won is None else won
         numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
-        owner = np.full(won.shape, -1, np.int64)
-        job.scatter(numbers, numbers, Results(job.problem, owner, owner.copy()))
+        owner = np.full(best.shape, -1, np.int64)
+        job.scatter(numbers, numbers, Results(job.problem, owner, None))
         met = owner >= 0
-        values[owner[met]], positions[owner[met]] = won[met], where[met]
+        values[owner[met]], positions[owner[met]] = best[met], where[met]
     else:
         raise TypeError(f"a {job.kind} job has no expected results here")
-    bits = values.view(f"u{dtype.itemsize}").reshape(-1, lanes).tolist()
-    indices = (positions & np.uint64((1 << config.index_width) - 1)).reshape(-1, lanes).tolist()
-    layout = output_layout(config)
+    positions &= np.uint32((1 << config.index_width) - 1)
+    return values.reshape(-1, lanes), positions.reshape(-1, lanes)
+
+
+def _results(job: Job, x: np.ndarray) -> list[int]:
+    """Return the payloads that a job must give."""
+    values, positions = expected_beats(job, x)
+    bits, indices = values.view(f"u{x.itemsize}").tolist(), positions.tolist()
+    layout = output_layout(job.config)
     payloads = []
     for beat in range(job.beats_out):
         fields = {"value": bits[beat], "index": indices[beat], "last": beat == job.beats_out - 1}

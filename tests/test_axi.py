@@ -8,7 +8,7 @@ from extremum.tb.cores import CORES
 BENCHES = ("streams", "registers", "errors", "resets")
 
 QUICK = {"verilator": ("image",), "icarus": ("reduction",)}
-"""The cores whose blocks run in the quick tests; all run in `make regress`."""
+"""The cores whose blocks run in the quick tests; all run in `make test-all`."""
 
 RUNS = [
     pytest.param(

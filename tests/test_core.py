@@ -9,7 +9,7 @@ BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
 
 
 SMALL = ("image", "reduction")
-"""Cores that Icarus simulates in a minute; the others run there in `make regress` alone."""
+"""Cores that Icarus simulates in a minute; the others run there in `make test-all` alone."""
 
 QUICK = (*SMALL, "every_type")
 """Cores that run on Verilator in the quick tests."""

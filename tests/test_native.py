@@ -14,7 +14,7 @@ from extremum.host import Accelerator, SimulationError
 from extremum.host.progress import Progress
 from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
-from extremum.host.simulation.native import NativeSimulator, load
+from extremum.host.simulation.native import NativeSimulator, Phases, load
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.stalls import Stalls
 from extremum.tb.cores import CORES
@@ -81,6 +81,30 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
         cocotb.close()
 
 
+@pytest.mark.parametrize("core", ["reduction", pytest.param("volume", marks=pytest.mark.regress)])
+def test_a_reset_in_any_clock_is_the_same_as_under_cocotb(core):
+    """What came before the reset is right, and so are jobs that begin in the clock behind it."""
+    config, source = CORES[core], random.Random(core)
+    native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
+    changing = [(20, 0), (9, 100), (30, 50)]
+    batch = list(jobs(source, config, 3))
+    whole, _ = carry_out(native, config, batch, {})
+    try:
+        for clock in (*range(0, 60, 3), 90, 200, 100_000):
+            stalls = {"input_stalls": source.choice((0, changing)), "job_stalls": changing}
+            stopped = stalls | {"output_stalls": source.choice((0, 60)), "stop_after": clock}
+            came = [carry_out(each, config, batch, stopped) for each in (native, cocotb)]
+            (given, measured), (others, other) = came
+            assert (given, measured.taken) == (others, other.taken), clock
+            assert given == whole[: len(given)]
+            for each in (native, cocotb):
+                each.reset(1 + clock % 2)
+        assert carry_out(native, config, batch, {})[0] == whole
+    finally:
+        native.close()
+        cocotb.close()
+
+
 @pytest.mark.parametrize("core", ["every_type", "reduction"])
 def test_large_operators_go_in_pieces(core, monkeypatch):
     """With tiny pieces, small operators go through the backend piece by piece, as large ones do."""
@@ -96,12 +120,15 @@ def test_large_operators_go_in_pieces(core, monkeypatch):
         check(accelerator, "max_pooling", x, 3, start_padding=1, return_indices=True)
 
 
-@pytest.mark.parametrize("rate", [0, 1, 30, 50, 99])
+PHASES = [(7, 0), (0, 90), (100, 100), (1, 50), (333, 30), (5, 0), (1, 80)]
+
+
+@pytest.mark.parametrize("rate", [0, 1, 30, 50, 99, PHASES, []])
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**31 + 7, 2**32 - 1])
 def test_the_stalls_of_both_languages_agree(rate, seed):
     library = load(compile_native(CORES["reduction"]))
     stalls = np.empty(10_000, np.uint8)
-    library.pump_stalls(rate, seed, len(stalls), stalls.ctypes.data)
+    library.pump_stalls(Phases.of(rate), seed, len(stalls), stalls.ctypes.data)
     python = Stalls(rate, seed)
     assert stalls.tolist() == [python() for _ in stalls]
 

@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from enum import IntEnum
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,32 @@ def _fail(message: str, status: Exit) -> int:
     return int(status)
 
 
-@click.group(no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+PLUGINS = "extremum.commands"
+"""Group of entry points that are commands too: each names an object of Click."""
+
+
+class _Group(click.Group):
+    """The commands of this file, and those that installed packages add as entry points.
+
+    So what builds on the host, as the benches do, can have a command without the host knowing it.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return [*super().list_commands(ctx), *sorted(entry_points(group=PLUGINS).names)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        if (found := super().get_command(ctx, cmd_name)) is not None:
+            return found
+        for point in entry_points(group=PLUGINS, name=cmd_name):
+            return point.load()
+        return None
+
+
+@click.group(
+    cls=_Group, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(package_name="extremum", message="%(prog)s %(version)s")
 def commands() -> None:
     """Argmin, argmax and max pooling with DirectML's exact semantics, in simulated gateware.

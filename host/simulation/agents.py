@@ -161,7 +161,7 @@ class CoreBench:
         waiting: int | None = None
         clock = idle = 0
         job_taken = False
-        while len(results) < run.results or i_port.left or job_port.left:
+        while clock != stop_after and (len(results) < run.results or i_port.left or job_port.left):
             await edge
             if job_taken:
                 outcome.statuses.append(int(dut.status.value))
@@ -198,8 +198,6 @@ class CoreBench:
                     f"{job_port.left} jobs wait, {len(results)} of {run.results} results came"
                 )
             clock += 1
-            if clock == stop_after:
-                break
             if progress is not None and clock % PROGRESS_CLOCKS == 0:
                 progress(clock, len(run.beats) - i_port.left)
         # The transfers of this clock happen at the edge to come; after it nothing is offered.

@@ -24,7 +24,8 @@ namespace {
 // host/simulation/native_block.py repeats the layouts of Settings and Outcome.
 struct Settings {
     uint64_t watchdog;
-    uint32_t input_stalls, output_stalls, seed;
+    Phases input_stalls, output_stalls;
+    uint32_t seed;
 };
 
 struct Outcome {
@@ -44,6 +45,7 @@ class AxiPump {
   public:
     AxiPump(const char* waves, uint64_t first, uint64_t last) : model_(waves, first, last) {
         lite_.offer(core_);
+        core_.resetn = 1;
         core_.i_valid = core_.value_ready = core_.index_ready = 0;
         model_.start();
     }
@@ -92,6 +94,21 @@ class AxiPump {
         }
         value.forget();
         index.forget();
+    }
+
+    // Pulls `aresetn` low for so many clocks, whatever stands on the inputs. Then nothing is offered,
+    // and all packets are forgotten.
+    void reset(uint64_t clocks) {
+        core_.resetn = 0;
+        while (clocks--) model_.tick();
+        core_.resetn = 1;
+        lite_.forget();
+        lite_.offer(core_);
+        stop_sending();
+        core_.value_ready = core_.index_ready = 0;
+        value.forget();
+        index.forget();
+        model_.tick();  // the block is still in reset at this edge, as its inputs have registers
     }
 
     // Goes on until the goal is reached, or something needs the caller, or the time is over.
@@ -186,7 +203,7 @@ class AxiPump {
 
     Model model_;
     Vcore& core_ = model_.core;
-    Settings settings_{NEVER, 0, 0, 0};
+    Settings settings_{NEVER, {}, {}, 0};
     uint64_t start_ = 0, idle_ = 0;
     LiteMaster lite_;
     Source<LANES * LANE_BITS> beats_;
@@ -247,6 +264,8 @@ EXPORT void pump_stop_sending(void* pump) { pump_of(pump)->stop_sending(); }
 EXPORT void pump_stop_receiving(void* pump, uint64_t clocks) {
     pump_of(pump)->stop_receiving(clocks);
 }
+
+EXPORT void pump_reset(void* pump, uint64_t clocks) { pump_of(pump)->reset(clocks); }
 
 EXPORT int pump_advance(void* pump, double seconds, int goal, uint64_t clocks) {
     return pump_of(pump)->advance(seconds, static_cast<Goal>(goal), clocks);

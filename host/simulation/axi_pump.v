@@ -8,6 +8,7 @@ module extremum_native #(
     parameter INDEX_BITS = 8
 ) (
     input clk,
+    input resetn,
     input [ADDRESS_BITS-1:0] awaddr,
     input awvalid,
     output awready,
@@ -38,6 +39,7 @@ module extremum_native #(
     output index_valid,
     input index_ready
 );
+  reg resetn_now = 1;
   reg awvalid_now = 0;
   reg wvalid_now = 0;
   reg arvalid_now = 0;
@@ -51,6 +53,7 @@ module extremum_native #(
   reg [INPUT_BITS-1:0] i_data_now = 0;
 
   always @(posedge clk) begin
+    resetn_now <= resetn;
     awvalid_now <= awvalid;
     awaddr_now <= awaddr;
     wvalid_now <= wvalid;
@@ -66,7 +69,7 @@ module extremum_native #(
 
   extremum_axi axi_block (
       .aclk(clk),
-      .aresetn(1'b1),
+      .aresetn(resetn_now),
 `ifdef EXTREMUM_NO_LITE
 `else
       .s_axil_awaddr(awaddr_now),

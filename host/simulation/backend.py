@@ -8,6 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from extremum.host.simulation.stalls import Phases
+
 
 @dataclass(frozen=True)
 class JobRun:
@@ -22,17 +24,21 @@ class JobRun:
     beats_in
         How many input beats the pieces hold together.
     beats_out
-        Output beats of each job.
+        Output beats of each job; 0 for a job that the core refuses.
     dtype
         Type of the results, no wider than the core's elements.
     together
         Results are handed out in multiples of so many beats.
     watchdog
         Clocks without any transfer after which the run is given up.
-    input_stalls, output_stalls
-        Percentage of the clocks in which the source of beats, the sink of results rests.
+    input_stalls, output_stalls, job_stalls
+        Percentage of the clocks in which the source of beats, the sink of results, the source of
+        jobs rests; or phases of different percentages.
     seed
         Selects the stalls, and what stands on the ports while valid is low.
+    stop_after
+        Clocks after which the run is left as it is, if it is not over before. Then the core must
+        be reset. The status of a job that was taken in the last clock may be missing.
     """
 
     jobs: Sequence[int]
@@ -42,9 +48,11 @@ class JobRun:
     dtype: np.dtype
     watchdog: int
     together: int = 1
-    input_stalls: int = 0
-    output_stalls: int = 0
+    input_stalls: int | Phases = 0
+    output_stalls: int | Phases = 0
+    job_stalls: int | Phases = 0
     seed: int = 0
+    stop_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,10 +65,13 @@ class Measured:
         Clocks from the first beat taken to the last beat moved.
     statuses
         The core's status after each job was taken off its port.
+    taken
+        Input beats taken.
     """
 
     cycles: int
     statuses: tuple[int, ...]
+    taken: int
 
 
 Take = Callable[[np.ndarray, np.ndarray], None]
@@ -87,6 +98,10 @@ class Simulator(Protocol):
         ValueError
             The pieces do not hold as many beats as ``beats_in`` says.
         """
+        ...
+
+    def reset(self, clocks: int = 1) -> None:
+        """Reset the core for so many clocks, whatever it is doing."""
         ...
 
     def close(self) -> None:
@@ -134,7 +149,8 @@ class StreamSettings:
     watchdog
         Clocks without a beat or a written register after which the simulation gives up.
     input_stalls, output_stalls
-        Percentage of the clocks in which the source of beats, each sink of results rests.
+        Percentage of the clocks in which the source of beats, each sink of results rests; or
+        phases of different percentages.
     seed
         Selects the stalls, and what stands on the input while valid is low.
     watch
@@ -142,8 +158,8 @@ class StreamSettings:
     """
 
     watchdog: int = 1 << 20
-    input_stalls: int = 0
-    output_stalls: int = 0
+    input_stalls: int | Phases = 0
+    output_stalls: int | Phases = 0
     seed: int = 0
     watch: Callable[[StreamClocks], None] | None = None
 
@@ -153,6 +169,17 @@ class BlockSimulation(Protocol):
 
     def begin(self, settings: StreamSettings) -> None:
         """Set the streams, and count their clocks anew. Nothing may be under way."""
+        ...
+
+    def pass_clocks(self, clocks: int) -> None:
+        """Let so many clocks pass."""
+        ...
+
+    def reset(self, clocks: int = 1) -> None:
+        """Pull ``aresetn`` low for so many clocks, whatever is under way, and forget all packets.
+
+        The driver of the block must be a new one afterwards.
+        """
         ...
 
     @property

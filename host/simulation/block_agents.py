@@ -10,6 +10,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
+from cocotb.task import Task
 from cocotb.triggers import ClockCycles, Event, FallingEdge
 from cocotbext.axi import (
     AxiLiteBus,
@@ -22,7 +23,7 @@ from cocotbext.axi import (
 
 from extremum.host.simulation.agents import PROGRESS_CLOCKS
 from extremum.host.simulation.backend import RESET_CLOCKS
-from extremum.host.simulation.stalls import Stalls
+from extremum.host.simulation.stalls import Phases, Stalls
 
 OUTPUTS = ("m_axis_value", "m_axis_index")
 PERIOD = 2
@@ -74,6 +75,7 @@ class BlockAgents:
         self._watchdog = 1 << 20
         self.waits = True
         self._asked: dict[str, int] = dict.fromkeys(OUTPUTS, 0)
+        self._receiving: dict[str, Task[None]] = {}
         self._outputs = [name for name in OUTPUTS if hasattr(dut, f"{name}_tvalid")]
         self.is_programmable = hasattr(dut, "s_axil_awvalid")
 
@@ -112,11 +114,13 @@ class BlockAgents:
         for agent in agents:
             agent.log.setLevel(logging.ERROR)
 
-    def begin(self, *, watchdog: int, input_stalls: int, output_stalls: int, seed: int) -> None:
+    def begin(
+        self, *, watchdog: int, input_stalls: int | Phases, output_stalls: int | Phases, seed: int
+    ) -> None:
         """Set the streams, and count anew."""
         self.seen = Seen()
         self._watchdog = watchdog
-        rates = [(self.source, input_stalls, 0)]
+        rates: list[tuple[Any, int | Phases, int]] = [(self.source, input_stalls, 0)]
         rates += [
             (sink, output_stalls, 1 + 2 * number) for number, sink in enumerate(self.sinks.values())
         ]
@@ -144,7 +148,27 @@ class BlockAgents:
         """Ask for a packet."""
         self._asked[stream] += 1
         if self._asked[stream] == 1:
-            cocotb.start_soon(self._receive(stream))
+            self._receiving[stream] = cocotb.start_soon(self._receive(stream))
+
+    async def reset(self, clocks: int) -> None:
+        """Reset the block, and forget all packets. The agents are reset with it."""
+        self.waits = False
+        for task in self._receiving.values():
+            task.cancel()
+        self._receiving.clear()
+        self._asked = dict.fromkeys(OUTPUTS, 0)
+        self.source.clear()
+        self.dut.aresetn.value = 0
+        await ClockCycles(self.dut.aclk, clocks)
+        self.dut.aresetn.value = 1
+        await ClockCycles(self.dut.aclk, RESET_CLOCKS)
+        for sink in self.sinks.values():
+            # What has come of a packet before the reset is no part of the next one.
+            sink.clear()
+            sink.assert_reset(True)
+            sink.assert_reset(False)
+        self.seen.come.clear()
+        self.waits = True
 
     async def _receive(self, stream: str) -> None:
         """Receive packets as long as there are some asked for."""

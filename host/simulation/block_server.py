@@ -43,6 +43,8 @@ async def _carry_out(agents: BlockAgents, name: str, *arguments: Any) -> Any:
         await ClockCycles(agents.dut.aclk, *arguments)
         agents.waits = True
         return None
+    if name == "reset":
+        return await agents.reset(*arguments)
     task = cocotb.start_soon(getattr(agents, name)(*arguments))
     while not task.done() and not agents.seen.failure:
         agents.news.clear()

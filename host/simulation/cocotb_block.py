@@ -106,6 +106,12 @@ class CocotbBlock(CocotbLink):
         """Let so many clocks pass."""
         self._call("pass_clocks", clocks)
 
+    def reset(self, clocks: int = 1) -> None:
+        """Do as :meth:`extremum.host.simulation.backend.BlockSimulation.reset`."""
+        for asked in self._asked.values():
+            asked.clear()
+        self._call("reset", clocks)
+
     @property
     def clocks(self) -> StreamClocks:
         """How far the streams are since :meth:`begin`."""

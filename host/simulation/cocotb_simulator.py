@@ -211,7 +211,7 @@ class CocotbSimulator(CocotbLink):
         packed = [pack_beats(piece, self._config) for piece in run.beats]
         if (beats := sum(map(len, packed))) != run.beats_in:
             raise ValueError(f"the pieces hold {beats} beats, and beats_in says {run.beats_in}")
-        block, cycles, statuses = self._ask(
+        block, cycles, statuses, taken = self._ask(
             {
                 "jobs": list(run.jobs),
                 "beats": b"".join(piece.tobytes() for piece in packed),
@@ -220,7 +220,9 @@ class CocotbSimulator(CocotbLink):
                 "watchdog": run.watchdog,
                 "input_stalls": run.input_stalls,
                 "output_stalls": run.output_stalls,
+                "job_stalls": run.job_stalls,
                 "seed": run.seed,
+                "stop_after": run.stop_after,
             },
             watch,
         )
@@ -230,15 +232,20 @@ class CocotbSimulator(CocotbLink):
             self._kill()
             raise
         take(values, positions)
-        return Measured(cycles, tuple(statuses))
+        return Measured(cycles, tuple(statuses), taken)
+
+    def reset(self, clocks: int = 1) -> None:
+        """Do as :meth:`extremum.host.simulation.backend.Simulator.reset`."""
+        self._ask({"reset": clocks})
 
     def _results(self, block: bytes, run: JobRun) -> tuple[np.ndarray, np.ndarray]:
         """Return values and positions, if the right results are marked as the last of a job."""
         size = -(-output_layout(self._config).size // 8)
         rows = np.frombuffer(block, np.uint8).reshape(-1, size)
         values, positions, last = unpack_results(rows, run.dtype, self._config)
-        expected = np.zeros(len(rows), bool)
-        expected[np.cumsum(run.beats_out) - 1] = True
+        expected = np.zeros(sum(run.beats_out), bool)
+        expected[np.cumsum([count for count in run.beats_out if count], dtype=int) - 1] = True
+        expected = expected[: len(rows)]
         if (wrong := np.flatnonzero(last != expected)).size:
             marked = "" if last[wrong[0]] else "not "
             raise SimulationError(

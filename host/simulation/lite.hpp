@@ -22,6 +22,12 @@ class LiteMaster {
         asks_ = awaits_ = true;
     }
 
+    // Forgets what is under way, as a master that is reset with the block.
+    void forget() {
+        has_address_ = has_data_ = asks_ = awaits_ = false;
+        written_.clear();
+    }
+
     // Whether the last write has been taken, and the word of the last read is here. A write is
     // answered a clock later; `unanswered` counts the answers that are missing.
     bool done() const { return !has_address_ && !has_data_ && !awaits_; }

@@ -14,7 +14,7 @@ from amaranth.hdl import Shape
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.host.errors import SimulationError
-from extremum.host.simulation import native_library
+from extremum.host.simulation import native_library, stalls
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
@@ -28,6 +28,21 @@ BUFFER_ELEMENTS = 1 << 16
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 
 
+class Phases(ctypes.Structure):
+    """Stalls that change, with the layout of ``Phases`` in ``streams.hpp``."""
+
+    _fields_ = (("first", ctypes.c_void_p), ("count", ctypes.c_uint64))
+
+    @classmethod
+    def of(cls, rests: int | stalls.Phases) -> Phases:
+        """Return a rate in percent, or rates that change, as the pump takes them."""
+        pairs = [(1, rests)] if isinstance(rests, int) else list(rests)
+        array = np.array(pairs, np.uint64).reshape(-1, 2)
+        made = cls(array.ctypes.data, len(array))
+        made.kept = array  # the structure only points to it
+        return made
+
+
 class _Request(ctypes.Structure):
     """A run, with the layout of ``Request`` in ``pump.cpp``."""
 
@@ -38,8 +53,10 @@ class _Request(ctypes.Structure):
         ("beat_count", ctypes.c_uint64),
         ("statuses", ctypes.c_void_p),
         ("watchdog", ctypes.c_uint64),
-        ("input_stalls", ctypes.c_uint32),
-        ("output_stalls", ctypes.c_uint32),
+        ("stop_after", ctypes.c_uint64),
+        ("input_stalls", Phases),
+        ("output_stalls", Phases),
+        ("job_stalls", Phases),
         ("seed", ctypes.c_uint32),
     )
 
@@ -111,12 +128,17 @@ class NativeSimulator(NativeModel):
         jobs = np.frombuffer(
             b"".join(job.to_bytes(self._job_bytes, "little") for job in run.jobs), np.uint8
         )
-        ends = np.array(list(itertools.accumulate(run.beats_out)), np.uint64)
+        # A job that is refused gives no result, so there may be fewer ends than jobs.
+        ends = np.zeros(len(run.jobs), np.uint64)
+        ends[:] = sum(run.beats_out)
+        counts = list(itertools.accumulate(count for count in run.beats_out if count))
+        ends[: len(counts)] = counts
         statuses = np.zeros(len(run.jobs), np.uint64)
+        rests = [Phases.of(r) for r in (run.input_stalls, run.output_stalls, run.job_stalls)]
         request = _Request(
             jobs.ctypes.data, ends.ctypes.data, len(run.jobs), run.beats_in,
-            statuses.ctypes.data, run.watchdog, run.input_stalls, run.output_stalls,
-            run.seed & 0xFFFFFFFF,
+            statuses.ctypes.data, run.watchdog,
+            NEVER if run.stop_after is None else run.stop_after, *rests, run.seed & 0xFFFFFFFF,
         )  # fmt: skip
         self._library.pump_begin(pump, ctypes.byref(request))
         outcome: _Outcome = self._library.pump_outcome(pump).contents
@@ -135,7 +157,7 @@ class NativeSimulator(NativeModel):
                 told = time.monotonic()
         buffer.give(outcome.given)
         cycles = 0 if outcome.first == NEVER else outcome.last - outcome.first + 1
-        return Measured(cycles, tuple(map(int, statuses[: outcome.statuses])))
+        return Measured(cycles, tuple(map(int, statuses[: outcome.statuses])), outcome.taken)
 
     def _feed(self, pieces: Iterator[np.ndarray]) -> None:
         """Hand the pump its next beats."""
@@ -149,6 +171,10 @@ class NativeSimulator(NativeModel):
             )
         self._fed = np.ascontiguousarray(beats)  # kept, since the pump only points to it
         self._library.pump_feed(self._pump, self._fed.ctypes.data, len(beats), beats.itemsize)
+
+    def reset(self, clocks: int = 1) -> None:
+        """Do as :meth:`extremum.host.simulation.backend.Simulator.reset`."""
+        self._library.pump_reset(self._pump, clocks)
 
     def idle(self, clocks: int) -> None:
         """Clock the core without looking at its ports: the measure of what the pump costs."""
@@ -203,7 +229,8 @@ def load(path: Path) -> ctypes.CDLL:
             ("pump_drain", None, POINTER, POINTER, POINTER, COUNT, NUMBER),
             ("pump_advance", ctypes.c_int, POINTER, ctypes.c_double),
             ("pump_outcome", ctypes.POINTER(_Outcome), POINTER),
+            ("pump_reset", None, POINTER, COUNT),
             ("pump_idle", None, POINTER, COUNT),
-            ("pump_stalls", None, NUMBER, NUMBER, COUNT, POINTER),
+            ("pump_stalls", None, ctypes.POINTER(Phases), NUMBER, COUNT, POINTER),
         ),
     )

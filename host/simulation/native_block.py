@@ -33,8 +33,8 @@ class _Settings(ctypes.Structure):
 
     _fields_ = (
         ("watchdog", ctypes.c_uint64),
-        ("input_stalls", ctypes.c_uint32),
-        ("output_stalls", ctypes.c_uint32),
+        ("input_stalls", native.Phases),
+        ("output_stalls", native.Phases),
         ("seed", ctypes.c_uint32),
     )
 
@@ -72,6 +72,7 @@ _FUNCTIONS: tuple[native_library.Function, ...] = (
     ("pump_ask", None, POINTER, ctypes.c_int, COUNT),
     ("pump_drain", None, POINTER, ctypes.c_int, POINTER, COUNT),
     ("pump_packets", POINTER, POINTER, ctypes.c_int, ctypes.POINTER(COUNT)),
+    ("pump_reset", None, POINTER, COUNT),
     ("pump_stop_sending", None, POINTER),
     ("pump_stop_receiving", None, POINTER, COUNT),
     ("pump_advance", ctypes.c_int, POINTER, ctypes.c_double, ctypes.c_int, COUNT),
@@ -126,11 +127,10 @@ class NativeBlock(NativeModel):
     def begin(self, settings: StreamSettings) -> None:
         """Set the streams, and count clocks and packets anew. Nothing may be under way."""
         self._settings = settings
-        made = _Settings(
-            settings.watchdog, settings.input_stalls, settings.output_stalls,
-            settings.seed & 0xFFFFFFFF,
-        )  # fmt: skip
+        rests = [native.Phases.of(r) for r in (settings.input_stalls, settings.output_stalls)]
+        made = _Settings(settings.watchdog, *rests, settings.seed & 0xFFFFFFFF)
         self._library.pump_begin(self._pump, ctypes.byref(made))
+        self._rests = rests  # kept, since the pump points to their phases
         self._forget_sent()
         self._asked: dict[str, deque[Callable[[np.ndarray, bool], None]]] = {}
         for number, name in enumerate(_SINKS):
@@ -174,6 +174,16 @@ class NativeBlock(NativeModel):
     def pass_clocks(self, clocks: int) -> None:
         """Let so many clocks pass."""
         self._advance(_CLOCKS, clocks)
+
+    def reset(self, clocks: int = 1) -> None:
+        """Do as :meth:`extremum.host.simulation.backend.BlockSimulation.reset`."""
+        self._library.pump_reset(self._pump, clocks)
+        self._outcome.refused_write = _NO_ADDRESS
+        self._forget_sent()
+        for number, name in enumerate(_SINKS):
+            self._asked[name].clear()
+            self._drain(number)
+        self.pass_clocks(RESET_CLOCKS)
 
     @contextmanager
     def resetting(self) -> Iterator[None]:

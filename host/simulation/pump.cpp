@@ -26,7 +26,9 @@ struct Request {
     uint64_t beat_count;
     uint64_t* statuses;
     uint64_t watchdog;
-    uint32_t input_stalls, output_stalls, seed;
+    uint64_t stop_after;  // clocks after which the run is left as it is
+    Phases input_stalls, output_stalls, job_stalls;
+    uint32_t seed;
 };
 
 struct Outcome {
@@ -39,7 +41,7 @@ enum State { RUNNING, DONE, FAILED, HUNGRY, FULL };
 class Pump {
   public:
     Pump(const char* waves, uint64_t first, uint64_t last) : model_(waves, first, last) {
-        core_.job_valid = core_.i_valid = core_.o_ready = 0;
+        core_.rst = core_.job_valid = core_.i_valid = core_.o_ready = 0;
         model_.start();
     }
 
@@ -51,7 +53,7 @@ class Pump {
         start_ = model_.clock;
         idle_ = 0;
         job_taken_ = waits_ = false;
-        jobs_ = {request.job_count, {0, request.seed + 2}};
+        jobs_ = {request.job_count, {request.job_stalls, request.seed + 2}};
         jobs_.refill(request.jobs, request.job_count, bytes_of(JOB_BITS));
         beats_ = {request.beat_count, {request.input_stalls, request.seed}};
         sink_ = {request.output_stalls, request.seed + 1};
@@ -77,6 +79,7 @@ class Pump {
                     finish();
                     return DONE;
                 }
+                if (outcome.clock == request_.stop_after) return DONE;
                 if (beats_.dry()) return HUNGRY;
                 if (!buffer_.beats && outcome.given < results_) return FULL;
                 step();
@@ -86,6 +89,17 @@ class Pump {
             fail(error.what());
             return FAILED;
         }
+    }
+
+    // Resets the core for so many clocks, whatever stands on its inputs; then nothing is offered.
+    void reset(uint64_t clocks) {
+        core_.rst = 1;
+        while (clocks--) model_.tick();
+        core_.rst = 0;
+        beats_.rest(core_.i_valid, core_.i_payload);
+        jobs_.rest(core_.job_valid, core_.job_payload);
+        core_.o_ready = 0;
+        job_taken_ = waits_ = false;
     }
 
     // Runs the model without the pump's work, to measure how much that work costs.
@@ -213,12 +227,14 @@ EXPORT int pump_advance(void* pump, double seconds) {
 
 EXPORT const Outcome* pump_outcome(void* pump) { return &static_cast<Pump*>(pump)->outcome; }
 
+EXPORT void pump_reset(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->reset(clocks); }
+
 EXPORT void pump_idle(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->idle(clocks); }
 
 EXPORT void pump_close(void* pump) { delete static_cast<Pump*>(pump); }
 
 // Serves the test that compares this generator with the one in Python.
-EXPORT void pump_stalls(uint32_t rate, uint32_t seed, uint64_t count, uint8_t* stalls) {
-    Stalls generator(rate, seed);
+EXPORT void pump_stalls(const Phases* phases, uint32_t seed, uint64_t count, uint8_t* stalls) {
+    Stalls generator(*phases, seed);
     for (uint64_t i = 0; i < count; ++i) stalls[i] = generator();
 }

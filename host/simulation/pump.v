@@ -2,7 +2,7 @@
 //
 // The registers load at the same clock edge as those of the core. So no signal changes with a port
 // within a clock, and the compiled model computes every signal once per clock, not three times.
-// Reset is tied low: every register of the core powers up in its reset state.
+// Every register of the core powers up in its reset state, so a run may begin without a reset.
 //
 // Results have the same form for every core: a value of each lane, an index of 32 bits of each
 // lane, and `last`. Fields that the core does not give are 0. An index of all ones, which marks an
@@ -17,6 +17,7 @@ module extremum_native #(
     parameter INDEX_BITS = 32
 ) (
     input clk,
+    input rst,
     input job_valid,
     input [JOB_BITS-1:0] job_payload,
     output job_ready,
@@ -28,6 +29,7 @@ module extremum_native #(
     input o_ready,
     output [STATUS_BITS-1:0] status
 );
+  reg rst_now = 0;
   reg job_valid_now = 0;
   reg i_valid_now = 0;
   reg o_ready_now = 0;
@@ -35,6 +37,7 @@ module extremum_native #(
   reg [LANES*LANE_BITS-1:0] i_payload_now = 0;
 
   always @(posedge clk) begin
+    rst_now <= rst;
     job_valid_now <= job_valid;
     job_payload_now <= job_payload;
     i_valid_now <= i_valid;
@@ -67,7 +70,7 @@ module extremum_native #(
 
   extremum_core core (
       .clk(clk),
-      .rst(1'b0),
+      .rst(rst_now),
 `ifdef EXTREMUM_NO_JOB
 `else
       .job__valid(job_valid_now),

@@ -2,8 +2,8 @@
 
 :mod:`extremum.host.simulation.cocotb_simulator` starts the simulation with this as its bench, and
 sends it requests over a local socket. Each request is the fields of a
-:class:`extremum.host.simulation.agents.PortRun`, with the beats as one block of bytes; None ends
-the simulation.
+:class:`extremum.host.simulation.agents.PortRun`, with the beats as one block of bytes, and the
+clocks after which the run is left; or ``{"reset": clocks}``. None ends the simulation.
 """
 
 from __future__ import annotations
@@ -52,15 +52,21 @@ async def serve(dut: Any) -> None:
 
 
 async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Connection) -> Any:
+    if "reset" in request:
+        await bench.reset(request["reset"])
+        return ("done",)
     block: bytes = request.pop("beats")
     width: int = request.pop("beat_bytes")
     beats = [
         int.from_bytes(block[start : start + width], "little")
         for start in range(0, len(block), width)
     ]
+    stop_after: int | None = request.pop("stop_after")
     try:
         outcome = await bench.run(
-            PortRun(beats=beats, **request), lambda *told: connection.send(("progress", *told))
+            PortRun(beats=beats, **request),
+            lambda *told: connection.send(("progress", *told)),
+            stop_after,
         )
     except (StreamRuleError, Watchdog) as error:
         await bench.reset()
@@ -69,4 +75,4 @@ async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Conn
         return ("error", f"an output is unknown: {bench.dut.o__payload.value} ({error})")
     size = -(-len(bench.dut.o__payload) // 8)
     results = b"".join(result.to_bytes(size, "little") for result in outcome.results)
-    return ("done", results, outcome.cycles, outcome.statuses)
+    return ("done", results, outcome.cycles, outcome.statuses, outcome.taken)

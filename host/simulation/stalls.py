@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Phases = Sequence[tuple[int, int]]
+Phases = Sequence[Sequence[int]]
 """Stalls that change: (clocks, percentage), one after the other; the last pair stays."""
 
 _MASK = (1 << 32) - 1

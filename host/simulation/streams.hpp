@@ -16,10 +16,22 @@ constexpr size_t VALUE_BYTES = LANES * LANE_BITS / 8;
 constexpr size_t INDEX_BYTES = LANES * 4;
 constexpr size_t RESULT_BYTES = VALUE_BYTES + INDEX_BYTES + 1;
 
+// For so many clocks the side of a stream rests at a rate, in percent; the last rate stays.
+struct Phase {
+    uint64_t clocks, rate;
+};
+
+// Phases that follow each other. host/simulation/native.py repeats these layouts.
+struct Phases {
+    const Phase* first = nullptr;
+    uint64_t count = 0;
+};
+
 // Generates the same stalls as extremum.host.simulation.stalls.Stalls, by xorshift32.
 class Stalls {
   public:
     Stalls(uint32_t rate, uint32_t seed) : rate_(rate), state_((2 * seed + 1) * 0x9E3779B9u) {}
+    Stalls(Phases phases, uint32_t seed) : Stalls(0, seed) { phases_ = phases; }
 
     uint32_t word() {
         state_ ^= state_ << 13;
@@ -28,10 +40,21 @@ class Stalls {
         return state_;
     }
 
-    bool operator()() { return rate_ > 0 && ((word() >> 16) * 100 >> 16) < rate_; }
+    bool operator()() {
+        while (!left_ && phases_.count) {
+            left_ = phases_.first->clocks;
+            rate_ = uint32_t(phases_.first->rate);
+            ++phases_.first;
+            --phases_.count;
+        }
+        if (left_) --left_;
+        return rate_ > 0 && ((word() >> 16) * 100 >> 16) < rate_;
+    }
 
   private:
     uint32_t rate_, state_;
+    uint64_t left_ = 0;  // clocks of the present phase
+    Phases phases_;
 };
 
 // Copies the elements of a beat, and makes each as wide as To: it adds zeros or cuts high bits off.

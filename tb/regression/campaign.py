@@ -1,0 +1,225 @@
+"""A pass of the regression: lots go to the workers of Dask until the time is over."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from extremum.host.errors import ToolError
+from extremum.tb.regression.database import Database, Failure
+from extremum.tb.regression.draw import drawn_case
+from extremum.tb.regression.lots import Lot, LotResult, lots, rig_of, run_lot
+from extremum.tb.regression.shrink import shrink
+from extremum.tb.regression.work import Figures
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+TOPIC = "extremum-regress"
+"""Under this topic the workers tell Dask's scheduler which case they begin."""
+
+AHEAD = 2
+"""Lots that wait for each worker beside the one that it runs."""
+
+DEATHS = 3
+"""A lot that has taken so many workers with it is given up, and its last case has failed."""
+
+SHRUNK = 3
+"""Failures that are shrunk, at the most."""
+
+
+@dataclass
+class Settings:
+    """What a pass shall do.
+
+    Parameters
+    ----------
+    backends
+        What simulates.
+    cores
+        Names of cores and blocks; all if there are none.
+    seconds
+        Budget of time. Lots that have been begun are finished beyond it.
+    most_lots
+        Lots after which it ends, however much time is left; None for no such end.
+    workers
+        Worker processes of the cluster; 0 runs everything in this process, without Dask.
+    scheduler
+        Address of a scheduler of Dask whose workers are used instead; None for none.
+    """
+
+    backends: tuple[str, ...] = ("native",)
+    cores: tuple[str, ...] = ()
+    seconds: float = 60.0
+    most_lots: int | None = None
+    workers: int = 2
+    scheduler: str | None = None
+
+
+@dataclass
+class Progress:
+    """How far a pass is: what has been run and counted, and what happened on the way."""
+
+    figures: Figures = field(default_factory=Figures)
+    failures: int = 0
+    lots: int = 0
+    retried: int = 0
+    seconds: float = 0.0
+
+
+Tell = Callable[[Progress], None]
+
+
+class _Local:
+    """Runs lots in this process, one by one."""
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self._waiting: list[Lot] = []
+
+    def start(self, lot: Lot) -> None:
+        self._waiting.append(lot)
+
+    def results(self) -> Iterator[tuple[Lot, LotResult, int]]:
+        while self._waiting:
+            lot = self._waiting.pop(0)
+            yield lot, run_lot(lot), 1
+
+    def shrink(self, backend: str, seed: int) -> str | None:
+        return shrunk(backend, seed)
+
+
+class _Cluster:
+    """Runs lots on the workers of Dask."""
+
+    def __init__(self, client: Client, workers: int) -> None:
+        from distributed import as_completed  # noqa: PLC0415 (needs the extra regress)
+
+        self.workers = workers
+        self._client = client
+        self._ended: Any = as_completed(with_results=False, raise_errors=False)
+        self._lots: dict[str, Lot] = {}
+
+    def start(self, lot: Lot) -> None:
+        name = f"{lot.backend}-{lot.target.name}-{lot.number}-{id(self):x}"
+        self._lots[name] = lot
+        future = self._client.submit(_run_on_worker, lot, name, key=name, pure=False)
+        self._ended.add(future)
+
+    def results(self) -> Iterator[tuple[Lot, LotResult, int]]:
+        from distributed import KilledWorker  # noqa: PLC0415
+
+        for future in self._ended:
+            lot = self._lots.pop(future.key)
+            begun = self._begun(future.key)
+            attempts = max(1, sum(seed == lot.seeds[0] for seed in begun))
+            try:
+                result = LotResult.of(future.result())
+            except KilledWorker:
+                told = f"the worker died {DEATHS + 1} times, the last time in this case"
+                result = LotResult(Figures(), {}, [(begun[-1] if begun else lot.seeds[0], told)])
+            yield lot, result, attempts
+            future.release()
+
+    def shrink(self, backend: str, seed: int) -> str | None:
+        from distributed import KilledWorker  # noqa: PLC0415
+
+        try:
+            return self._client.submit(shrunk, backend, seed, pure=False).result()
+        except KilledWorker:
+            return None
+
+    def _begun(self, name: str) -> list[int]:
+        """Return the seeds of the cases of a lot that were begun, on whichever worker."""
+        events: Any = self._client.get_events(f"{TOPIC}-{name}")
+        return [message for _, message in events]
+
+
+def run_pass(settings: Settings, database: Database, tell: Tell, versions: dict[str, str]) -> int:
+    """Run a pass, write its results as they come, and return its number.
+
+    Raises
+    ------
+    ToolError
+        Dask is missing.
+    """
+    started = time.monotonic()
+    end = started + settings.seconds
+    todo = lots(settings.backends, settings.cores, database.done())
+    if settings.most_lots is not None:
+        todo = itertools.islice(todo, settings.most_lots)
+    with ExitStack() as stack:
+        crew = stack.enter_context(_crew(settings))
+        number = database.begin(crew.workers, settings.scheduler or "local", versions)
+        progress = Progress()
+        stack.callback(lambda: database.end(number, time.monotonic() - started))
+        for lot in itertools.islice(todo, (1 + AHEAD) * crew.workers):
+            crew.start(lot)
+        for lot, result, attempts in crew.results():
+            if database.add(number, lot, result, attempts):
+                progress.figures.add(result.figures)
+                progress.failures += len(result.failures)
+                progress.lots += 1
+                progress.retried += attempts > 1
+            progress.seconds = time.monotonic() - started
+            tell(progress)
+            if time.monotonic() < end and (lot := next(todo, None)) is not None:
+                crew.start(lot)
+        for failure in _to_shrink(database):
+            if (smallest := crew.shrink(failure.backend, failure.seed)) is not None:
+                database.set_smallest(failure, smallest)
+    return number
+
+
+def _to_shrink(database: Database) -> list[Failure]:
+    """Return some failures that have not been shrunk, and that this bench can repeat."""
+    failures = database.failures()
+    return [each for each in failures if each.is_current and not each.smallest][:SHRUNK]
+
+
+def shrunk(backend: str, seed: int) -> str:
+    """Return the smallest case, as JSON, that fails as the case of a seed does."""
+    return shrink(drawn_case(seed, backend), rig_of(backend)).to_json()
+
+
+@contextmanager
+def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
+    """Yield what runs the lots; a cluster of its own ends with the context."""
+    if settings.workers == 0 and settings.scheduler is None:
+        yield _Local()
+        return
+    try:
+        import dask.config  # noqa: PLC0415
+        from distributed import Client, LocalCluster  # noqa: PLC0415
+    except ImportError as error:
+        needed = "the extra regress (pip install 'extremum[regress]')"
+        raise ToolError(f"workers need Dask, which comes with {needed}: {error}") from error
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
+        if settings.scheduler is None:
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=settings.workers,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    dashboard_address=None,  # pyright: ignore[reportArgumentType] (no dashboard)
+                    silence_logs=50,
+                )
+            )
+            client = stack.enter_context(Client(cluster))
+        else:
+            client = stack.enter_context(Client(settings.scheduler))
+        yield _Cluster(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
+
+
+def _run_on_worker(lot: Lot, name: str) -> dict[str, object]:
+    """Run a lot on a worker, and tell the scheduler of every case that is begun."""
+    from distributed import get_worker  # noqa: PLC0415
+
+    worker = get_worker()
+    return run_lot(lot, lambda seed: worker.log_event(f"{TOPIC}-{name}", seed)).as_dict()

@@ -1,0 +1,218 @@
+"""The command ``extremum regress``, which the command line finds as an entry point."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import platformdirs
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from extremum.host.tools import BACKEND_TOOLS, require
+from extremum.tb.coverage import BINS, Tally
+from extremum.tb.regression import evidence
+from extremum.tb.regression.campaign import Progress, Settings, Tell, run_pass
+from extremum.tb.regression.case import Case
+from extremum.tb.regression.database import Database, Failure
+from extremum.tb.regression.draw import SCALES, drawn_case
+from extremum.tb.regression.pool import TARGETS, target_of
+from extremum.tb.regression.revision import revision
+from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.work import Difference
+
+AGREEMENT, MISMATCH = 0, 1
+
+TOLD_SECONDS = 30
+"""Seconds between two lines of progress where there is no terminal."""
+
+LISTED = 20
+"""Bins that are listed by name if they were not met."""
+
+backend_option = click.option(
+    "--backend",
+    "backends",
+    type=click.Choice(list(SCALES)),
+    multiple=True,
+    default=("native",),
+    show_default=True,
+    help="What simulates; may be given several times.",
+)
+
+
+@click.command()
+@click.option("--case", "text", help="Run one case alone: its seed, or a case as JSON.")
+@backend_option
+@click.option("--core", "cores", multiple=True, help="Run these cores or blocks alone.")
+@click.option("--hours", type=click.FloatRange(0), default=0.0, help="Budget of time.")
+@click.option("--minutes", type=click.FloatRange(0), default=0.0, help="Budget of time.")
+@click.option("--lots", "most_lots", type=click.IntRange(0), help="End after so many lots.")
+@click.option(
+    "--workers",
+    type=click.IntRange(0),
+    default=os.cpu_count() or 1,
+    show_default="the processors",
+    help="Worker processes; 0 runs all in this process.",
+)
+@click.option("--scheduler", help="Use the workers of this Dask scheduler: tcp://HOST:PORT.")
+@click.option(
+    "--database",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="SQLite file of the results, which is continued.",
+)
+@click.option(
+    "--evidence",
+    "report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="JSON file to write figures, bins and history to.",
+)
+@click.option("--full-coverage", is_flag=True, help="Fail if a bin has never been met.")
+def regress(
+    *,
+    text: str | None,
+    backends: tuple[str, ...],
+    cores: tuple[str, ...],
+    hours: float,
+    minutes: float,
+    most_lots: int | None,
+    workers: int,
+    scheduler: str | None,
+    path: Path | None,
+    report: Path | None,
+    full_coverage: bool,
+) -> int:
+    """Run random cases on simulated cores, and compare them with the golden model.
+
+    Without --hours, --minutes or --lots it runs for a minute. Results go into a database, and the
+    next pass goes on where this one ended. A case that fails is told as a command that repeats it,
+    and made smaller.
+    """
+    for backend in backends:
+        require(*BACKEND_TOOLS[backend])
+    if text is not None:
+        if len(backends) != 1:
+            raise click.UsageError("--case runs on one --backend")
+        return _run_one(text, backends[0])
+    if unknown := set(cores) - {target.name for target in TARGETS}:
+        known = ", ".join(target.name for target in TARGETS)
+        raise click.UsageError(f"--core must be of {known}, not {sorted(unknown)[0]!r}")
+    seconds = 3600 * hours + 60 * minutes
+    if not seconds:
+        seconds = 60.0 if most_lots is None else float("inf")
+    path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
+    settings = Settings(backends, cores, seconds, most_lots, workers, scheduler)
+    database = Database(path, revision())
+    try:
+        with _progress(seconds) as tell:
+            number = run_pass(settings, database, tell, evidence.versions())
+        if report is not None:
+            evidence.write(database, report)
+        return _tell_result(database, number, full_coverage=full_coverage)
+    finally:
+        database.close()
+
+
+def _run_one(text: str, backend: str) -> int:
+    """Run one case, given by its seed or as JSON."""
+    if text.lstrip("-").isdigit():
+        try:
+            target_of(int(text))
+        except ValueError as error:
+            raise click.UsageError(f"--case: {error}") from error
+        case = drawn_case(int(text), backend)
+    else:
+        try:
+            case = Case.from_json(text)
+        except ValueError as error:
+            raise click.UsageError(f"--case: {error}") from error
+    click.echo(f"core: {case.target}\nbackend: {backend}")
+    for number, batch in enumerate(case.batches):
+        options = f"stalls {batch.input_stalls}, {batch.output_stalls}, {batch.job_stalls}"
+        reset = "" if batch.reset_after is None else f", reset after {batch.reset_after}"
+        click.echo(f"batch {number}: {options}{reset}")
+        for item in batch.items:
+            click.echo(f"  {item.operator} {item.arguments}, filled with {item.fill}")
+    try:
+        with Rig(backend) as rig:
+            figures = run_case(case, rig, Tally())
+    except Difference as error:
+        click.echo(f"difference: {error}\n0 passed, 1 failed")
+        return MISMATCH
+    except ValueError as error:
+        raise click.UsageError(f"--case: {error}") from error
+    click.echo(f"{figures.jobs} jobs, {figures.beats} beats, no difference\n1 passed, 0 failed")
+    return AGREEMENT
+
+
+def repeat_command(failure: Failure) -> str:
+    """Return the command that repeats a failure in its smallest known form."""
+    case = failure.smallest or str(failure.seed)
+    backend = [] if failure.backend == "native" else ["--backend", failure.backend]
+    return shlex.join(["extremum", "regress", *backend, "--case", case])
+
+
+def _tell_result(database: Database, number: int, *, full_coverage: bool) -> int:
+    """Print what a pass has run and what is known altogether; return the exit status."""
+    done = next(each for each in database.passes() if each["pass"] == number)
+    seconds = done["seconds"] or 1
+    click.echo(
+        f"pass {number}: {done['cases']} cases, {done['beats']:,} beats in {seconds:.0f} s: "
+        f"{done['cases'] / seconds:.1f} cases and {done['beats'] / seconds:,.0f} beats a second"
+        + (f", {done['lots_retried']} lots retried" if done["lots_retried"] else "")
+    )
+    cases = 0
+    for backend, sums in database.figures().items():
+        cases += sums["cases"]
+        click.echo(
+            f"{backend}, all passes: {sums['cases']} cases, {sums['jobs']:,} jobs, "
+            f"{sums['beats']:,} beats, {sums['clocks']:,} clocks, "
+            f"{sums['differences']} differences"
+        )
+    unmet = evidence.missing(database)
+    click.echo(f"coverage: {len(BINS) - len(unmet)} of {len(BINS)} bins")
+    for name in unmet[:LISTED] if full_coverage else ():
+        click.echo(f"  never met: {name}")
+    failures = database.failures()
+    for failure in failures:
+        click.echo(f"difference in case {failure.seed} on {failure.backend}: {failure.message}")
+        click.echo(f"  repeat: {repeat_command(failure)}")
+    failed = len(failures) + (len(unmet) if full_coverage else 0)
+    click.echo(f"{cases - len(failures)} passed, {failed} failed")
+    return MISMATCH if failed else AGREEMENT
+
+
+@contextmanager
+def _progress(seconds: float) -> Iterator[Tell]:
+    """Show a bar of the time on stderr; unless that is a terminal, a line now and then."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        told = 0.0
+
+        def line(now: Progress) -> None:
+            nonlocal told
+            if now.seconds >= told + TOLD_SECONDS:
+                told = now.seconds
+                click.echo(f"extremum: {now.seconds:.0f} s: {_figures(now)}", err=True)
+
+        yield line
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(None), TimeElapsedColumn())
+    with Bars(*columns, console=console, transient=True, expand=True) as bars:
+        total = None if seconds == float("inf") else seconds
+        task = bars.add_task("starting", total=total)
+        yield lambda now: bars.update(task, completed=now.seconds, description=_figures(now))
+
+
+def _figures(now: Progress) -> str:
+    retried = f", {now.retried} lots retried" if now.retried else ""
+    return (
+        f"{now.figures.cases} cases, {now.figures.beats:,} beats, "
+        f"{now.figures.beats / max(now.seconds, 1):,.0f} a second, "
+        f"{now.failures} differences{retried}"
+    )

@@ -1,0 +1,217 @@
+"""The results of a regression in one SQLite file, which a later pass continues.
+
+A lot is written with its bins and its failures in one transaction, under a key that can be there
+only once. So a lot whose worker died is simply not there, and one that ran twice is counted once.
+Only the process that hands out the lots writes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from extremum.tb.regression.lots import Lot, LotResult
+from extremum.tb.regression.pool import TARGETS
+from extremum.tb.regression.revision import Revision
+from extremum.tb.regression.work import Figures
+
+SCHEMA = """
+create table if not exists passes (
+    pass integer primary key, started real, seconds real, workers integer, scheduler text,
+    gateware text, bench text, versions text
+);
+create table if not exists lots (
+    gateware text, bench text, backend text, core text, number integer, pass integer,
+    cases integer, jobs integer, clocks integer, beats integer, seconds real, attempts integer,
+    primary key (gateware, bench, backend, core, number)
+);
+create table if not exists bins (
+    gateware text, backend text, bin text, count integer, primary key (gateware, backend, bin)
+);
+create table if not exists failures (
+    gateware text, bench text, backend text, seed integer, pass integer, message text,
+    smallest text, primary key (gateware, bench, backend, seed)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that failed.
+
+    Parameters
+    ----------
+    backend, seed
+        Which case it is.
+    message
+        What was different.
+    smallest
+        The smallest case that was found to fail, as JSON; or None.
+    is_current
+        Whether this bench has run it. To another one the seed may be another case.
+    """
+
+    backend: str
+    seed: int
+    message: str
+    smallest: str | None = None
+    is_current: bool = True
+
+
+class Database:
+    """The file, opened for one revision of the sources.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if it does not exist.
+    revision
+        The sources that are tested. Results of others stay in the file, and are told apart.
+    """
+
+    def __init__(self, path: Path, revision: Revision) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path, self.revision = path, revision
+        self._db = sqlite3.connect(path)
+        self._db.execute("pragma journal_mode = wal")
+        self._db.executescript(SCHEMA)
+        self._key = (revision.gateware, revision.bench)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def begin(self, workers: int, scheduler: str, versions: Mapping[str, str]) -> int:
+        """Begin a pass, and return its number."""
+        row = (time.time(), workers, scheduler, *self._key, json.dumps(dict(versions)))
+        with self._db:
+            made = self._db.execute(
+                "insert into passes (started, seconds, workers, scheduler, gateware, bench,"
+                " versions) values (?, 0, ?, ?, ?, ?, ?)",
+                row,
+            )
+        assert made.lastrowid is not None
+        return made.lastrowid
+
+    def end(self, number: int, seconds: float) -> None:
+        """Note how long a pass took."""
+        with self._db:
+            self._db.execute("update passes set seconds = ? where pass = ?", (seconds, number))
+
+    def done(self) -> set[Lot]:
+        """Return the lots of this revision that have been run."""
+        numbers = {target.name: number for number, target in enumerate(TARGETS)}
+        rows = self._db.execute(
+            "select backend, core, number from lots where gateware = ? and bench = ?", self._key
+        )
+        return {Lot(backend, numbers[core], number) for backend, core, number in rows}
+
+    def add(self, number: int, lot: Lot, result: LotResult, attempts: int = 1) -> bool:
+        """Write what came of a lot; return False if it was there before, and nothing is counted.
+
+        Parameters
+        ----------
+        number
+            The pass.
+        lot, result
+            What was run, and what came of it.
+        attempts
+            How often it was begun: more than once if a worker died.
+        """
+        figures = result.figures
+        with self._db:
+            made = self._db.execute(
+                "insert or ignore into lots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *self._key, lot.backend, lot.target.name, lot.number, number,
+                    figures.cases + len(result.failures), figures.jobs, figures.clocks,
+                    figures.beats, result.seconds, attempts,
+                ),
+            )  # fmt: skip
+            if not made.rowcount:
+                return False
+            self._db.executemany(
+                "insert into bins values (?, ?, ?, ?) on conflict do update"
+                " set count = count + excluded.count",
+                [(self.revision.gateware, lot.backend, *each) for each in result.bins.items()],
+            )
+            self._db.executemany(
+                "insert or ignore into failures values (?, ?, ?, ?, ?, ?, null)",
+                [(*self._key, lot.backend, seed, number, told) for seed, told in result.failures],
+            )
+        return True
+
+    def set_smallest(self, failure: Failure, smallest: str) -> None:
+        """Note the smallest case that fails as this one does."""
+        with self._db:
+            self._db.execute(
+                "update failures set smallest = ? where gateware = ? and bench = ?"
+                " and backend = ? and seed = ?",
+                (smallest, *self._key, failure.backend, failure.seed),
+            )
+
+    def failures(self) -> list[Failure]:
+        """Return the failures of this gateware on any bench, by backend and seed."""
+        rows = self._db.execute(
+            "select backend, seed, message, smallest, bench = ? from failures"
+            " where gateware = ? order by backend, seed",
+            (self.revision.bench, self.revision.gateware),
+        )
+        return [Failure(*row) for row in rows]
+
+    def bins(self) -> dict[str, int]:
+        """Return how often each bin was met on this gateware, on all backends."""
+        rows = self._db.execute(
+            "select bin, sum(count) from bins where gateware = ? group by bin",
+            (self.revision.gateware,),
+        )
+        return dict(rows)
+
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """Return the figures of this gateware, by backend, whatever bench has run them."""
+        rows = self._db.execute(
+            "select backend, sum(cases), sum(jobs), sum(clocks), sum(beats), sum(seconds),"
+            " sum(attempts > 1), count(distinct core) from lots where gateware = ?"
+            " group by backend order by backend",
+            (self.revision.gateware,),
+        )
+        names = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores")
+        found = {backend: dict(zip(names, sums, strict=True)) for backend, *sums in rows}
+        counts = self._db.execute(
+            "select backend, count(*) from failures where gateware = ? group by backend",
+            (self.revision.gateware,),
+        )
+        differences = dict(counts.fetchall())
+        return {
+            backend: sums | {"differences": differences.get(backend, 0)}
+            for backend, sums in found.items()
+        }
+
+    def passes(self) -> list[dict[str, Any]]:
+        """Return all passes in the file, of every revision, with what each of them ran."""
+        rows = self._db.execute(
+            "select p.pass, p.started, p.seconds, p.workers, p.scheduler, p.gateware, p.bench,"
+            " p.versions, coalesce(sum(l.cases), 0), coalesce(sum(l.beats), 0),"
+            " coalesce(sum(l.attempts > 1), 0),"
+            " (select count(*) from failures f where f.pass = p.pass)"
+            " from passes p left join lots l on l.pass = p.pass group by p.pass order by p.pass"
+        )
+        names = (
+            "pass", "started", "seconds", "workers", "scheduler", "gateware", "bench", "versions",
+            "cases", "beats", "lots_retried", "differences",
+        )  # fmt: skip
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def pass_figures(self, number: int) -> Figures:
+        """Return what a pass ran."""
+        row = self._db.execute(
+            "select coalesce(sum(cases), 0), coalesce(sum(jobs), 0), coalesce(sum(clocks), 0),"
+            " coalesce(sum(beats), 0) from lots where pass = ?",
+            (number,),
+        ).fetchone()
+        return Figures(*row)

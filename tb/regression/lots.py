@@ -1,0 +1,145 @@
+"""Lots: the cases that one task of the regression runs, all on one core."""
+
+from __future__ import annotations
+
+import atexit
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+
+from extremum.host.errors import ToolError
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.draw import drawn_case
+from extremum.tb.regression.pool import CORES_MOST, TARGETS, Target
+from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.work import Difference, Figures
+
+LOT_CASES = {"native": 24, "verilator": 8, "icarus": 8}
+"""Cases of a lot: a few seconds of work, so that little is lost with a worker."""
+
+Tell = Callable[[int], None]
+"""Is called with the seed of each case before it runs."""
+
+
+@dataclass(frozen=True)
+class Lot:
+    """Some seeds of one core, on one backend.
+
+    Parameters
+    ----------
+    backend
+        What simulates.
+    core
+        Number of the core or block in the pool.
+    number
+        Number of the lot among those of this core.
+    """
+
+    backend: str
+    core: int
+    number: int
+
+    @property
+    def target(self) -> Target:
+        """What it runs on."""
+        return TARGETS[self.core]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of its cases."""
+        size = LOT_CASES[self.backend]
+        first = self.number * size
+        return [self.core + CORES_MOST * (first + each) for each in range(size)]
+
+
+@dataclass
+class LotResult:
+    """What came of a lot.
+
+    Parameters
+    ----------
+    figures
+        What was run, of the cases without a difference.
+    bins
+        How often each bin was met.
+    failures
+        Seeds of the cases with a difference, and what it was.
+    seconds
+        How long it took.
+    """
+
+    figures: Figures
+    bins: dict[str, int]
+    failures: list[tuple[int, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain data, which any worker can send."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, plain: dict[str, object]) -> LotResult:
+        """Return the result that :meth:`as_dict` gave."""
+        fields = dict(plain)
+        fields["figures"] = Figures(**fields["figures"])  # type: ignore[arg-type]
+        return cls(**fields)  # type: ignore[arg-type]
+
+
+def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot]) -> Iterator[Lot]:
+    """Yield lots without an end: one of each core in turn, and of each backend, but not those done.
+
+    Parameters
+    ----------
+    backends
+        The backends.
+    names
+        Names of the cores and blocks; all, if there are none.
+    done
+        Lots that are left out.
+    """
+    number = 0
+    wanted = [(core, t) for core, t in enumerate(TARGETS) if not names or t.name in names]
+    while True:
+        for core, target in wanted:
+            for backend in backends:
+                lot = Lot(backend, core, number)
+                if target.runs_on(backend) and lot not in done:
+                    yield lot
+        number += 1
+
+
+def run_lot(lot: Lot, tell: Tell = lambda seed: None) -> LotResult:
+    """Run the cases of a lot in this process, which keeps its simulations for the next lot."""
+    tally, figures = Tally(), Figures()
+    failures: list[tuple[int, str]] = []
+    started = time.monotonic()
+    rig = rig_of(lot.backend)
+    for seed in lot.seeds:
+        tell(seed)
+        try:
+            figures.add(run_case(drawn_case(seed, lot.backend), rig, tally))
+        except ToolError:
+            raise
+        except Difference as error:
+            failures.append((seed, str(error)))
+        except Exception as error:  # a fault of the bench, which must not end a run of hours
+            failures.append((seed, f"{type(error).__name__}: {error}"))
+    return LotResult(figures, tally.counts, failures, time.monotonic() - started)
+
+
+_rigs: dict[str, Rig] = {}
+
+
+def rig_of(backend: str) -> Rig:
+    """Return this process's simulations on a backend. They end with the process."""
+    if backend not in _rigs:
+        _rigs[backend] = Rig(backend)
+    return _rigs[backend]
+
+
+@atexit.register
+def close_rigs() -> None:
+    """End the simulations of this process."""
+    for rig in _rigs.values():
+        rig.close()
+    _rigs.clear()

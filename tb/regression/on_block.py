@@ -1,0 +1,150 @@
+"""Runs a batch on an AXI block, by the driver that users have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from extremum.host.driver.block import DATAFLOW_CLOCKS, START_CLOCKS, BlockDriver, Work
+from extremum.host.simulation.backend import StreamSettings
+from extremum.host.simulation.cocotb_block import CocotbBlock
+from extremum.host.simulation.native_block import NativeBlock
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.case import Batch
+from extremum.tb.regression.observe import observe, observe_reset
+from extremum.tb.regression.pool import Target
+from extremum.tb.regression.work import (
+    Difference,
+    Figures,
+    Todo,
+    compare,
+    name_of,
+    todo_of,
+    watchdog,
+)
+
+SPARED = 4
+"""Clocks by which a block may be faster with a single job than is predicted."""
+
+
+class _Given:
+    """The results of one job as they come."""
+
+    def __init__(self, todo: Todo) -> None:
+        self._todo = todo
+        self._best, self._where = todo.expected()
+        self.beats = 0
+
+    def __call__(self, values: np.ndarray, positions: np.ndarray) -> None:
+        """Compare the next results; they are exact, so none can be in a wrong place."""
+        start, self.beats = self.beats, self.beats + len(values)
+        bits = (f"u{self._best.itemsize}", name_of(self._todo.job))
+        best, where = self._best[start : self.beats], self._where[start : self.beats]
+        compare(values.view(bits[0]), best.view(bits[0]), "value", bits[1])
+        compare(positions, where, "position", bits[1])
+
+
+def run_on_block(
+    block: NativeBlock | CocotbBlock, target: Target, batch: Batch, tally: Tally
+) -> Figures:
+    """Run a batch on a block, compare what comes, count its bins, and return its figures.
+
+    Raises
+    ------
+    Difference, DeviceError, SimulationError
+        The block did something else than it must.
+    """
+    if batch.reset_clocks == 0 and not isinstance(block, NativeBlock):
+        # Under cocotb only `aresetn` can end a batch in its middle.
+        batch = replace(batch, reset_clocks=1)
+    todo = todo_of(target, batch)
+    given = [_Given(each) for each in todo]
+    driver = BlockDriver(block, target.config)
+    before = driver.counters()
+    block.begin(
+        StreamSettings(
+            watchdog=watchdog(todo, batch),
+            input_stalls=batch.input_stalls,
+            output_stalls=batch.output_stalls,
+            seed=batch.seed,
+        )
+    )
+    work = (Work(each.job, each.x, take) for each, take in zip(todo, given, strict=True))
+    beats_in = sum(each.job.beats_in for each in todo)
+    if batch.reset_after is not None:
+        taken = _interrupted(block, driver, work, batch)
+        came, total = sum(g.beats for g in given), sum(each.job.beats_out for each in todo)
+        taken, given_so_far = (taken, beats_in), (came, total)
+        observe_reset(tally, target, batch, taken=taken, given=given_so_far)
+        figures = Figures(jobs=len(todo), clocks=block.clocks.now, beats=taken[0])
+        block.begin(StreamSettings())
+        return figures
+    driver.run(work)
+    clocks = block.clocks
+    counters = driver.counters()
+    counted = {name: (count - before[name]) % (1 << 32) for name, count in counters.items()}
+    _check_counts(todo, given, counted)
+    if not batch.has_stalls:
+        _check_clocks(driver, todo, counted.get("cycles", clocks.cycles))
+        tally.count("clocks", "block", "one" if len(todo) == 1 else "several")
+    block.begin(StreamSettings())
+    observe(tally, target, batch, list(todo))
+    return Figures(jobs=len(todo), clocks=clocks.cycles, beats=clocks.taken)
+
+
+def _interrupted(
+    block: NativeBlock | CocotbBlock, driver: BlockDriver, work: Iterator[Work], batch: Batch
+) -> int:
+    """Start all jobs, reset the block in their middle, and return how many beats it had taken."""
+    assert batch.reset_after is not None
+    for each in work:
+        driver.start(each)
+    block.pass_clocks(batch.reset_after)
+    taken = block.clocks.taken
+    if isinstance(block, NativeBlock) and batch.reset_clocks == 0:
+        with block.resetting():
+            driver.reset()
+    else:
+        block.reset(batch.reset_clocks)
+    return taken
+
+
+def _check_counts(
+    todo: Sequence[Todo], given: Sequence[_Given], counted: Mapping[str, int]
+) -> None:
+    """Check that all results have come, and that the block counted what it did."""
+    jobs = [each.job for each in todo]
+    expected = {
+        "jobs": len(jobs),
+        "beats_in": sum(job.beats_in for job in jobs),
+        "beats_out": sum(job.beats_out for job in jobs),
+    }
+    if (came := sum(each.beats for each in given)) != expected["beats_out"]:
+        raise Difference(f"{came} of {expected['beats_out']} results came")
+    for name in expected.keys() & counted.keys():
+        if counted[name] != expected[name]:
+            raise Difference(f"the block counted {counted[name]} {name}, expected {expected[name]}")
+
+
+def _check_clocks(driver: BlockDriver, todo: Sequence[Todo], cycles: int) -> None:
+    """Compare the clocks without stalls with bounds that the plan gives."""
+    jobs = [each.job for each in todo]
+    beyond = DATAFLOW_CLOCKS * len(jobs)
+    if driver.is_programmable:
+        in_front = sum(job.schedule.first_element for job in jobs)
+        beyond = START_CLOCKS * len(jobs) + in_front + driver.written
+    # A job's slots may go on behind its last window, for elements that no window sees; the block is
+    # busy with them a little longer than the core needs for the results.
+    unseen = (job.schedule.last_element - job.schedule.last_window for job in jobs)
+    most = sum(job.cycles for job in jobs) + beyond
+    fewest = max(sum(job.beats_in for job in jobs), sum(job.beats_out for job in jobs))
+    if len(jobs) == 1:
+        fewest = max(fewest, most - SPARED)
+    most += sum(max(0, slots) for slots in unseen)
+    if not fewest <= cycles <= most:
+        raise Difference(
+            f"{len(jobs)} jobs took {cycles} clocks without stalls, predicted are {fewest} to "
+            f"{most}"
+        )

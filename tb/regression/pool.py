@@ -1,0 +1,165 @@
+"""The cores that the regression runs: a bounded number, so that each is compiled once and shared.
+
+They are unlike each other in everything that is chosen when a core is generated. A seed's last
+digits, to the base :data:`CORES_MOST`, tell its core, so a new core goes to the end of the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.registers import job_shapes
+from extremum.model import DataType
+from extremum.tb.cores import CORES
+
+CORES_MOST = 64
+"""Seeds of one core are so many apart."""
+
+_T = DataType
+_ROWS: dict[str, Any] = {"max_window": (1, 1, 1), "coordinate_width": 4}
+_SMALL: dict[str, Any] = {"max_line": 24, "max_plane": 96, "coordinate_width": 7}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a case runs on.
+
+    Parameters
+    ----------
+    name
+        Its name in the pool.
+    config
+        Configuration of the core.
+    bus
+        ``"none"``: the bare core. ``"axi"``: the AXI block around it.
+    """
+
+    name: str
+    config: CoreConfig
+    bus: str = "none"
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether the core has a job port; without one it has a status neither."""
+        return bool(job_shapes(self.config))
+
+    def runs_on(self, backend: str) -> bool:
+        """Return whether a backend can drive it: the bench of the bare core needs a job port."""
+        return backend == "native" or self.bus == "axi" or self.has_jobs
+
+
+def _square(taps: int, stride: int, padding: int) -> tuple[tuple[str, int], ...]:
+    """Return the fixed registers of a square window."""
+    fixed = {"window": taps, "stride": stride, "dilation": 1, "head": taps - 1 - padding}
+    pairs = [(f"{axis}.{name}", n) for axis in ("height", "width") for name, n in fixed.items()]
+    return (*pairs, ("width.spacing", 1))
+
+
+def _pool(taps: int, stride: int, padding: int, **others: Any) -> CoreConfig:
+    """Return a core for one max pooling of bytes."""
+    return CoreConfig(
+        (_T.INT8,),
+        max_window=(1, taps, taps),
+        max_dilation=(1, 1, 1),
+        max_line=32,
+        max_plane=1,
+        coordinate_width=7,
+        operators=("max-pool",),
+        padding=padding > 0,
+        fixed=_square(taps, stride, padding),
+        **others,
+    )
+
+
+def _endless(data_type: DataType, length: int) -> CoreConfig:
+    """Return a core without a job port: the argmax of rows of one length."""
+    fixed = {"length": length, "slots": length, "decreasing": 0}
+    if data_type.format.is_float:
+        fixed["ignore_nan"] = 0
+    return CoreConfig((data_type,), **_ROWS, operators=("argmax",), fixed=tuple(fixed.items()))
+
+
+_CONFIGS = {
+    **CORES,
+    "bytes16": CoreConfig((_T.INT8, _T.UINT8), 16, **_ROWS),
+    "bytes64": CoreConfig((_T.UINT8,), 64, **_ROWS),
+    "positions": CoreConfig((_T.FLOAT16,), 8, **_ROWS, operators=("argmin", "argmax")),
+    "argmin64": CoreConfig((_T.INT64,), **_ROWS, operators=("argmin",)),
+    "last16": CoreConfig(
+        (_T.UINT16,), 4, **_ROWS, operators=("argmax",), index_width=14, fixed=(("decreasing", 1),)
+    ),
+    "values": CoreConfig((_T.FLOAT32,), 2, **_ROWS, index_width=0),
+    "folds": CoreConfig((_T.INT16, _T.FLOAT16), 4, **_ROWS, fixed=(("fold", 1),)),
+    "lanes5": CoreConfig((_T.UINT32, _T.INT32), 5, **_ROWS),
+    "pooling": CoreConfig(
+        (_T.INT16, _T.UINT16), 2, (1, 3, 3), (1, 1, 2), operators=("max-pool",), **_SMALL
+    ),
+    "unpadded": CoreConfig((_T.FLOAT32,), 1, (1, 2, 3), (1, 2, 1), padding=False, **_SMALL),
+    "deep": CoreConfig((_T.INT32, _T.UINT32), 1, (5, 2, 2), (3, 1, 1), **_SMALL),
+    "wide": CoreConfig((_T.INT8,), 2, (1, 1, 7), (1, 1, 6), max_line=1, max_plane=1),
+    "tall": CoreConfig((_T.UINT8,), 1, (1, 6, 1), (1, 3, 1), max_line=40, max_plane=1),
+    "cubes": CoreConfig((_T.FLOAT16, _T.UINT8), 4, (3, 3, 3), (2, 2, 2), **_SMALL),
+    "narrow": CoreConfig((_T.INT8,), 4, (1, 2, 2), index_width=9, **_SMALL),
+    "floats4": CoreConfig((_T.FLOAT32,), 4, (1, 3, 3), (1, 3, 3), **_SMALL),
+    "words2": CoreConfig((_T.INT64, _T.UINT64), 2, (1, 2, 2), (1, 1, 1), **_SMALL),
+    "least": CoreConfig(
+        (_T.FLOAT16, _T.INT32), 2, (1, 3, 2), (1, 1, 1), operators=("argmin", "max-pool"), **_SMALL
+    ),
+    "pool2": _pool(2, 2, 0, lanes=2),
+    "pool3": _pool(3, 1, 1, index_width=16),
+    "pool3s2": _pool(3, 2, 1, index_width=0, lanes=4),
+    "endless": _endless(_T.FLOAT32, 37),
+    "endless1": _endless(_T.INT8, 1),
+}
+
+_BLOCKS = (
+    "every_type",
+    "image",
+    "volume",
+    "reduction",
+    "bytes16",
+    "lanes5",
+    "narrow",
+    "pool3",
+    "endless",
+)
+
+TARGETS: tuple[Target, ...] = (
+    *(Target(name, config) for name, config in _CONFIGS.items()),
+    *(Target(f"axi-{name}", _CONFIGS[name], "axi") for name in _BLOCKS),
+)
+"""All that the regression runs."""
+
+
+def target_of(seed: int) -> Target:
+    """Return what a case runs on.
+
+    Raises
+    ------
+    ValueError
+        No core has this number.
+    """
+    number = seed % CORES_MOST
+    if number >= len(TARGETS):
+        raise ValueError(
+            f"seed modulo {CORES_MOST} must be below {len(TARGETS)}, the number of cores, "
+            f"not {number}"
+        )
+    return TARGETS[number]
+
+
+def target_named(name: str) -> Target:
+    """Return what a name stands for.
+
+    Raises
+    ------
+    ValueError
+        There is no such name.
+    """
+    for target in TARGETS:
+        if target.name == name:
+            return target
+    known = ", ".join(target.name for target in TARGETS)
+    raise ValueError(f"core must be one of {known}, not {name!r}")

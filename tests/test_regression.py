@@ -1,0 +1,225 @@
+"""The random regression: it finds a fault, repeats it, loses nothing, and counts nothing twice."""
+
+import importlib
+import json
+import multiprocessing
+import os
+import random
+import shlex
+import signal
+import tomllib
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from extremum.host import cache
+from extremum.host.cli import commands
+from extremum.tb.coverage import BINS, EXCUSED, POINTS, Tally
+from extremum.tb.regression import lots as lots_module
+from extremum.tb.regression.campaign import Settings, run_pass
+from extremum.tb.regression.case import Batch, Case
+from extremum.tb.regression.command import regress
+from extremum.tb.regression.database import Database
+from extremum.tb.regression.draw import drawn_case
+from extremum.tb.regression.lots import Lot, close_rigs, run_lot
+from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_of
+from extremum.tb.regression.revision import revision
+from extremum.tb.regression.run import Rig
+from extremum.tb.regression.shrink import failure
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def own_simulations():
+    """Keep the simulations of a test from the next one."""
+    close_rigs()
+    yield
+    close_rigs()
+
+
+@pytest.fixture(name="few")
+def few_cases(monkeypatch):
+    """Make lots of two short cases each."""
+    monkeypatch.setattr(lots_module, "LOT_CASES", {"native": 2})
+    monkeypatch.setattr("extremum.tb.regression.draw.LONGEST", 2000)
+    monkeypatch.setattr("extremum.tb.regression.draw.FEWEST", 500)
+
+
+def command(*arguments):
+    """Run the command in this process; return its status and its lines."""
+    ran = CliRunner().invoke(regress, list(map(str, arguments)), standalone_mode=False)
+    if ran.exception is not None:
+        raise ran.exception
+    return ran.return_value, ran.output.splitlines()
+
+
+@pytest.mark.parametrize("core", range(0, len(TARGETS), 3), ids=lambda core: TARGETS[core].name)
+def test_the_same_seed_is_the_same_case(core, few):
+    seed = core + 7 * CORES_MOST
+    case = drawn_case(seed)
+    random.seed(1)
+    assert drawn_case(seed) == case == Case.from_json(case.to_json())
+    assert case != drawn_case(seed + CORES_MOST)
+    assert case.target == target_of(seed).name
+
+
+def test_what_is_no_case():
+    for text in ("x", "[1]", '{"target": "image"}', '{"target": "image", "batches": [{"no": 1}]}'):
+        with pytest.raises(ValueError, match="this is no case: "):
+            Case.from_json(text)
+    with pytest.raises(ValueError, match="seed modulo 64 must be below"):
+        drawn_case(CORES_MOST - 1)
+
+
+WRAPPER = """
+module extremum_core (
+    input clk, input rst, input i__valid, input [7:0] i__payload, output i__ready,
+    output o__valid, output [32:0] o__payload, input o__ready
+);
+  reg [1:0] count = 0;
+  wire [32:0] right;
+  sound_core core (
+      .clk(clk), .rst(rst), .i__valid(i__valid), .i__payload(i__payload), .i__ready(i__ready),
+      .o__valid(o__valid), .o__payload(right), .o__ready(o__ready)
+  );
+  assign o__payload = {{right[32:1], right[0] ^ (count == {number})}};
+  always @(posedge clk) begin
+    if (rst) count <= 0;
+    else if (o__valid & o__ready & count != 3) count <= count + 1;
+  end
+endmodule
+"""
+"""A core around another one that spoils a result after the reset: the one of this number."""
+
+
+@pytest.fixture(name="faulty")
+def faulty_core(monkeypatch):
+    """Spoil the third result of the core ``endless1`` behind a reset."""
+    sound = cache.verilog
+
+    def verilog(*arguments, **options):
+        text = sound(*arguments, **options).replace("module extremum_core(", "module sound_core(")
+        assert "module sound_core(" in text
+        return text + WRAPPER.format(number=2)
+
+    monkeypatch.setattr(cache, "verilog", verilog)
+
+
+@pytest.mark.usefixtures("faulty", "few")
+def test_a_fault_is_found_and_shrunk_and_its_command_repeats_it(tmp_path, monkeypatch):
+    database = tmp_path / "results.sqlite"
+    status, told = command(
+        "--core", "endless1", "--lots", 1, "--workers", 0, "--database", database
+    )
+    assert status == 1
+    assert told[-1].endswith(" failed")
+    assert not told[-1].endswith(" 0 failed")
+    repeat = next(line for line in told if line.startswith("  repeat: "))
+    words = shlex.split(repeat.removeprefix("  repeat: "))
+    assert words[:3] == ["extremum", "regress", "--case"]
+    case = Case.from_json(words[3])
+    # Three rows of one element are the least that shows it, without a stall and without a reset.
+    (batch,) = case.batches
+    (item,) = batch.items
+    assert batch == Batch([item])
+    assert sorted(item.arguments["sizes"]) == [1, 3]
+    status, told = command(*words[2:])
+    assert (status, told[-1]) == (1, "0 passed, 1 failed")
+    assert any(line.startswith("difference: batch 0: position 0 of lane 0 is 0x1") for line in told)
+    assert told[0] == "core: endless1"
+    # Without the fault both pass.
+    monkeypatch.undo()
+    status, told = command(*words[2:])
+    assert (status, told[-1]) == (0, "1 passed, 0 failed")
+
+
+def test_a_database_is_continued(tmp_path, few):
+    path, evidence = tmp_path / "results.sqlite", tmp_path / "evidence.json"
+    options = ("--core", "reduction", "--workers", 0, "--database", path)
+    for passed in (4, 8):
+        status, told = command(*options, "--lots", 2, "--evidence", evidence)
+        assert (status, told[-1]) == (0, f"{passed} passed, 0 failed")
+    database = Database(path, revision())
+    core = [target.name for target in TARGETS].index("reduction")
+    lots = {Lot("native", core, number) for number in range(4)}
+    assert database.done() == lots
+    whole, bins = database.figures(), database.bins()
+    assert whole["native"]["cases"] == 8
+    assert whole["native"]["lots_retried"] == 0
+    # A lot that is there is not counted again.
+    number = database.begin(1, "local", {})
+    assert not database.add(number, Lot("native", core, 0), run_lot(Lot("native", core, 0)))
+    assert (database.figures(), database.bins()) == (whole, bins)
+    database.close()
+    found = json.loads(evidence.read_text())
+    assert found["total"]["beats"] == whole["native"]["beats"] > 0
+    assert [each["cases"] for each in found["passes"]] == [4, 4]
+    assert sum(found["coverage"]["points"]["cores"]["bins"].values()) == bins["cores: reduction"]
+    # A bin that nobody met fails a pass that must cover all.
+    status, told = command(*options, "--lots", 0, "--full-coverage")
+    assert status == 1
+    assert told[-1] == f"8 passed, {len(BINS) - len(bins)} failed"
+
+
+@pytest.mark.regress
+def test_killed_workers_lose_nothing_and_count_nothing_twice(tmp_path):
+    """All workers are killed in the middle; the results are those of an undisturbed process."""
+    settings = {"cores": ("reduction", "volume"), "seconds": 1e9, "most_lots": 8}
+    disturbed = Database(tmp_path / "disturbed.sqlite", revision())
+    killed = []
+
+    def kill(progress):
+        if not killed:
+            for child in multiprocessing.active_children():
+                if child.name.startswith("Dask Worker") and child.pid is not None:
+                    killed.append(child.pid)
+                    os.kill(child.pid, signal.SIGKILL)
+
+    run_pass(Settings(workers=2, **settings), disturbed, kill, {})
+    assert len(killed) == 2
+    quiet = Database(tmp_path / "quiet.sqlite", revision())
+    run_pass(Settings(workers=0, **settings), quiet, lambda progress: None, {})
+    assert disturbed.done() == quiet.done()
+    assert disturbed.bins() == quiet.bins()
+    one, two = disturbed.figures()["native"], quiet.figures()["native"]
+    assert one.pop("lots_retried") >= 1
+    assert two.pop("lots_retried") == 0
+    del one["seconds"], two["seconds"]
+    assert one == two
+    disturbed.close()
+    quiet.close()
+
+
+def test_bins_are_declared_and_possible():
+    tally = Tally()
+    tally.count("operator", "argmin", "int8", "decreasing", "propagate")
+    assert list(tally.counts.values()) == [1]
+    with pytest.raises(KeyError, match="was declared impossible: values and poolings take the fir"):
+        tally.count("operator", "max-pool", "int8", "decreasing", "propagate")
+    with pytest.raises(KeyError, match="is not declared"):
+        tally.count("operator", "sum", "int8", "increasing", "propagate")
+    assert not BINS & EXCUSED.keys()
+    assert all(point.bins for point in POINTS)
+
+
+def test_a_case_that_no_core_can_run_is_no_failure():
+    wrong = '{"target":"reduction","batches":[{"items":[{"operator":"reduction","arguments":%s}]}]}'
+    arguments = {"function": "argmax", "sizes": [3], "data_type": "int8", "axes": [0]}
+    with Rig("native") as rig:
+        assert failure(Case.from_json(wrong % json.dumps(arguments)), rig) is None
+
+
+def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsys):
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    ((name, value),) = points[commands.PLUGINS].items()
+    module, _, attribute = value.partition(":")
+    assert getattr(importlib.import_module(module), attribute) is regress
+    found = EntryPoints([EntryPoint(name, value, commands.PLUGINS)])
+    monkeypatch.setattr(commands, "entry_points", found.select)
+    assert commands.main(["--help"]) == 0
+    assert "regress" in capsys.readouterr().out
+    assert commands.main(["regress", "--case", "63"]) == 2
+    assert "seed modulo 64 must be below" in capsys.readouterr().err

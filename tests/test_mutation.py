@@ -19,6 +19,10 @@ needs_solver = pytest.mark.skipif(find_spec("pysat") is None, reason="needs the 
 class Counter(wiring.Component):
     """Counts to two, over and over, and tells when it is there; three is never reached."""
 
+    enable: Signal
+    valid: Signal
+    count: Signal
+
     def __init__(self):
         super().__init__({"enable": In(1), "valid": Out(1), "count": Out(2)})
 
@@ -65,7 +69,7 @@ def mutants(design):
 def record(model, clocks=20, valids=None):
     recorder = Recorder(model)
     counts = [recorder.clock(rst=0, enable=1)["count"] for _ in range(clocks)]
-    assert counts[1:8] == [1, 2, 0, 1, 2, 0, 1] or counts[:7] == [0, 1, 2, 0, 1, 2, 0]
+    assert counts == [clock % 3 for clock in range(clocks)]
     return recorder.trial("counts", valids or {})
 
 

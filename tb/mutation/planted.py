@@ -172,6 +172,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="extremum-planted-") as name:
         folder = Path(name)
         copy(Path.cwd(), folder)
+        if fails(folder, " ".join(sorted({bug.unit for bug in BUGS}))):
+            print("the unit tests fail without a bug\n0 passed, 1 failed")
+            return 1
         for bug in BUGS:
             outcomes.append(catch(bug, folder))
             print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from importlib.metadata import version
@@ -20,7 +21,9 @@ MUTANTS, QUICK_MUTANTS = 500, 30
 ROUNDS, QUICK_ROUNDS = 12, 2
 
 
-def run(blocks: list[str], *, mutants: int, rounds: int, minutes: float) -> dict[str, Any]:
+def run(
+    blocks: list[str], *, mutants: int, rounds: int, minutes: float, writes: bool = True
+) -> dict[str, Any]:
     """Mutate some blocks; return what became of their mutants, by block.
 
     Parameters
@@ -34,6 +37,8 @@ def run(blocks: list[str], *, mutants: int, rounds: int, minutes: float) -> dict
     minutes
         Budget of all builds together, besides their compilation and the first round of trials.
         Two thirds of it are for trials, the rest for proofs.
+    writes
+        Whether the evidence is written, anew behind each build.
     """
     reasons, known = explanations(), open_survivors()
     builds = [(name, [b for b in some if b in blocks]) for name, some in BUILDS]
@@ -47,14 +52,15 @@ def run(blocks: list[str], *, mutants: int, rounds: int, minutes: float) -> dict
             text = yosys.flat(design)
             chosen = {block: yosys.mutants(design, text, block, mutants) for block in some}
             campaign = Campaign(design, chosen)
-            started = time.monotonic()
-            campaign.kill(range(1), started + share)
+            campaign.kill(range(1), math.inf)
             campaign.narrow()
             started = time.monotonic()
             campaign.kill(range(1, rounds), started + share * 2 / 3)
             campaign.prove(started + share)
             campaign.explain(reasons, known)
         found |= {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
+        if writes:
+            _write(found)
     return found
 
 
@@ -70,7 +76,9 @@ def main() -> int:
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
     blocks = given.blocks or list(BLOCKS)
     mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (MUTANTS, ROUNDS)
-    found = run(blocks, mutants=mutants, rounds=rounds, minutes=given.budget)
+    found = run(
+        blocks, mutants=mutants, rounds=rounds, minutes=given.budget, writes=not given.quick
+    )
     failed = 0
     print(f"\n{'block':14} mutants  killed  equivalent  explained  open  new")
     for block, outcome in found.items():
@@ -82,8 +90,6 @@ def main() -> int:
         )
         for key in new:
             print(f"    survives: {key}")
-    if not given.quick:
-        _write(found)
     if given.accept:
         accept({block: outcome["open"] + outcome["surviving"] for block, outcome in found.items()})
     print(f"{len(found) - failed} passed, {failed} failed")

@@ -59,11 +59,12 @@ BUILDS = (
 BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks)
 """The names of all blocks."""
 
-NOT_MUTATED = frozenset({"CLK", "RD_CLK", "WR_CLK", "Q"})
+NOT_MUTATED = frozenset({"CLK", "RD_CLK", "WR_CLK", "Q", "ARST", "SRST"})
 """Ports of cells that are left alone.
 
 A clock that stands still is no fault of the gateware. A fault at the output of a flip-flop would
 take its initial value away; the faults at its inputs, and at all that reads it, are the same ones.
+The read ports of memories have resets that are not used, which Yosys wants to be constant.
 """
 
 NO_LOGIC = frozenset({"$scopeinfo", "$meminit", "$meminit_v2"})

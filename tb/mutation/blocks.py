@@ -1,0 +1,113 @@
+"""Which cells of a design belong to which block of the gateware."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SHARED_FILES = {"hdl/winner.py": "winner", "hdl/timing/": "timing", "hdl/counter.py": "counter"}
+"""Files whose code is used by many parts; their cells are blocks of their own.
+
+Flip-flops of plain delays (``hdl/timing/alignment.py``) belong to the part that delays.
+"""
+
+CORE_PARTS = (
+    ("admission.slots", "slots"),
+    ("admission", "admission"),
+    ("encoder", "key"),
+    ("decoder", "key"),
+    ("fold", "fold"),
+    ("reducer", "reduction"),
+    ("position", "position"),
+    ("packer", "results"),
+    ("queue", "queue"),
+    ("windows", "schedule"),
+    ("depth_window", "windows"),
+    ("height_window", "windows"),
+    ("width_window", "windows"),
+)
+"""Parts of a core by the beginning of their hierarchical names; the first that fits counts."""
+
+BLOCK_PARTS = (
+    ("core", ""),
+    ("lite", "axi.lite"),
+    ("control", "axi.control"),
+    ("counters", "axi.counters"),
+    ("commands", "axi.commands"),
+    ("starter", "axi.commands"),
+    ("packets", "axi.packets"),
+    ("result_lanes", "axi.packets"),
+    ("passed", "axi.buffers"),
+    ("source", "axi.buffers"),
+    ("m_axis_value", "axi.buffers"),
+    ("m_axis_index", "axi.buffers"),
+)
+"""Parts of an AXI block; its core is mutated on its own."""
+
+BUILDS = (
+    ("rows", ("key", "fold", "reduction")),
+    ("windows", ("winner", "position", "results")),
+    ("windows", ("queue", "windows", "timing")),
+    ("windows", ("slots", "admission")),
+    ("windows", ("schedule", "counter")),
+    ("block", ("axi.lite", "axi.control", "axi.commands", "axi.packets")),
+    ("block", ("axi.counters", "axi.buffers", "axi.block")),
+)
+"""The designs whose cells are mutated, and the blocks whose mutants are compiled together."""
+
+BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks)
+"""The names of all blocks."""
+
+NOT_MUTATED = frozenset({"CLK", "RD_CLK", "WR_CLK", "Q", "ARST", "SRST"})
+"""Ports of cells that are left alone.
+
+A clock that stands still is no fault of the gateware. A fault at the output of a flip-flop would
+take its initial value away; the faults at its inputs, and at all that reads it, are the same ones.
+The read ports of memories have resets that are not used, which Yosys wants to be constant.
+"""
+
+NO_LOGIC = frozenset({"$scopeinfo", "$meminit", "$meminit_v2"})
+"""Types of cells that are no logic: names of parts, and what a memory holds at first."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a flattened design: its name, and the file and line that it was made from."""
+
+    name: str
+    source: str
+
+    @property
+    def path(self) -> str:
+        """The hierarchical name of the part that it is in; empty for the top."""
+        name = self.name.removeprefix("$flatten").replace("\\", "")
+        return re.sub(r"\.?\$.*", "", name)
+
+
+def cells(flat: str) -> Iterator[Cell]:
+    """Yield the cells of a flattened design, given as RTLIL."""
+    source = ""
+    for line in flat.splitlines():
+        words = line.split()
+        if words[:2] == ["attribute", "\\src"]:
+            source = re.sub(r".*/(?=hdl/)", "", words[2].strip('"'))
+        elif words[:1] == ["cell"]:
+            if words[1] not in NO_LOGIC:
+                yield Cell(words[2], source)
+            source = ""
+        elif words[:1] in (["wire"], ["memory"]):
+            source = ""
+
+
+def block_of(cell: Cell, bus: str) -> str:
+    """Return the block that a cell belongs to; empty if it belongs to none."""
+    if bus == "none":
+        for file, block in SHARED_FILES.items():
+            if cell.source.startswith(file) and "alignment" not in cell.source:
+                return block
+    parts, other = (BLOCK_PARTS, "axi.block") if bus == "axi" else (CORE_PARTS, "admission")
+    for prefix, block in parts:
+        if cell.path == prefix or cell.path.startswith(f"{prefix}."):
+            return block
+    return other

@@ -1,0 +1,206 @@
+"""Runs the mutants of a build: the trials first, then the proofs, then the file of survivors."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from extremum.tb.mutation import axi_trials, core_trials, yosys
+from extremum.tb.mutation.designs import Design
+from extremum.tb.mutation.model import Model, Trial
+from extremum.tb.mutation.proof import Prover
+
+FOLDER = Path(str(files("extremum.tb.mutation")))
+
+SURVIVORS = "survivors.toml"
+"""Explanations of the mutants that are neither killed nor proved equivalent."""
+
+OPEN = "open.txt"
+"""The survivors that are not explained yet: work to do, but not new."""
+
+
+@dataclass
+class Outcome:
+    """What became of the mutants of a block.
+
+    Attributes
+    ----------
+    mutants
+        How many there are.
+    killed
+        Of them: killed, by the kind of trial and the output that was wrong, ``"stalls: o__valid"``.
+    equivalent
+        Proved to be equivalent.
+    explained
+        Explained in the file of survivors.
+    open
+        Keys of those that the file lists as not explained yet.
+    surviving
+        Keys of the others, which must be none.
+    seconds
+        Time that the trials and proofs took.
+    """
+
+    mutants: int = 0
+    killed: Counter[str] = field(default_factory=Counter)
+    equivalent: int = 0
+    explained: int = 0
+    open: list[str] = field(default_factory=list)
+    surviving: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as what JSON holds."""
+        return {
+            "mutants": self.mutants,
+            "killed": self.killed.total(),
+            "killed_by": dict(sorted(self.killed.items())),
+            "equivalent": self.equivalent,
+            "explained": self.explained,
+            "open": sorted(self.open),
+            "surviving": sorted(self.surviving),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def open_survivors() -> set[str]:
+    """Return the survivors, ``block: key``, that are known, but not explained yet."""
+    return set((FOLDER / OPEN).read_text().splitlines())
+
+
+def accept(survivors: Mapping[str, Sequence[str]]) -> None:
+    """List survivors of some blocks as open ones, in place of those that were listed for them."""
+    others = {name for name in open_survivors() if name.partition(": ")[0] not in survivors}
+    found = {f"{block}: {key}" for block, keys in survivors.items() for key in keys}
+    (FOLDER / OPEN).write_text("".join(f"{name}\n" for name in sorted(others | found)))
+
+
+def explanations(text: str | None = None) -> dict[str, str]:
+    """Return the reasons of the file of survivors, by block and key of a mutant.
+
+    Raises
+    ------
+    ValueError
+        A mutant is explained twice, or by nothing.
+    """
+    found: dict[str, str] = {}
+    if text is None:
+        text = (FOLDER / SURVIVORS).read_text()
+    for entry in tomllib.loads(text).get("survivor", []):
+        for key in entry["mutants"]:
+            name = f"{entry['block']}: {key}"
+            if name in found or not entry["reason"].strip():
+                raise ValueError(f"{name} is explained twice, or has no reason")
+            found[name] = entry["reason"]
+    return found
+
+
+def valids(design: Design) -> dict[str, tuple[str, ...]]:
+    """Return the outputs that say whether others count, with those."""
+    return axi_trials.VALIDS if design.bus == "axi" else core_trials.VALIDS
+
+
+def trials(design: Design, model: Model, rounds: range) -> Iterator[Trial]:
+    """Yield the trials of a design, in the order in which they are tried."""
+    kind = axi_trials if design.bus == "axi" else core_trials
+    return kind.trials(model, design.config, rounds)
+
+
+class Campaign:
+    """All mutants of one build, from the compiled model to what became of each.
+
+    Parameters
+    ----------
+    design
+        The design.
+    mutants
+        For each block: its mutants.
+    tell
+        Is called with what happens, a line at a time.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        mutants: Mapping[str, Sequence[yosys.Mutant]],
+        tell: Callable[[str], None] = print,
+    ) -> None:
+        self._design, self._tell = design, tell
+        named = [(block, mutant) for block, some in mutants.items() for mutant in some]
+        self._all = [mutant for _, mutant in named]
+        self._block = {number: block for number, (block, _) in enumerate(named, 1)}
+        self.alive = dict(enumerate(self._all, 1))
+        self.outcomes = {block: Outcome(len(some)) for block, some in mutants.items()}
+        self.model = Model(design, self._all)
+
+    def _told(self, block: str, started: float) -> None:
+        self.outcomes[block].seconds += time.monotonic() - started
+
+    def narrow(self) -> None:
+        """Compile the mutants that are alive anew: without the others the design is faster."""
+        if self.alive:
+            self._block = {new: self._block[old] for new, old in enumerate(self.alive, 1)}
+            self._all = list(self.alive.values())
+            self.alive = dict(enumerate(self._all, 1))
+            self.model = Model(self._design, self._all)
+
+    def kill(self, rounds: range, until: float) -> None:
+        """Try trials until none is left or the time is over.
+
+        Raises
+        ------
+        AssertionError
+            The design without a fault differs from its own recording.
+        """
+        for trial in trials(self._design, self.model, rounds):
+            assert self.model.replay(0, trial) is None, "the recording is not repeatable"
+            before = len(self.alive)
+            for number in list(self.alive):
+                started = time.monotonic()
+                block = self._block[number]
+                difference = self.model.replay(number, trial)
+                if difference is not None:
+                    wrong = self.model.differing(trial, *difference)
+                    self.outcomes[block].killed[f"{trial.rung}: {wrong}"] += 1
+                    del self.alive[number]
+                self._told(block, started)
+            clocks, killed = len(trial.inputs), before - len(self.alive)
+            self._tell(f"  {trial.rung}, {clocks} clocks: {killed} killed, {len(self.alive)} left")
+            if time.monotonic() > until or not self.alive:
+                break
+
+    def prove(self, until: float) -> None:
+        """Prove survivors equivalent, until the time is over."""
+        if not self.alive:
+            return
+        prover = Prover(self._design, self._all, valids(self._design))
+        for number in list(self.alive):
+            if time.monotonic() > until:
+                self._tell("  the time for proofs is over")
+                break
+            started = time.monotonic()
+            block = self._block[number]
+            if prover.is_equivalent(number):
+                self.outcomes[block].equivalent += 1
+                del self.alive[number]
+            self._told(block, started)
+        prover.close()
+        self._tell(f"  proofs: {len(self.alive)} left")
+
+    def explain(self, reasons: dict[str, str], known: Container[str] = ()) -> None:
+        """Look the survivors up in the file, and keep those that are not in it."""
+        for number, mutant in self.alive.items():
+            outcome = self.outcomes[self._block[number]]
+            name = f"{self._block[number]}: {mutant.key}"
+            if name in reasons:
+                outcome.explained += 1
+            elif name in known:
+                outcome.open.append(mutant.key)
+            else:
+                outcome.surviving.append(mutant.key)

@@ -1,0 +1,114 @@
+"""The designs that are mutated: small, but with every part of the gateware in use.
+
+Widths that only make counters long are scaled down (:func:`scaled`), so that a job of a thousand
+beats passes every carry of every counter. The structure stays: a counter still has low bits counted
+by gates, segments with cut carries above them, and a comparison that is late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
+
+from extremum.hdl import register_table
+from extremum.hdl.axi.block import AxiBlock
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+from extremum.hdl.timing import parameters
+from extremum.model import DataType
+
+TOP = "mutated"
+"""Name of the module that is mutated."""
+
+COUNTER_BITS = 10
+"""Bits of the registers that count slots, volumes, rows and groups, instead of 32."""
+
+TIMING = {
+    "whole_count": 4, "low_count": 3, "count_segment": 4, "fixed_count_segment": 3, "full_bits": 4,
+    "equality_bits": 4, "order_bits": 4, "ordinal_segment": 4, "position_segment": 4,
+    "lookup_queue": 4,
+}  # fmt: skip
+"""The timing parameters that are made small, so that short numbers are cut as long ones are."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design to mutate.
+
+    Parameters
+    ----------
+    config
+        Configuration of its core.
+    bus
+        ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
+    """
+
+    config: CoreConfig
+    bus: str = "none"
+
+    @property
+    def clock(self) -> str:
+        """Name of the port of the clock."""
+        return "aclk" if self.bus == "axi" else "clk"
+
+    def rtlil(self) -> str:
+        """Return the design as RTLIL, hierarchical, with a ``src`` for each cell."""
+        component = AxiBlock(self.config) if self.bus == "axi" else Core(self.config)
+        return str(rtlil.convert(component, name=TOP, emit_src=True))
+
+
+DESIGNS = {
+    # Two lanes, a fold, windows in all dimensions, taps in registers and in memory, two types.
+    "windows": Design(
+        CoreConfig(
+            (DataType.FLOAT16, DataType.INT8),
+            lanes=2,
+            max_window=(2, 3, 3),
+            max_dilation=(1, 1, 2),
+            max_line=4,
+            max_plane=8,
+            coordinate_width=5,
+            index_width=9,
+        )
+    ),
+    # Four lanes that fold, and rows as long as the counters allow.
+    "rows": Design(
+        CoreConfig(
+            (DataType.FLOAT16,), lanes=4, max_window=(1, 1, 1), coordinate_width=4, index_width=10
+        )
+    ),
+    # The AXI block around a small core with both output streams.
+    "block": Design(
+        CoreConfig(
+            (DataType.INT8,), lanes=2, max_window=(1, 1, 1), coordinate_width=4, index_width=10
+        ),
+        "axi",
+    ),
+}
+"""The designs by name."""
+
+
+@contextmanager
+def scaled(design: Design) -> Iterator[None]:
+    """Make a design's counters narrow and its segments short within a ``with`` block.
+
+    The AXI block counts beats of packets in 32 bits whatever the core has, so its segments stay.
+
+    The configurations of :data:`DESIGNS` must be used inside such blocks alone, since what follows
+    from a configuration is kept.
+    """
+    plain = parameters.TimingParameters
+
+    def small(**chosen: Any) -> parameters.TimingParameters:
+        return plain(**(chosen | ({} if design.bus == "axi" else TIMING)))
+
+    with (
+        mock.patch.object(register_table, "POSITION_WIDTH", COUNTER_BITS),
+        mock.patch.object(parameters, "TimingParameters", small),
+    ):
+        yield

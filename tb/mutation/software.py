@@ -1,0 +1,166 @@
+"""Mutates the Python of the model, the plan and the driver with Cosmic Ray, a sample of each.
+
+``python -m extremum.tb.mutation.software`` adds what it found to ``docs/evidence/mutation.json``.
+It works on a copy of the files that Git knows. A survivor that is in neither file of survivors
+fails; its block is ``model``, ``plan`` or ``driver``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from extremum.tb.mutation.campaign import accept, explanations, open_survivors
+from extremum.tb.mutation.planted import EVIDENCE, copy
+
+SEED = 14
+SECONDS_OF_A_MUTANT = 90
+
+CONFIG = """
+[cosmic-ray]
+module-path = {modules}
+timeout = {timeout}
+excluded-modules = []
+test-command = "{python} -m pytest -q -x -p no:cacheprovider {tests}"
+[cosmic-ray.distributor]
+name = "local"
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """Files that are mutated, and the tests that should find the mutants."""
+
+    modules: tuple[str, ...]
+    tests: str
+
+
+PACKAGES = {
+    "model": Package(
+        ("model/pooling.py", "model/reduction.py", "model/spatial.py", "model/support.py",
+         "model/functions.py", "model/fast"),
+        "tests/test_model_reduction.py tests/test_model_pooling.py tests/test_model_spatial.py "
+        "tests/test_model_order.py tests/test_model_rows.py tests/test_model_sliding.py "
+        "tests/test_model_tiles.py tests/test_model_errors.py tests/test_model_support.py",
+    ),
+    "plan": Package(
+        ("host/plan",),
+        "tests/test_rows.py tests/test_registers.py tests/test_plan_jobs.py tests/test_plan.py "
+        "tests/test_tiles.py tests/test_plan_huge.py",
+    ),
+    "driver": Package(("host/driver",), "tests/test_driver.py tests/test_dataflow.py"),
+}  # fmt: skip
+"""What is mutated, by name."""
+
+
+def _command(folder: Path, *arguments: str) -> str:
+    """Run Cosmic Ray in a folder; return what it printed."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "cosmic_ray.cli", *arguments],
+        cwd=folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return ran.stdout
+
+
+def sample(session: Path, count: int, seed: int = SEED) -> int:
+    """Leave so many mutants in a session, drawn at random; return how many there were."""
+    with sqlite3.connect(session) as base:
+        specs = base.execute(
+            "SELECT job_id FROM mutation_specs ORDER BY module_path, operator_name, occurrence"
+        ).fetchall()
+        kept = set(random.Random(seed).sample([row[0] for row in specs], min(count, len(specs))))
+        for (job,) in specs:
+            if job in kept:
+                continue
+            base.execute("DELETE FROM mutation_specs WHERE job_id = ?", (job,))
+            base.execute("DELETE FROM work_items WHERE job_id = ?", (job,))
+    return len(specs)
+
+
+def outcomes(session: Path) -> tuple[int, list[str]]:
+    """Return how many mutants of a session were killed, and the names of the others."""
+    killed, surviving = 0, []
+    with sqlite3.connect(session) as base:
+        rows = base.execute(
+            "SELECT s.module_path, s.operator_name, s.occurrence, s.start_pos_row, r.test_outcome "
+            "FROM mutation_specs s LEFT JOIN work_results r ON s.job_id = r.job_id"
+        ).fetchall()
+    for path, operator, occurrence, line, outcome in rows:
+        if str(outcome).upper().endswith("KILLED"):
+            killed += 1
+        else:
+            surviving.append(f"{path}:{line} {operator}#{occurrence}")
+    return killed, sorted(surviving)
+
+
+def mutate(name: str, package: Package, count: int, folder: Path) -> dict[str, Any]:
+    """Mutate a package in a copy of the tree; return what became of its mutants."""
+    started = time.monotonic()
+    modules = json.dumps([str(path) for path in package.modules])
+    (folder / f"{name}.toml").write_text(
+        CONFIG.format(
+            modules=modules, timeout=SECONDS_OF_A_MUTANT, tests=package.tests,
+            python=f"env PYTHONPATH={folder / 'typings'} {sys.executable}",
+        )
+    )  # fmt: skip
+    _command(folder, "init", f"{name}.toml", f"{name}.sqlite")
+    _command(folder, "baseline", f"{name}.toml")
+    there = sample(folder / f"{name}.sqlite", count)
+    _command(folder, "exec", f"{name}.toml", f"{name}.sqlite")
+    killed, surviving = outcomes(folder / f"{name}.sqlite")
+    reasons, known = explanations(), open_survivors()
+    named = {key: f"{name}: {key}" for key in surviving}
+    return {
+        "mutants": there,
+        "tried": min(there, count),
+        "killed": killed,
+        "explained": sum(full in reasons for full in named.values()),
+        "open": [key for key, full in named.items() if full in known],
+        "surviving": [k for k, full in named.items() if full not in reasons and full not in known],
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m extremum.tb.mutation.software", description=__doc__
+    )
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)}")
+    parser.add_argument("--sample", type=int, default=60, help="mutants of each package")
+    parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
+    given = parser.parse_args(arguments)
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
+        copy(Path.cwd(), Path(name))
+        for package in given.packages or PACKAGES:
+            found[package] = mutate(package, PACKAGES[package], given.sample, Path(name))
+            told = found[package]
+            print(f"{package}: {told['killed']} of {told['tried']} killed, {told['seconds']} s")
+            for key in told["surviving"]:
+                print(f"    survives: {key}", flush=True)
+    whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    whole["software"] = whole.get("software", {}) | found
+    whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
+    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
+    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+    if given.accept:
+        accept({block: told["open"] + told["surviving"] for block, told in found.items()})
+    failed = sum(bool(told["surviving"]) for told in found.values())
+    print(f"{len(found) - failed} passed, {failed} failed")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

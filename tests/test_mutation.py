@@ -1,0 +1,148 @@
+"""The machinery of ``make mutation``, on a counter: what is killed, proved, explained, fails."""
+
+from importlib.util import find_spec
+
+import pytest
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from extremum.tb.mutation import campaign, planted, yosys
+from extremum.tb.mutation.blocks import BLOCKS, Cell, block_of
+from extremum.tb.mutation.model import Model, Recorder
+from extremum.tb.mutation.proof import Prover
+
+needs_solver = pytest.mark.skipif(find_spec("pysat") is None, reason="needs the extra `mutation`")
+
+
+class Counter(wiring.Component):
+    """Counts to two, over and over, and tells when it is there; three is never reached."""
+
+    enable: Signal
+    valid: Signal
+    count: Signal
+
+    def __init__(self):
+        super().__init__({"enable": In(1), "valid": Out(1), "count": Out(2)})
+
+    def elaborate(self, platform):
+        m = Module()
+        number, spare = Signal(2), Signal()
+        with m.If(self.enable):
+            m.d.sync += number.eq(number + 1)
+            with m.If(number == 2):
+                m.d.sync += number.eq(0)
+        m.d.sync += spare.eq(self.enable)
+        m.d.comb += [self.count.eq(number), self.valid.eq((number == 2) & (number[1] | spare))]
+        return m
+
+
+class Small:
+    """A design like those of the campaign."""
+
+    bus, clock, config = "none", "clk", None
+
+    def rtlil(self):
+        return rtlil.convert(Counter(), name="mutated", emit_src=True)
+
+
+@pytest.fixture(scope="module")
+def design():
+    return Small()
+
+
+@pytest.fixture(scope="module")
+def mutants(design):
+    """A known fault, one that nobody can see, and one in a payload that does not count."""
+    text = yosys.flat(design)
+    cells = [line.split() for line in text.splitlines() if line.startswith("  cell ")]
+    (add,) = (words[2] for words in cells if words[1] == "$add")
+    (spare,) = (words[2] for words in cells if words[1] == "$or")
+    return [
+        yosys.Mutant(add, "Y", 1, "inv"),
+        yosys.Mutant(spare, "Y", 0, "const1"),
+        yosys.Mutant(add, "Y", 0, "const0"),
+    ]
+
+
+def record(model, clocks=20, valids=None):
+    recorder = Recorder(model)
+    counts = [recorder.clock(rst=0, enable=1)["count"] for _ in range(clocks)]
+    assert counts == [clock % 3 for clock in range(clocks)]
+    return recorder.trial("counts", valids or {})
+
+
+def test_a_fault_is_killed_and_told_by_its_output(design, mutants):
+    model = Model(design, mutants)
+    trial = record(model)
+    assert model.replay(0, trial) is None
+    assert model.replay(2, trial) is None
+    difference = model.replay(1, trial)
+    assert difference is not None
+    assert model.differing(trial, *difference) == "count"
+
+
+def test_outputs_that_do_not_count_are_not_compared(design, mutants):
+    model = Model(design, mutants)
+    masked = record(model, clocks=2, valids={"valid": ("count",)})
+    assert model.replay(3, masked) is None
+    assert model.replay(3, record(model, clocks=20, valids={"valid": ("count",)})) is not None
+
+
+@needs_solver
+def test_an_equivalent_is_proved_and_a_fault_is_not(design, mutants):
+    prover = Prover(design, mutants, {})
+    assert [prover.is_equivalent(number) for number in (1, 2, 3)] == [False, True, False]
+    prover.close()
+
+
+@needs_solver
+def test_a_survivor_fails_unless_it_is_explained(design, mutants, monkeypatch):
+    monkeypatch.setattr(campaign, "trials", lambda design, model, rounds: [record(model)])
+    monkeypatch.setattr(campaign, "valids", lambda design: {})
+
+    def outcome(reasons, known=()):
+        run = campaign.Campaign(design, {"part": mutants}, lambda line: None)
+        run.kill(range(1), float("inf"))
+        run.alive[3] = mutants[2]  # as if no trial had found it
+        run.prove(float("inf"))
+        run.explain(reasons, known)
+        return run.outcomes["part"]
+
+    name = f"part: {mutants[2].key}"
+    assert outcome({}).surviving == [mutants[2].key]
+    assert outcome({}).equivalent == 1
+    assert outcome({name: "for a test"}).explained == 1
+    assert outcome({}, {name}).open == [mutants[2].key]
+    assert not outcome({}, {name}).surviving
+
+
+def test_what_is_explained_has_a_reason():
+    text = '[[survivor]]\nblock = "key"\nreason = "{}"\nmutants = ["a", "{}"]\n'
+    assert campaign.explanations(text.format("why", "b")) == {"key: a": "why", "key: b": "why"}
+    for bad in (text.format("", "b"), text.format("why", "a")):
+        with pytest.raises(ValueError, match="explained twice, or has no reason"):
+            campaign.explanations(bad)
+    known = [*campaign.explanations(), *campaign.open_survivors()]
+    assert {name.partition(": ")[0] for name in known} <= set(BLOCKS)
+
+
+def test_cells_are_sorted_into_blocks():
+    inner = Cell("$flatten\\admission.\\slots.\\width.$12", "hdl/line.py:190")
+    assert block_of(inner, "none") == "slots"
+    assert block_of(Cell("$flatten\\fold.$7", "hdl/winner.py:80"), "none") == "winner"
+    assert block_of(Cell("$flatten\\packets.$7", "hdl/axi/input_packets.py:99"), "axi") == (
+        "axi.packets"
+    )
+    assert block_of(Cell("$flatten\\core.\\fold.$7", ""), "axi") == ""
+
+
+def test_bugs_to_plant_fit_the_sources(tmp_path, request):
+    root = request.config.rootpath
+    for bug in planted.BUGS:
+        path = tmp_path / bug.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((root / bug.file).read_text())
+        assert planted.plant(bug, tmp_path) != path.read_text()
+        assert (root / bug.unit).exists()

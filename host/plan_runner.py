@@ -8,12 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.latency import latency
-from extremum.host.driver.block import DATAFLOW_CLOCKS, END_CLOCKS, START_CLOCKS, BlockDriver, Work
+from extremum.host.driver.block import (
+    DATAFLOW_CLOCKS,
+    START_CLOCKS,
+    BlockDriver,
+    Work,
+    unused_clocks,
+)
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan
 from extremum.host.plan.jobs import Job, scattering
-from extremum.host.plan.registers import Schedule
 from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
 from extremum.host.simulation.backend import (
@@ -168,28 +172,13 @@ def run_plan_on_block(
                     f"the block counted {counters[name]} {name}, and the plan has {count}"
                 )
         cycles = counters["cycles"]
-        beyond = START_CLOCKS * jobs + _unused(plan) + driver.written - written
+        unused = sum(unused_clocks(job) * count for job, count in plan.jobs.kinds())
+        beyond = START_CLOCKS * jobs + unused + driver.written - written
     else:
         beyond = DATAFLOW_CLOCKS * jobs
     if jobs:
         tell(replace(done, clocks=cycles, beats=plan.beats_in, job=jobs))
     return results, BlockFigures(cycles, plan.cycles + beyond, counters)
-
-
-def _unused(plan: Plan) -> int:
-    """Return the clocks in which a block is busy with slots that the core's own clocks leave out.
-
-    They are the slots in front of the first element, and the way of the last element if it comes
-    so far behind the last window that the results have left before.
-    """
-    longest = latency(plan.config)
-
-    def unused(each: Schedule) -> int:
-        result = each.last_window + longest
-        element = each.last_element
-        return each.first_element + max(result, element + END_CLOCKS) - max(result, element)
-
-    return sum(unused(job.schedule) * count for job, count in plan.jobs.kinds())
 
 
 def _begun(plan: Plan) -> Progress:

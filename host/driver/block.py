@@ -15,6 +15,7 @@ from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
@@ -45,6 +46,17 @@ POLLS = 10_000
 
 COUNTERS = tuple(name.lower() for name, _ in regs.COUNTERS)
 """The names of the counters."""
+
+
+def unused_clocks(job: Job) -> int:
+    """Return the clocks in which a block is busy with slots that the core's own clocks leave out.
+
+    They are the slots in front of the first element, and the way of the last element if it comes so
+    far behind the last window that all results have left before.
+    """
+    schedule = job.schedule
+    result, element = schedule.last_window + latency(job.config), schedule.last_element
+    return schedule.first_element + max(result, element + END_CLOCKS) - max(result, element)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from extremum.host.driver.block import DATAFLOW_CLOCKS, START_CLOCKS, BlockDriver, Work
+from extremum.host.driver.block import (
+    DATAFLOW_CLOCKS,
+    START_CLOCKS,
+    BlockDriver,
+    Work,
+    unused_clocks,
+)
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.native_block import NativeBlock
@@ -133,16 +139,12 @@ def _check_clocks(driver: BlockDriver, todo: Sequence[Todo], cycles: int) -> Non
     jobs = [each.job for each in todo]
     beyond = DATAFLOW_CLOCKS * len(jobs)
     if driver.is_programmable:
-        in_front = sum(job.schedule.first_element for job in jobs)
-        beyond = START_CLOCKS * len(jobs) + in_front + driver.written
-    # A job's slots may go on behind its last window, for elements that no window sees; the block is
-    # busy with them a little longer than the core needs for the results.
-    unseen = (job.schedule.last_element - job.schedule.last_window for job in jobs)
+        unused = sum(unused_clocks(job) for job in jobs)
+        beyond = START_CLOCKS * len(jobs) + unused + driver.written
     most = sum(job.cycles for job in jobs) + beyond
     fewest = max(sum(job.beats_in for job in jobs), sum(job.beats_out for job in jobs))
     if len(jobs) == 1:
         fewest = max(fewest, most - SPARED)
-    most += sum(max(0, slots) for slots in unseen)
     if not fewest <= cycles <= most:
         raise Difference(
             f"{len(jobs)} jobs took {cycles} clocks without stalls, predicted are {fewest} to "

@@ -12,6 +12,7 @@ import tarfile
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from documents import BLOCKS, DOCUMENTS, ROOT, Block, Notebook, missing_tool
 
@@ -21,6 +22,12 @@ from extremum.host.cli.commands import commands
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling
 
+CLI = click.Context(commands)
+COMMANDS = {
+    name: command
+    for name in commands.list_commands(CLI)
+    if (command := commands.get_command(CLI, name))
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LEFT_OUT = [block for block in BLOCKS if block.is_left_out]
 TEXT = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
@@ -76,7 +83,7 @@ def test_commands_that_are_not_run_exist(block: Block, targets: set[str]) -> Non
         if program == "make":
             assert {word for word in arguments if "=" not in word} <= targets, command
         if program == "extremum":
-            found = commands.commands[arguments[0]]
+            found = COMMANDS[arguments[0]]
             found.make_context(arguments[0], arguments[1:]).close()
 
 
@@ -85,7 +92,7 @@ def test_options_that_are_named_exist(path: Path) -> None:
     """Only inline code is looked at here, since the blocks are run."""
     known = {"--help", "--version", *(
         option
-        for command in commands.commands.values()
+        for command in COMMANDS.values()
         for parameter in command.params
         for option in (*parameter.opts, *parameter.secondary_opts)
     )}  # fmt: skip

@@ -17,15 +17,15 @@ from extremum.hdl.shadow import shadow
 from extremum.hdl.timing import Credits, Timed, timing_parameters
 
 
-def _outermost(config: CoreConfig) -> int:
-    """Return the clocks by which the outermost dimension is behind the innermost."""
-    return len(config.axes) - 1 if config.padding and config.has_windows else 0
+def _behind(config: CoreConfig) -> int:
+    """Return the clocks by which the count of volumes is behind the innermost dimension."""
+    return len(config.axes) if config.padding and config.has_windows else 0
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a job to its first slot, less one."""
     parameters = timing_parameters(config)
-    return 1 + _outermost(config) + queue.latency(parameters.slots_ahead, parameters)
+    return 1 + _behind(config) + queue.latency(parameters.slots_ahead, parameters)
 
 
 class SlotSchedule(wiring.Component):
@@ -125,9 +125,10 @@ class SlotSchedule(wiring.Component):
         """Return whether a slot needs a beat.
 
         A slot needs none if it is padding in any dimension, or comes after the last input volume.
-        Each dimension is a clock behind the one within it, and goes on when that one's line ends.
+        Each dimension is a clock behind the one within it, and goes on when that one's line ends;
+        so are the volumes behind the outermost dimension.
         """
-        config, clock = self.config, 1 + _outermost(self.config)
+        config, clock = self.config, 1 + _behind(self.config)
         if not config.padding or not config.has_windows:
             return Timed(m, Const(1, 1), clock)
         present = []
@@ -141,16 +142,17 @@ class SlotSchedule(wiring.Component):
             advance.drive(m, schedule.advance)
             present.append(Timed(m, schedule.present, 1 + number).at(clock))
             line_ends = schedule.last
-        token, ends = advance.token, advance.token | (advance.step & line_ends)
+        # A volume is a line of the outermost dimension.
+        volume = advance.outward(m, line_ends)
         wanted = Signal()
-        flushing = self._flushing(m, token, ends)
+        flushing = self._flushing(m, volume.token, volume.step)
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return Timed(m, wanted, clock)
 
     def _flushing(self, m: Module, token: Value, ends: Value) -> Signal:
         """Return whether the last volume has ended, so that the slots are those of the flush.
 
-        ``ends`` is set if a volume ends with this slot, or if the next job begins.
+        ``ends`` is set if a volume ends with the slot at hand, or if the next job begins.
         """
         new_volumes = register(self.config, self.job, "volumes")
         volumes_less_one = shadow(m, new_volumes, token, "volumes")

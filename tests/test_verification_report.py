@@ -76,7 +76,8 @@ def test_what_the_evidence_says_is_told(tmp_path):
         "line 100 %",
         "| a \\| b | `hdl/key.py` | unit tests of the part |",
         "59 of 60 mutants killed, a sample",
-        "200 upsets: 150 masked, 50 wrong",
+        "200 upsets: 150 masked, 50 wrong result",
+        "| image | 900 | 200 | 150 | 50 | 199 | 1 | 0 | 3 | passed |",
         "1,000 inputs to 1 target, in 10.0 minutes: 0 failures",
         "order-bounded (`hdl/key.py`) is proved for the first 2 clocks",
     ):
@@ -135,6 +136,11 @@ def _changed(whole, *path, value):
             "faults",
             _changed(FAULTS, "blocks", 0, "result", value="failed"),
             {"faults": "image: failed"},
+        ),
+        (
+            "faults",
+            _changed(FAULTS, "blocks", 0, "cures", "masked", value={"nothing": 1}),
+            {"faults": "1 upset that no reset ends"},
         ),
         ("fuzz", _changed(FUZZ, "targets", 0, "result", value="failed"), {"fuzz": "npy: failed"}),
     ],

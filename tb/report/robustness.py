@@ -32,10 +32,12 @@ def code_coverage(evidence: dict[str, Any]) -> Told:
         paragraph("Sources with holes, and how many:") if files else "",
         bullets(files),
     ]
+    cores = ", ".join(f"`{core}`" for core in evidence["cases"])
     waived = sum(each["waived"] for each in kinds.values())
     limits = [
         f"{count(waived, 'point')} of the code coverage did not run and have a reason instead; "
-        "that a point ran does not say that its result was looked at."
+        "that a point ran does not say that its result was looked at.",
+        f"The code coverage is of these cores: {cores}.",
     ]
     problems = (f"{count(holes, 'hole')}",) if holes else ()
     return Told(summary, "\n\n".join(filter(None, text)), problems, tuple(limits))
@@ -49,34 +51,49 @@ def _share(each: dict[str, int]) -> str:
     return share(each["hit"], each["total"] - each["waived"])
 
 
+CURES = ("soft reset", "reset", "nothing")
+"""What may make a block right behind an upset; the mildest that does is counted."""
+
+
 def faults(evidence: dict[str, Any]) -> Told:
-    """Tell what came of upsets, by block."""
+    """Tell what came of upsets, by block, and what made the block right again."""
     blocks = evidence["blocks"]
     effects = sorted({effect for block in blocks for effect in block["effects"]})
     rows = (
-        [block["block"], block["flip_flops"], block["count"]]
-        + [block["effects"].get(effect, 0) for effect in effects]
-        + [block["reported"], block["result"]]
+        [
+            block["block"], block["flip_flops"], block["count"],
+            *(block["effects"].get(effect, 0) for effect in effects),
+            *(_cured(block, cure) for cure in CURES), block["reported"], block["result"],
+        ]
         for block in blocks
-    )
+    )  # fmt: skip
     upsets = sum(block["count"] for block in blocks)
     sums = (f"{sum(block['effects'].get(e, 0) for block in blocks)} {e}" for e in effects)
     summary = f"{count(upsets, 'upset')}: {', '.join(sums)}"
+    columns = ["block", "flip-flops", "upsets", *effects, *(f"ended by {cure}" for cure in CURES)]
     text = [
         paragraph(
-            "One flip-flop is inverted at a random clock of a job, and what comes of it is "
-            f"compared with the run without it. {summary}."
+            "One flip-flop is inverted while jobs run, and the results are compared with the right "
+            f"ones. {summary}. Behind each upset other jobs run after the mildest reset that makes "
+            "the block right; a core has one reset only. An upset is reported if the block itself "
+            "tells an error."
         ),
-        table(["block", "flip-flops", "upsets", *effects, "reported", "result"], rows),
+        table([*columns, "reported", "result"], rows),
     ]
-    problems = tuple(f"{b['block']}: {b['result']}" for b in blocks if b["result"] != "passed")
+    problems = [f"{b['block']}: {b['result']}" for b in blocks if b["result"] != "passed"]
+    if endless := sum(_cured(block, "nothing") for block in blocks):
+        problems.append(f"{count(endless, 'upset')} that no reset ends")
     all_bits = sum(block["flip_flops"] for block in blocks)
     limits = (
         f"The upsets are {number(upsets)} draws from {count(all_bits, 'flip-flop')} and all their "
         "clocks; memories, and two upsets at once, are left out. Nothing in the gateware corrects "
         "an upset.",
     )
-    return Told(summary, "\n\n".join(text), problems, limits)
+    return Told(summary, "\n\n".join(text), tuple(problems), limits)
+
+
+def _cured(block: dict[str, Any], cure: str) -> int:
+    return sum(cures.get(cure, 0) for cures in block["cures"].values())
 
 
 def fuzz(evidence: dict[str, Any]) -> Told:

@@ -45,7 +45,7 @@ SECTIONS = (
     ),
     Section(
         "code-coverage", "Code coverage", "Did the tests run all of the gateware's source?",
-        "codecoverage", "make codecoverage", robustness.code_coverage,
+        "codecoverage", "make coverage", robustness.code_coverage,
         plots=(("What was hit of each kind of point.", _plot("code_coverage")),),
     ),
     Section(

@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -26,6 +26,7 @@ help:
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
 	@echo "                BUDGET=40 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
+	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make lint       checks style and types."
@@ -65,6 +66,7 @@ $(eval $(call group,sim demo fpga))
 $(eval $(call group,sim soc))
 $(eval $(call group,sim docs))
 $(eval $(call group,sim regress))
+$(eval $(call group,sim report))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
 $(eval $(call group,sim demo test mutation))
@@ -120,6 +122,10 @@ gates: $(VENV)/test icarus
 BUDGET ?= 40
 mutation: $(VENV)/mutation
 	$(BIN)/python -m extremum.tb.mutation --budget $(BUDGET) $(if $(QUICK),--quick) $(BLOCKS)
+
+# It runs no test, but fails if evidence is missing or speaks against its claim.
+report: $(VENV)/report
+	$(BIN)/python -m extremum.tb.report
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

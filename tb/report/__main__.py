@@ -1,0 +1,66 @@
+"""Tells what the evidence says, in ``docs/verification.md`` and on a page with plots.
+
+``python -m extremum.tb.report`` ends with the line ``N passed, N failed``: a kind of evidence
+passes if it is there and nothing in it speaks against its claim.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from extremum.tb.regression.revision import revision
+from extremum.tb.report.document import page, parts, rewritten
+from extremum.tb.report.section import ReportError
+from extremum.tb.report.sections import SECTIONS
+
+
+def main() -> int:
+    """Write the report, print a line for each kind of evidence; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m extremum.tb.report", description=__doc__)
+    parser.add_argument("--evidence", type=Path, default=Path("docs/evidence"), metavar="FOLDER")
+    parser.add_argument("--document", type=Path, default=Path("docs/verification.md"))
+    parser.add_argument("--page", type=Path, default=Path("build/verification.html"))
+    given = parser.parse_args()
+    try:
+        told = {section: section.told(given.evidence) for section in SECTIONS}
+        document = rewritten(given.document.read_text(), parts(told))
+        text = page(told, given.evidence, document, notes(given.evidence))
+    except (OSError, ReportError) as error:
+        print(f"report: {error}", file=sys.stderr)
+        return 1
+    given.document.write_text(document)
+    given.page.parent.mkdir(parents=True, exist_ok=True)
+    given.page.write_text(text)
+    for section, each in told.items():
+        print(f"{section.title:26} {'; '.join(each.problems) or 'passed'}")
+    for name, note in notes(given.evidence).items():
+        if name == "gateware":
+            print(note)
+    print(f"{given.document} and {given.page} are written.")
+    failed = sum(bool(each.problems) for each in told.values())
+    print(f"{len(told) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def notes(folder: Path) -> dict[str, str]:
+    """Return what each file of evidence was made with, and whether the gateware is still that."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        whole = json.loads(path.read_text())
+        versions = whole.get("versions", whole.get("tools", {}))
+        found[path.name] = ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))
+        if gateware := whole.get("revision", {}).get("gateware"):
+            present = revision().gateware
+            found["gateware"] = (
+                f"{path.name} is of the gateware {gateware}, which is the present one"
+                if gateware == present
+                else f"{path.name} is of the gateware {gateware}, and the present one is {present}"
+            )
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

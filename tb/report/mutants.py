@@ -1,0 +1,133 @@
+"""Of the mutation: what became of the mutants, and what caught the planted bugs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.report.markdown import count, number, paragraph, share, table
+from extremum.tb.report.section import Told
+
+RUNGS = {
+    "unit": "unit tests of the part",
+    "core": "whole cores in Amaranth's simulator",
+    "native": "native backend",
+    "bench": "benches under cocotb",
+}
+"""What a bug meets first, second and so on, by its name in the evidence."""
+
+COLUMNS = ("mutants", "killed", "proved equivalent", "explained", "open", "new survivors")
+
+
+def outcomes(block: dict[str, Any]) -> tuple[int, ...]:
+    """Return how many mutants of a block there are, and how many met each end; see COLUMNS."""
+    return (
+        block["mutants"], block["killed"], block["equivalent"], block["explained"],
+        len(block["open"]), len(block["surviving"]),
+    )  # fmt: skip
+
+
+def gateware(evidence: dict[str, Any]) -> Told:
+    """Tell what became of the mutants of each block of the gateware."""
+    rows: list[tuple[Any, ...]] = [
+        (name, *outcomes(block)) for name, block in sorted(evidence.items())
+    ]
+    sums = [sum(row[n] for row in rows) for n in range(1, len(COLUMNS) + 1)]
+    mutants, killed, equivalent, explained, unexplained, new = sums
+    summary = (
+        f"{count(mutants, 'mutant')} of {count(len(rows), 'block')}: {number(killed)} killed, "
+        f"{number(equivalent)} proved equivalent, {number(explained)} explained, "
+        f"{number(unexplained)} open"
+    )
+    shares = [
+        [f"`{name}`", *numbers, share(numbers[1], numbers[0] - numbers[2])]
+        for name, *numbers in rows
+    ]
+    shares.append(["all", *sums, share(killed, mutants - equivalent)])
+    text = [
+        paragraph(
+            "An open mutant survives, and nobody knows yet whether it is equivalent or a gap of "
+            "the tests. The last column leaves out what is proved equivalent, and counts all that "
+            "is open as not killed."
+        ),
+        table(["block", *COLUMNS, "killed of the others"], shares),
+    ]
+    left_out = sorted(set(BLOCKS) - evidence.keys())
+    problems = _against(unexplained, new)
+    if left_out:
+        problems += (f"{count(len(left_out), 'block')} left out",)
+    least, most = (
+        pick(rows, key=lambda row: row[2] / (row[1] - row[3] or 1)) for pick in (min, max)
+    )
+    limits = [
+        f"The total of killed mutants hides that blocks differ: {_of(least)}, {_of(most)}.",
+        "The designs that were mutated are three small ones; logic that only another "
+        "configuration has was not mutated.",
+    ]
+    if left_out:
+        names = ", ".join(f"`{name}`" for name in left_out)
+        limits.append(f"These blocks of the gateware have not been mutated: {names}.")
+    if unexplained:
+        limits.insert(
+            0,
+            f"{count(unexplained, 'mutant')} of {number(mutants)} survive without a proof or a "
+            "reason: `tb/mutation/open.txt`. They are no evidence, and each may be a gap.",
+        )
+    return Told(summary, "\n\n".join(text), problems, tuple(limits))
+
+
+def _against(unexplained: int, new: int) -> tuple[str, ...]:
+    """Return what speaks against the tests: mutants that survive without a reason."""
+    told = ((unexplained, "open mutant"), (new, "new survivor"))
+    return tuple(count(number, noun) for number, noun in told if number)
+
+
+def _of(row: tuple[Any, ...]) -> str:
+    name, mutants, killed, equivalent, *_ = row
+    return f"{share(killed, mutants - equivalent)} of `{name}`"
+
+
+def software(evidence: dict[str, Any]) -> Told:
+    """Tell what became of the mutants of the Python packages, of which a sample was tried."""
+    rows: list[tuple[Any, ...]] = [
+        (
+            name, *(each[field] for field in ("mutants", "tried", "killed", "explained")),
+            len(each["open"]), len(each["surviving"]),
+        )
+        for name, each in sorted(evidence.items())
+    ]  # fmt: skip
+    tried, killed, unexplained, new = (sum(row[n] for row in rows) for n in (2, 3, 5, 6))
+    summary = f"{number(killed)} of {count(tried, 'mutant')} killed, a sample"
+    columns = ["package", "mutants", "tried", "killed", "explained", "open", "new survivors"]
+    limits = (
+        f"Of the {number(sum(row[1] for row in rows))} mutants of the Python packages, a random "
+        f"sample of {number(tried)} was tried.",
+    )
+    problems = _against(unexplained, new)
+    return Told(summary, table(columns, rows), problems, limits)
+
+
+def planted(evidence: list[dict[str, Any]]) -> Told:
+    """Tell which rung caught each planted bug, and after how many seconds."""
+    caught = [bug for bug in evidence if bug["caught_by"]]
+    rungs = {name: sum(bug["caught_by"] == name for bug in caught) for name in RUNGS}
+    told = ", ".join(f"{number(n)} by {RUNGS[name]}" for name, n in rungs.items() if n)
+    summary = f"{len(caught)} of {count(len(evidence), 'planted bug')} caught"
+    rows = (
+        [
+            bug["bug"], f"`{bug['file']}`", RUNGS.get(bug["caught_by"], "nothing"),
+            f"`{bug['tests']}`" if bug["caught_by"] else "-", float(bug["seconds"]),
+        ]
+        for bug in evidence
+    )  # fmt: skip
+    text = [
+        paragraph(f"{summary}: {told}." if told else f"{summary}."),
+        table(["bug", "planted in", "caught by", "tests", "seconds"], rows),
+    ]
+    missed = len(evidence) - len(caught)
+    problems = (f"{count(missed, 'planted bug')} not caught",) if missed else ()
+    limits = (
+        "The planted bugs were chosen by those who wrote the tests, and the rungs behind the one "
+        "that caught a bug were not asked about it.",
+    )
+    return Told(summary, "\n\n".join(text), problems, limits)

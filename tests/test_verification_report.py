@@ -1,0 +1,258 @@
+"""`make report`: the document agrees with the evidence, and what is missing or wrong is told."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from evidence import BLOCK, CODE_COVERAGE, FAULTS, FORMAL, FUZZ, MUTATION, REGRESSION, WHOLE
+
+from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.regression.revision import Revision
+from extremum.tb.report.__main__ import main, notes
+from extremum.tb.report.document import parts, rewritten
+from extremum.tb.report.section import ReportError
+from extremum.tb.report.sections import SECTIONS
+
+ROOT = Path(__file__).parents[1]
+EVIDENCE = ROOT / "docs" / "evidence"
+DOCUMENT = ROOT / "docs" / "verification.md"
+
+
+def write(folder, **changed):
+    """Write the evidence to a folder, with other files in place of some, or without them."""
+    for name, found in (WHOLE | changed).items():
+        if found is not None:
+            (folder / f"{name}.json").write_text(json.dumps(found))
+
+
+def tell(folder):
+    """Return what each section tells of the evidence in a folder."""
+    return {section: section.told(folder) for section in SECTIONS}
+
+
+def run(folder, document, page):
+    """Run the command; return its status."""
+    options = {"--evidence": folder, "--document": document, "--page": page}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.tb.report.__main__.revision", lambda: Revision("0123456789ab", ""))
+        patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
+        return main()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page on the whole evidence; the plots take a second."""
+    if not importlib.util.find_spec("matplotlib"):
+        pytest.skip("no matplotlib")
+    folder = tmp_path_factory.mktemp("report")
+    write(folder)
+    (folder / "document.md").write_text(DOCUMENT.read_text())
+    assert run(folder, folder / "document.md", folder / "made" / "page.html") == 0
+    return (folder / "made" / "page.html").read_text()
+
+
+def test_the_document_is_what_the_evidence_says():
+    """Run `make report` if this fails: the files of evidence have changed."""
+    document = DOCUMENT.read_text()
+    assert rewritten(document, parts(tell(EVIDENCE))) == document, "run `make report`"
+
+
+def test_what_the_evidence_says_is_told(tmp_path):
+    write(tmp_path)
+    told = tell(tmp_path)
+    assert not any(each.problems for each in told.values())
+    text = " ".join("\n".join(parts(told).values()).split())
+    for sentence in (
+        "1,000 cases, 9,000 jobs, 12,000 beats: 0 differences",
+        "3 of 3 bins met. None is missing.",
+        "2 of 2 properties proved",
+        "| 2 clocks |",
+        "line 100 %",
+        "| a \\| b | `hdl/key.py` | unit tests of the part |",
+        "59 of 60 mutants killed, a sample",
+        "200 upsets: 150 masked, 50 wrong result",
+        "| image | 900 | 200 | 150 | 50 | 199 | 1 | 0 | 3 | passed |",
+        "1,000 inputs to 1 target, in 10.0 minutes: 0 failures",
+        "order-bounded (`hdl/key.py`) is proved for the first 2 clocks",
+    ):
+        assert sentence in text
+
+
+def _changed(whole, *path, value):
+    """Return evidence with another value at a place."""
+    whole = json.loads(json.dumps(whole))
+    inner = whole
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("file", "whole", "problems"),
+    [
+        (
+            "regression",
+            _changed(REGRESSION, "total", "differences", value=2),
+            {"regression": "2 differences"},
+        ),
+        (
+            "regression",
+            _changed(REGRESSION, "coverage", "missing", value=["stalls: job, never"]),
+            {"coverage": "1 bin missing"},
+        ),
+        (
+            "formal",
+            _changed(FORMAL, "proofs", 0, "status", value="failed"),
+            {"formal": "order-ever is not proved"},
+        ),
+        (
+            "formal",
+            _changed(FORMAL, "proofs", 0, "faults", 0, "found", value=None),
+            {"formal": "order-ever: a planted fault is not found"},
+        ),
+        (
+            "mutation",
+            MUTATION | {"gateware": {"key": BLOCK | {"open": ["a"], "surviving": ["b", "c"]}}},
+            {"mutation": f"1 open mutant; 2 new survivors; {len(BLOCKS) - 1} blocks left out"},
+        ),
+        (
+            "mutation",
+            _changed(MUTATION, "planted", 0, "caught_by", value=None),
+            {"planted": "1 planted bug not caught"},
+        ),
+        (
+            "codecoverage",
+            _changed(CODE_COVERAGE, "kinds", "line", "waived", value=1),
+            {"code-coverage": "1 hole"},
+        ),
+        (
+            "faults",
+            _changed(FAULTS, "blocks", 0, "result", value="failed"),
+            {"faults": "image: failed"},
+        ),
+        (
+            "faults",
+            _changed(FAULTS, "blocks", 0, "cures", "masked", value={"nothing": 1}),
+            {"faults": "1 upset that no reset ends"},
+        ),
+        ("fuzz", _changed(FUZZ, "targets", 0, "result", value="failed"), {"fuzz": "npy: failed"}),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) and len(value) == 1 else "",
+)
+def test_what_speaks_against_a_claim_is_told(tmp_path, file, whole, problems):
+    write(tmp_path, **{file: whole})
+    told = tell(tmp_path)
+    assert {
+        section.name: "; ".join(each.problems) for section, each in told.items() if each.problems
+    } == problems
+    (problem,) = problems.values()
+    assert f"| {problem.replace('; ', ', ')} |" in parts(told)["summary"]
+
+
+@pytest.mark.parametrize(
+    ("file", "title"),
+    [
+        ("regression", "functional coverage"),
+        ("mutation", "planted bugs"),
+        ("formal", "proofs"),
+        ("codecoverage", "code coverage"),
+        ("faults", "upsets"),
+        ("fuzz", "fuzzing"),
+    ],
+)
+def test_a_missing_file_is_told(tmp_path, file, title):
+    write(tmp_path, **{file: None})
+    told = tell(tmp_path)
+    sentence = (
+        f"Nothing is shown of {title}: docs/evidence/{file}.json would hold it, and there is no "
+        "such file"
+    )
+    (missing,) = (name for name, each in told.items() if sentence in each.limits[0])
+    made = {name: " ".join(text.split()) for name, text in parts(told).items()}
+    assert {name for name, text in made.items() if sentence in text} == {missing.name, "limits"}
+    assert not told[missing].is_there
+    assert told[missing].problems == ("no evidence",)
+
+
+def test_a_missing_part_of_a_file_is_told(tmp_path):
+    write(tmp_path, mutation={"gateware": MUTATION["gateware"]})
+    text = " ".join(parts(tell(tmp_path))["planted"].split())
+    assert 'mutation.json would hold it, and "planted" is not in it' in text
+
+
+def test_missing_evidence_fails_and_is_on_the_page(tmp_path, capsys):
+    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
+    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
+    printed = capsys.readouterr().out
+    assert printed.endswith(f"\n0 passed, {len(SECTIONS)} failed\n")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("Nothing is shown of fuzzing") == 2, "in its section, and in the limits"
+    assert "<svg" not in page
+
+
+def test_evidence_of_another_form_is_refused(tmp_path, capsys):
+    write(tmp_path, fuzz={"targets": [{"name": "npy"}]})
+    document, page = tmp_path / "document.md", tmp_path / "page.html"
+    document.write_text(DOCUMENT.read_text())
+    assert run(tmp_path, document, page) == 1
+    assert "fuzz.json is not of the form that the report knows" in capsys.readouterr().err
+    assert document.read_text() == DOCUMENT.read_text()
+    assert not page.exists()
+
+
+def test_a_document_without_a_part_is_refused():
+    document = "<!-- report: a -->\nold\n<!-- /report -->\n"
+    assert rewritten(document, {"a": "new"}) == "<!-- report: a -->\n\nnew\n\n<!-- /report -->\n"
+    for made in ({}, {"b": ""}, {"a": "", "b": ""}):
+        with pytest.raises(ReportError, match="must have the parts"):
+            rewritten(document, made)
+
+
+class References(HTMLParser):
+    """Collects all that a page refers to, and the anchors in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.anchors: set[str] = set()
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name in ("src", "srcset", "href", "xlink:href", "data", "action", "poster"):
+                self.found.append(value or "")
+            if name == "id":
+                self.anchors.add(value or "")
+
+
+def test_the_page_needs_nothing_else(page):
+    references = References()
+    references.feed(page)
+    assert not references.tags & {"link", "script", "iframe", "img", "object", "base"}
+    assert references.found
+    assert all(each.startswith("#") for each in references.found)
+    assert {each.removeprefix("#") for each in references.found} <= references.anchors
+    assert all(each.startswith("#") for each in re.findall(r"url\((.*?)\)", page))
+    assert "http" not in page
+    assert "@import" not in page
+
+
+def test_the_page_has_the_tables_and_the_plots(page):
+    assert "Keys are in order." in page
+    assert page.count("<svg") == sum(len(section.plots) for section in SECTIONS)
+    assert "No block has run on a board." in page
+    assert "of the gateware 0123456789ab, which is the present one" in page
+
+
+def test_evidence_of_another_gateware_is_told(tmp_path, monkeypatch):
+    write(tmp_path)
+    monkeypatch.setattr("extremum.tb.report.__main__.revision", lambda: Revision("aaaa", "bbbb"))
+    assert notes(tmp_path)["gateware"].endswith("0123456789ab, and the present one is aaaa")

@@ -16,8 +16,18 @@ from pathlib import Path
 GATEWARE = ("model", "hdl")
 """Packages of which the gateware is made: the golden model has the types and the operators."""
 
-BENCH = ("host/plan", "host/driver", "host/simulation", "tb")
-"""Packages that decide what a seed stands for, and what is compared."""
+BENCH = (
+    "host/plan",
+    "host/driver",
+    "host/simulation",
+    "tb/regression",
+    "tb/cores.py",
+    "tb/coverage.py",
+    "tb/refusal.py",
+    "tb/scoreboard.py",
+    "tb/sequences.py",
+)
+"""Packages and modules that decide what a seed stands for, and what is compared."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ def _digest(packages: tuple[str, ...]) -> str:
     for package in packages:
         root = Path(str(files(f"extremum.{package.split('/')[0]}")))
         folder = root.joinpath(*package.split("/")[1:])
-        for path in sorted(folder.rglob("*")):
+        for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
             if path.suffix in (".py", ".v", ".cpp", ".hpp"):
                 digest.update(f"{package}/{path.relative_to(folder)}\0".encode())
                 digest.update(_meaning(path))
@@ -62,8 +72,3 @@ def _meaning(path: Path) -> bytes:
                 )
             ]
     return ast.dump(tree).encode()
-
-
-def _is_documentation(node: ast.AST) -> bool:
-    """Return whether a statement is a string alone."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test regress gates lint format workloads soc soc-bitstream waveform clean
+.PHONY: help demo test regress gates formal lint format workloads soc soc-bitstream waveform clean
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -20,6 +20,8 @@ help:
 	@echo "make regress    runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
+	@echo "make formal     proves properties of the blocks, for all inputs: half an hour. QUICK=1"
+	@echo "                takes a minute for the fastest of them."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
@@ -60,6 +62,7 @@ $(eval $(call group,sim demo))
 $(eval $(call group,sim demo fpga))
 $(eval $(call group,sim soc))
 $(eval $(call group,sim docs))
+$(eval $(call group,sim formal))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
 
@@ -95,6 +98,9 @@ regress: $(VENV)/test icarus riscv
 
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py
+
+formal: $(VENV)/formal
+	$(BIN)/python -m extremum.tb.formal $(if $(QUICK),--quick)
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

@@ -93,6 +93,7 @@ class Property:
         clocks = Signal(range(most + 1), name="age")
         with self.m.If(clocks != most):
             self.m.d.sync += clocks.eq(clocks + 1)
+        self.invariant("the age is in its range", clocks <= most)
         return clocks
 
     def add(self, name: str, block: wiring.Component, *, driven: tuple[str, ...] = ()) -> Inside:
@@ -111,6 +112,11 @@ class Property:
         fragment: Any = Fragment.get(block, None)
         self.m.submodules[name] = fragment
         return Inside(fragment)
+
+    @staticmethod
+    def registers_of(value: Any) -> list[Signal]:
+        """Return the signals that a value is computed from, for an invariant to speak of."""
+        return list(value._rhs_signals())
 
     def assume(self, condition: ValueLike) -> None:
         """Look only at what fulfils a condition in every clock."""

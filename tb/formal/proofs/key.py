@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from amaranth.hdl import Const, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.hdl import Const, Mux, Value
 
 from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.hdl.key import KeyDecoder, KeyEncoder, latency
-from extremum.hdl.registers import register
 from extremum.hdl.words import select
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
+from extremum.tb.formal.job import Job
 from extremum.tb.formal.proof import Proof
-from extremum.tb.formal.property import Inside, Property
+from extremum.tb.formal.property import Property
 
 POSITIONS_ALONE = ("argmin", "argmax")
 """The operators of a core that gives no values, in which NaNs have no flags."""
+
+REGISTERS = ("minimum", "ignore_nan", "data_type")
 
 
 def _is_nan(data_type: DataType, x: Value) -> Value:
@@ -41,47 +42,12 @@ def _less(data_type: DataType, x: Value, y: Value) -> Value:
     return ~both_zero & of_signs
 
 
-class _Job:
-    """A job that may come at any time, and stays on the port until its token has passed.
-
-    Attributes
-    ----------
-    registers
-        Those of the job that the elements belong to.
-    begun
-        There has been a job since the reset.
-    """
-
-    def __init__(self, p: Property, port: data.View, token: Signal, clocks: int):
-        self.registers: data.View = Signal(port.shape(), name="mine")  # pyright: ignore
-        self.begun = Signal(name="begun")
-        recent = Signal(clocks, name="recent")
-        own = p.before(Value.cast(port))
-        p.m.d.sync += recent.eq(Value.cast(recent << 1) | token)
-        p.assume(~recent.any() | (~token & (Value.cast(port) == own)))
-        with p.m.If(token):
-            p.m.d.sync += [self.registers.eq(port), self.begun.eq(1)]
-
-    def of(self, p: Property, config: CoreConfig, name: str, clocks: int) -> Value:
-        """Return a register of the job to which the elements of some clocks ago belonged."""
-        own = register(config, self.registers, name)
-        return own if isinstance(own, Const) else p.late(own, clocks)
-
-    def is_in(self, p: Property, inside: Inside, config: CoreConfig, clocks: int) -> None:
-        """Help the induction: the registers in the block, some clocks behind, are the job's."""
-        begun = p.late(self.begun, clocks)
-        for name in ("minimum", "ignore_nan", "data_type"):
-            if inside.has(name):
-                is_own = inside.signal(name) == self.of(p, config, name, clocks)
-                p.invariant(f"{name} is the job's", ~begun | is_own)
-
-
 def order(config: CoreConfig, p: Property) -> None:
     """State that two elements are ordered by their keys as the contract orders them."""
     encoder, clocks = KeyEncoder(config), latency(config)
     inside = p.add("encoder", encoder)
-    job = _Job(p, encoder.job, encoder.token, clocks)
-    job.is_in(p, inside, config, clocks - 2)
+    job = Job(p, encoder.job, encoder.token, clocks)
+    job.is_in(p, inside, config, REGISTERS, clocks - 2)
     minimum, ignore, data_type = (
         job.of(p, config, name, clocks) for name in ("minimum", "ignore_nan", "data_type")
     )
@@ -125,9 +91,9 @@ def bits(config: CoreConfig, p: Property) -> None:
     total = clocks + KeyDecoder.LATENCY
     first = p.add("encoder", encoder)
     second = p.add("decoder", decoder, driven=("job", "token", "lanes"))
-    job = _Job(p, encoder.job, encoder.token, total)
-    job.is_in(p, first, config, clocks - 2)
-    job.is_in(p, second, config, clocks)
+    job = Job(p, encoder.job, encoder.token, total)
+    job.is_in(p, first, config, REGISTERS, clocks - 2)
+    job.is_in(p, second, config, REGISTERS, clocks)
     p.m.d.comb += [
         decoder.job.eq(encoder.job),
         decoder.token.eq(p.late(encoder.token, clocks)),

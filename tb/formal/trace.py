@@ -11,6 +11,9 @@ from vcd.reader import TokenKind, tokenize
 PERIOD = 10
 """Units of time from clock to clock in the waveform."""
 
+DIGITS = 10
+"""Most digits of a value that are shown."""
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -49,11 +52,18 @@ class Trace:
     def __str__(self) -> str:
         """Return the claim, and a table with a line for each signal and a column for each clock."""
         width = max(map(len, self.values), default=0)
-        lines = [
-            f"{name:{width}} " + " ".join(f"{value:>4x}" for value in line[: self.clock + 1])
-            for name, line in self.values.items()
-        ]
+        lines = []
+        for name, line in self.values.items():
+            texts = [_short(value) for value in line[: self.clock + 1]]
+            column = max(map(len, texts))
+            lines.append(f"{name:{width}} " + " ".join(f"{text:>{column}}" for text in texts))
         return "\n".join([f"{self.broken!r} is broken in clock {self.clock} of", *lines])
+
+
+def _short(value: int) -> str:
+    """Return a value in hexadecimal, of a very wide one the lowest digits."""
+    digits = f"{value:x}"
+    return digits if len(digits) <= DIGITS else f"~{digits[1 - DIGITS :]}"
 
 
 def _waveform(path: Path, names: set[str]) -> dict[str, list[int]]:

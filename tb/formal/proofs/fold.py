@@ -13,8 +13,8 @@ from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.job import Job
 from extremum.tb.formal.proof import Proof
-from extremum.tb.formal.property import Property
 from extremum.tb.formal.proofs.winner import ABSENT, TIE, better, equal, nans_lie_apart
+from extremum.tb.formal.property import Property
 
 
 def fold(config: CoreConfig, p: Property) -> None:

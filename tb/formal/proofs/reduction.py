@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from amaranth.hdl import Cat, Mux, Signal, Value
 from amaranth.lib import data
 
-from extremum.hdl.config import OPERATORS, CoreConfig
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.reduction import Reducer, latency
 from extremum.hdl.timing import timing_parameters
 from extremum.model import DataType
@@ -52,8 +53,9 @@ class _Row:
         after = self.number + step
         self.following = Mux(is_open, after[:bits], 0)
         # Rows follow each other; a job begins behind a row. A row is as long as its ordinals fit.
+        p.assume(~word.valid | job.begun)
         p.assume(~word.valid | (word.control.first == ~is_open))
-        p.assume(~word.token | ~is_open | (word.valid & word.control.last))
+        p.assume(~word.token | Mux(word.valid, word.control.last, ~is_open))
         p.assume(~(word.valid & is_open) | (after < 1 << bits))
         with p.m.If(word.valid):
             p.m.d.sync += [
@@ -70,10 +72,13 @@ class _Row:
             ~self.begun | (self.seen == (place <= self.number)),
         )
         p.invariant("an open row has a word", ~is_open | self.begun)
+        p.invariant("a row has a job", ~self.begun | job.begun)
         p.invariant(
             "a row belongs to one job",
             ~is_open | (self.decreasing == job.registers.decreasing),
         )
+        if config.can_fold:
+            p.invariant("a row folds or not", ~is_open | (self.folds == job.registers.fold))
 
 
 def _effective(config: CoreConfig, candidate: data.View, ignore: Value) -> Value:
@@ -95,7 +100,8 @@ def reduction(config: CoreConfig, p: Property) -> None:
     ignore = p.constant("ignore_nan")
     if config.has_floats and config.has_values:
         p.assume(block.job.ignore_nan == ignore)
-        p.assume(job.begun | ~block.i.valid)
+        mode = job.registers.ignore_nan
+        p.invariant("all jobs have one mode of NaN", ~job.begun | (mode == ignore))
         key = block.i.lanes[lane].key
         p.assume(block.i.lanes[lane].nan | (key.any() & ~key.all()))
     place = p.constant("place", config.index_width)
@@ -110,12 +116,11 @@ def reduction(config: CoreConfig, p: Property) -> None:
     best, aligned = _best(p, inside, block, lane)
     compared = p.late(best, clocks - aligned)
     known = block.o.valid
-    is_fresh = begun
     p.claim(
         "a result comes for each row, and for nothing else",
         known == p.late(block.i.valid & block.i.control.last, clocks),
     )
-    p.claim("the ordinal is in the row", ~is_fresh | (result.ordinal <= number))
+    p.claim("the ordinal is in the row", ~begun | (result.ordinal <= number))
     p.claim("no element of the row is better", ~rivals | (rival_key <= compared))
     p.claim(
         "it is the first of equals, or the last",
@@ -133,14 +138,9 @@ def reduction(config: CoreConfig, p: Property) -> None:
               & (place != number))  # fmt: skip
     p.reached(
         "the second of three words wins",
-        known & rivals & (number == 2 * row_step(config)) & (result.ordinal == row_step(config)),
+        known & rivals & (number == 2) & (result.ordinal == 1),
     )
     _help(p, inside, block, row, rival_key, lane, ignore)
-
-
-def row_step(config: CoreConfig) -> int:
-    """Return the least ordinal behind 0 that is tried in the cover."""
-    return 1
 
 
 def _best(p: Property, inside: Inside, block: Reducer, lane: int) -> tuple[Value, int]:
@@ -214,6 +214,7 @@ DIGIT = Fault("a digit that is smaller counts as tied", MODULE,
               "tied & Cat(digit == best for", "tied & Cat(digit <= best for")  # fmt: skip
 ORDINAL = Fault("the ordinal begins again a word late", MODULE, "load=last.at(clock), start",
                 "load=last.at(clock + 1), start")  # fmt: skip
+STEP = Fault("a fold counts words, not elements", MODULE, "config.lanes, 1)", "1, 1)")
 NANS = Fault(
     "NaNs keep their keys",
     MODULE,
@@ -224,29 +225,34 @@ KEPT = Fault("the value is kept a clock late", MODULE, "field = Timed(m, candida
              "field = Timed(m, candidate[name]).at(compared + 1)")  # fmt: skip
 
 
+def _config(built: DataType, **options: Any) -> CoreConfig:
+    return CoreConfig((built,), max_window=(1, 1, 1), **options)
+
+
 def _proof(name: str, what: str, config: CoreConfig, *faults: Fault, quick: bool = False) -> Proof:
     clocks = latency(config)
     return Proof(
         f"reducer-{name}", "hdl/reduction.py",
-        f"For rows of any length up to {1 << config.index_width} words and every position, {what}: "
-        "no element beats the result, it is the first or the last of equals, and ordinal and bits "
-        "are those of one element of the row.",
+        f"For rows of any length up to 2**{config.index_width} words, every position and both "
+        f"directions, {what}: no element beats the result, it is the first or the last of equals, "
+        "and ordinal and bits are those of one element of the row.",
         partial(reduction, config), depth=clocks + 2, search=clocks + 6, faults=faults,
         quick=quick,
     )  # fmt: skip
 
 
 PROOFS = (
-    _proof("uint8", "with digits of 4 bits",
-           CoreConfig((DataType.UINT8,), max_window=(1, 1, 1), operators=OPERATORS, index_width=5),
+    _proof("uint8", "with digits of 4 bits", _config(DataType.UINT8, index_width=8),
            FIRST, TIES, DIGIT, KEPT, quick=True),
     _proof("uint8-positions", "with digits of 1 bit",
-           CoreConfig((DataType.UINT8,), max_window=(1, 1, 1), operators=POSITIONS_ALONE,
-                      index_width=5), FIRST, TIES, ORDINAL),
-    _proof("float16", "with NaNs, both modes",
-           CoreConfig((DataType.FLOAT16,), max_window=(1, 1, 1), operators=OPERATORS,
-                      index_width=5), NANS, TIES),
-    _proof("uint8-long", "with an ordinal of two segments",
-           CoreConfig((DataType.UINT8,), max_window=(1, 1, 1), operators=OPERATORS,
-                      index_width=10), ORDINAL),
+           _config(DataType.UINT8, operators=POSITIONS_ALONE, index_width=8),
+           FIRST, TIES, ORDINAL),
+    _proof("float16", "with NaNs", _config(DataType.FLOAT16, index_width=8), NANS, TIES),
+    _proof("uint8-long", "with an ordinal of four segments",
+           _config(DataType.UINT8, index_width=32), ORDINAL),
+    _proof("uint8-lanes", "in the last of two lanes, in a job that folds and in one that does not",
+           _config(DataType.UINT8, lanes=2, index_width=8), DIGIT, STEP),
+    _proof("int32", "with keys of 32 bits", _config(DataType.INT32, index_width=32), DIGIT),
+    _proof("float32-positions", "with keys of 32 bits in digits of 1 bit",
+           _config(DataType.FLOAT32, operators=POSITIONS_ALONE, index_width=32), DIGIT),
 )  # fmt: skip

@@ -67,10 +67,13 @@ class _Row:
             ]
             with p.m.If(self.following == place):
                 p.m.d.sync += Value.cast(self.rival).eq(Value.cast(word.lanes[lane]))
+        low = (config.lanes - 1).bit_length()
+        is_step = ~self.folds | ~place[:low].any()
         p.invariant(
             "the rival has come if the row is that long",
-            ~self.begun | (self.seen == (place <= self.number)),
+            ~self.begun | (self.seen == ((place <= self.number) & is_step)),
         )
+        p.invariant("a fold counts in steps", ~self.folds | ~self.number[:low].any())
         p.invariant("an open row has a word", ~is_open | self.begun)
         p.invariant("a row has a job", ~self.begun | job.begun)
         p.invariant(
@@ -140,7 +143,7 @@ def reduction(config: CoreConfig, p: Property) -> None:
         "the second of three words wins",
         known & rivals & (number == 2) & (result.ordinal == 1),
     )
-    _help(p, inside, block, row, rival_key, lane, ignore)
+    _help(p, inside, config, row, _effective(config, row.rival, ignore))
 
 
 def _best(p: Property, inside: Inside, block: Reducer, lane: int) -> tuple[Value, int]:
@@ -163,20 +166,11 @@ def _width(config: CoreConfig, digit: int) -> int:
     return min(size, config.element_width - digit * size)
 
 
-def _help(
-    p: Property,
-    inside: Inside,
-    block: Reducer,
-    row: _Row,
-    rival_key: Value,
-    lane: int,
-    ignore: Value,
-) -> None:
+def _help(p: Property, inside: Inside, config: CoreConfig, row: _Row, own: Value) -> None:
     """State what holds in the pipeline, digit by digit, while a word passes."""
-    config = block.config
+    lane = config.lanes - 1
     digits, size = _digits(config), timing_parameters(config).reducer_digit
     start = int(config.has_floats and config.has_values)
-    own = _effective(config, row.rival, ignore)
     for digit in reversed(range(digits)):
         # Digits from the highest to this one, in the clock in which this one's register is known.
         behind = start + digits - 1 - digit
@@ -202,8 +196,8 @@ def _help(
 
 MODULE = "extremum.hdl.reduction"
 FIRST = Fault("a row's first word does not always win", MODULE,
-              "(valid.at(clock) & first.at(clock)).replicate(lanes)",
-              "(valid.at(clock) & first.at(clock) & ~first.at(clock + 1)).replicate(lanes)")  # fmt: skip
+              "valid.at(clock) & first.at(clock)).rep",
+              "valid.at(clock) & first.at(clock) & ~first.at(clock + 1)).rep")  # fmt: skip
 TIES = Fault(
     "ties go the other way",
     MODULE,
@@ -221,8 +215,8 @@ NANS = Fault(
     "Mux(candidate.nan, (~ignore_nan)",
     "Mux(Const(0), (~ignore_nan)",
 )
-KEPT = Fault("the value is kept a clock late", MODULE, "field = Timed(m, candidate[name]).at(compared)",
-             "field = Timed(m, candidate[name]).at(compared + 1)")  # fmt: skip
+KEPT = Fault("the value is kept a clock late", MODULE, "candidate[name]).at(compared)",
+             "candidate[name]).at(compared + 1)")  # fmt: skip
 
 
 def _config(built: DataType, **options: Any) -> CoreConfig:

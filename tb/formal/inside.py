@@ -51,6 +51,11 @@ class Inside:
         (signal,) = found.values()
         return signal
 
+    def unnamed(self) -> list[Signal]:
+        """Return the signals that are driven in the block and have no name, as they are driven."""
+        found = {id(signal): signal for signal in self._driven() if signal.name == "$signal"}
+        return list(found.values())
+
     def word(self, m: Module, address: ValueLike) -> Signal:
         """Return what is at an address of the memory in this part, read for the proof alone."""
         (memory,) = self._memories(self._fragment)
@@ -60,6 +65,12 @@ class Inside:
         m.d.comb += place.eq(address)
         memory.read_port(domain="comb", addr=place, data=word, en=Const(1, 1), transparent_for=())
         return word
+
+    def read_data(self) -> Signal:
+        """Return the data of the only read port of the memory in this part."""
+        (memory,) = self._memories(self._fragment)
+        (port,) = memory._read_ports
+        return port._data
 
     def _driven(self) -> Iterator[Signal]:
         for statements in self._fragment.statements.values():

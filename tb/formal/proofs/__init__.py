@@ -6,7 +6,7 @@ from importlib import import_module
 
 from extremum.tb.formal.proof import Proof
 
-SUBJECTS = ("key", "winner", "fold", "timing", "reduction")
+SUBJECTS = ("key", "winner", "fold", "timing", "reduction", "queue")
 """The files of proofs, in the order in which the report lists them."""
 
 

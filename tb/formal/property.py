@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth import asserts, hdl
-from amaranth.hdl import Fragment, Module, ShapeLike, Signal, Value, ValueLike, unsigned
+from amaranth.hdl import (
+    DomainRenamer,
+    Fragment,
+    Module,
+    ResetSignal,
+    ShapeLike,
+    Signal,
+    Value,
+    ValueLike,
+    unsigned,
+)
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -96,20 +106,34 @@ class Property:
         self.invariant("the age is in its range", clocks <= most)
         return clocks
 
-    def add(self, name: str, block: wiring.Component, *, driven: tuple[str, ...] = ()) -> Inside:
+    def add(
+        self,
+        name: str,
+        block: wiring.Component,
+        *,
+        driven: tuple[str, ...] = (),
+        domain: str = "sync",
+    ) -> Inside:
         """Add a block; return a view of what is in it.
 
-        Its inputs may be anything, but those in ``driven``, which the property drives. They are
-        named as in the block's signature, and a whole interface may be named.
+        Parameters
+        ----------
+        name
+            Name of the block in the module.
+        block
+            The block. Its inputs may be anything, but those in ``driven``.
+        driven
+            Names of inputs that the property drives, as in the block's signature; that of an
+            interface stands for all of its members.
+        domain
+            What the clock domain of the block is called, if it brings one of its own.
         """
         for path, member, port in block.signature.flatten(block):
-            if (
-                member.flow is In
-                and ".".join(map(str, path)) not in driven
-                and path[0] not in driven
-            ):
+            names = {".".join(map(str, path)), path[0]}
+            if member.flow is In and not names & set(driven):
                 self._is_free(Value.cast(port))
-        fragment: Any = Fragment.get(block, None)
+        renamed = block if domain == "sync" else DomainRenamer(domain)(block)
+        fragment: Any = Fragment.get(renamed, None)
         self.m.submodules[name] = fragment
         return Inside(fragment)
 
@@ -121,6 +145,10 @@ class Property:
     def assume(self, condition: ValueLike) -> None:
         """Look only at what fulfils a condition in every clock."""
         self.m.d.comb += Assume(condition)
+
+    def never_reset(self) -> None:
+        """Look only at what happens without a reset: for a block that has a reset of its own."""
+        self.assume(~ResetSignal("sync"))
 
     def claim(self, label: str, condition: ValueLike) -> None:
         """State that a condition holds in every clock."""

@@ -49,8 +49,8 @@ def output_buffer(drops: bool, p: Property) -> None:
     leaves = block.o_valid & block.o_ready
     offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
     if drops:
-        p.claim("a dropped word is not offered",
-                ~p.before(block.drops & (~block.o_valid | block.o_ready)) | ~block.o_valid)  # fmt: skip
+        is_empty = ~block.o_valid | block.o_ready
+        p.claim("a dropped word is not offered", ~p.before(block.drops & is_empty) | ~block.o_valid)
         p.reached("a word is dropped while another is offered",
                   block.drops & block.o_valid & ~block.o_ready & ~block.i_ready)  # fmt: skip
         return
@@ -74,7 +74,8 @@ MODULE = "extremum.hdl.axi.buffers"
 READY = Fault("ready a clock too long", MODULE, "(waits | comes))", "waits)")
 OVERWRITTEN = Fault("an offer is overwritten", MODULE, "with m.If(self.o_ready | ~self.o_valid):",
                     "with m.If(self.o_ready | ~self.o_valid | comes):")  # fmt: skip
-SWAPPED = Fault("a word goes to the other register", MODULE, "((even, ~next_newest), (odd, next_newest))",
+SWAPPED = Fault("a word goes to the other register", MODULE,
+                "((even, ~next_newest), (odd, next_newest))",
                 "((even, next_newest), (odd, ~next_newest))")  # fmt: skip
 FULL = Fault(
     "ready though the second word comes", MODULE, "(~is_ready | self.i_valid))\n", "~is_ready)\n"

@@ -54,7 +54,9 @@ def writes(p: Property) -> None:
     address = _latest(p, "address", takes_address, axi.awaddr[2:])
     data = _latest(p, "data", takes_data, Cat(axi.wdata, axi.wstrb))
     told = Cat(bus.write_data, bus.write_strobes)
-    p.claim("a write has the address that came", (asked_address == 0) | (bus.write_address == address))
+    p.claim(
+        "a write has the address that came", (asked_address == 0) | (bus.write_address == address)
+    )
     p.claim("a write has the data that came", (asked_data == 0) | (told == data))
     was_asked = p.before(bus.write)
     p.claim(
@@ -153,7 +155,8 @@ PROOFS = (
         faults=(
             Fault("the next read begins before the answer is taken", MODULE,
                   "has_address & ~axi.rvalid", "has_address"),
-            Fault("a second address is taken", MODULE, "axi.arready.eq(~following)", "axi.arready.eq(1)"),
+            Fault("a second address is taken", MODULE,
+                  "axi.arready.eq(~following)", "axi.arready.eq(1)"),
         ),
         quick=True,
     ),

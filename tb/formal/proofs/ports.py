@@ -37,8 +37,9 @@ def core(config: CoreConfig, p: Property) -> None:
 def block(config: CoreConfig, p: Property) -> None:
     """State the rules of every port on which a whole block offers something."""
     whole = AxiBlock(config)
-    p.add("block", whole, driven=("aclk",))
+    p.add("block", whole, driven=("aclk",), domain="block")
     p.m.d.comb += whole.aclk.eq(ClockSignal("sync"))
+    p.never_reset()
     # A reset ends what is offered, in the clocks that it needs to be known.
     resets = Signal(4, name="resets")
     p.m.d.sync += resets.eq(Value.cast(resets << 1) | ~whole.aresetn)
@@ -49,7 +50,10 @@ def block(config: CoreConfig, p: Property) -> None:
                 getattr(whole, f"{name}_{part}")
                 for part in ("tvalid", "tready", "tdata", "tkeep", "tlast")
             )
-            offers_stay(p, name, valid, ready, *payload, unless=excused)
+            offers_stay(
+                p, name, valid, ready, *payload,
+                unless=excused, is_reached=not is_programmable(config),
+            )  # fmt: skip
     if is_programmable(config):
         lite = {
             name: getattr(whole, f"s_axil_{name}")
@@ -64,17 +68,22 @@ def block(config: CoreConfig, p: Property) -> None:
 QUEUE = Fault("the queue's output takes a word while the sink waits", "extremum.hdl.queue",
               "free = ~self.valid | self.ready\n        waiting",
               "free = ~self.valid | self.ready | self.write\n        waiting")  # fmt: skip
-"""It cannot break a core whose credits are one beat at a time."""
+DEEP = Fault("the memory's output goes on while the sink waits", "extremum.hdl.queue",
+             "output_free = ~self.valid | self.ready",
+             "output_free = ~self.valid | self.ready | both")  # fmt: skip
 OUTPUT = Fault("an offer is overwritten", "extremum.hdl.axi.buffers",
                "with m.If(self.o_ready | ~self.o_valid):",
                "with m.If(self.o_ready | ~self.o_valid | comes):")  # fmt: skip
+
+ANSWER = Fault("an answer goes before it is taken", "extremum.hdl.axi.lite",
+               "with m.Elif(axi.bready):", "with m.Else():")  # fmt: skip
 
 PROOFS = (
     Proof(
         "ports-core", "hdl/core.py",
         "What a core with windows of 2 by 2 offers stays, with its payload, until it is taken, "
         "whatever comes on its other ports.",
-        partial(core, SMALL), depth=2, search=40, faults=(),
+        partial(core, SMALL), depth=2, search=45, faults=(DEEP,),
     ),
     Proof(
         "ports-core-dataflow", "hdl/core.py",
@@ -85,7 +94,7 @@ PROOFS = (
         "ports-block", "hdl/axi/block.py",
         "What a block of two lanes offers on its output streams and on AXI4-Lite stays, with its "
         "payload, until it is taken, also if a soft reset comes.",
-        partial(block, LANES), depth=6, search=30, faults=(OUTPUT,),
+        partial(block, LANES), depth=6, search=20, faults=(ANSWER,),
     ),
     Proof(
         "ports-block-dataflow", "hdl/axi/block.py",

@@ -51,6 +51,15 @@ class Inside:
         (signal,) = found.values()
         return signal
 
+    def signals(self, prefix: str) -> list[Signal]:
+        """Return the registers whose names are a prefix and a number, by that number."""
+        found = {
+            int(signal.name.removeprefix(prefix)): signal
+            for signal in self._driven()
+            if signal.name.removeprefix(prefix).isdigit()
+        }
+        return [found[number] for number in sorted(found)]
+
     def unnamed(self) -> list[Signal]:
         """Return the signals that are driven in the block and have no name, as they are driven."""
         found = {id(signal): signal for signal in self._driven() if signal.name == "$signal"}

@@ -137,10 +137,11 @@ class Property:
         self.m.submodules[name] = fragment
         return Inside(fragment)
 
-    @staticmethod
-    def registers_of(value: Any) -> list[Signal]:
-        """Return the signals that a value is computed from, for an invariant to speak of."""
-        return list(value._rhs_signals())
+    def enclose(self, name: str, module: Module) -> Inside:
+        """Add a module of the property's own, in which something is built that is no component."""
+        fragment: Any = Fragment.get(module, None)
+        self.m.submodules[name] = fragment
+        return Inside(fragment)
 
     def assume(self, condition: ValueLike) -> None:
         """Look only at what fulfils a condition in every clock."""

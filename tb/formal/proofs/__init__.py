@@ -7,8 +7,8 @@ from importlib import import_module
 from extremum.tb.formal.proof import Proof
 
 SUBJECTS = (
-    "key", "winner", "fold", "timing", "reduction", "queue", "admission", "buffers", "lite",
-    "ports",
+    "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "buffers",
+    "lite", "ports",
 )  # fmt: skip
 """The files of proofs, in the order in which the report lists them."""
 

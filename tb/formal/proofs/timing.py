@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from amaranth.hdl import Mux, Shape, Signal, Value, signed, unsigned
+from amaranth.hdl import Module, Mux, Shape, Signal, Value, signed, unsigned
 
 from extremum.hdl.timing import (
     Credits,
@@ -102,7 +102,8 @@ def credits(limits: Sequence[int], p: Property) -> None:
     for limit in limits:
         most = limit + 9
         change = p.input(f"change_{limit}", signed(3))
-        counted = Credits(p.m, PARAMETERS, change, limit, most=most)
+        built = Module()
+        counted = Credits(built, PARAMETERS, change, limit, most=most)
         used = Signal(range(most + 1), name=f"used_{limit}")
         following = used + change
         p.assume((following >= 0) & (following <= most))
@@ -111,7 +112,7 @@ def credits(limits: Sequence[int], p: Property) -> None:
         p.claim(f"fewer than {limit} are in use", counted.available == (known < limit))
         p.claim(f"none of {limit} is in use", counted.none_used == (known == 0))
         # The register holds what is in use less the limit: the flag is its sign.
-        (above,) = p.registers_of(counted.none_used)
+        above = p.enclose(f"credits_{limit}", built).signal("above")
         p.invariant(f"the register of {limit}", above == known - limit)
         p.reached(f"{limit} in use, and no more", known == limit)
 

@@ -8,7 +8,7 @@ from extremum.tb.formal.proof import Proof
 
 SUBJECTS = (
     "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "buffers",
-    "lite", "ports",
+    "packets", "lite", "ports",
 )  # fmt: skip
 """The files of proofs, in the order in which the report lists them."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from amaranth.hdl import Signal, Value
+from amaranth.hdl import Const, Signal, Value
 
 from extremum.hdl.admission import Admission, credit_delay
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.latency import queue_depth, results_of
 from extremum.hdl.timing import Credits
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
@@ -16,10 +15,9 @@ from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.property import Property
 
 
-def space(config: CoreConfig, p: Property) -> None:
+def space(config: CoreConfig, depth: int, p: Property) -> None:
     """State that the results that have not left never are more than the queue holds."""
-    depth = queue_depth(config)
-    block = Admission(config, depth, results_of(config, credit_delay(config)))
+    block = Admission(config, depth, credit_delay(config))
     inside = p.add("admission", block)
     # Whether a slot gives a result is known so many clocks after it has entered.
     clocks = credit_delay(config) - Credits.LATENCY
@@ -33,9 +31,9 @@ def space(config: CoreConfig, p: Property) -> None:
     p.m.d.sync += used.eq(used + change)
     p.claim("the results that have not left have space", used <= depth)
     p.reached("the queue is full", used == depth)
-    p.reached("slots enter again when results have left",
-              p.before(used == depth - 1) & block.slot & (used < depth - 1))  # fmt: skip
-    on_the_way: Value = sum(entered, Signal(1, name="none"))
+    is_last = block.slot & (used == depth - block.in_flight)
+    p.reached("a slot enters with the last credit", is_last & p.before(block.beat_left))
+    on_the_way: Value = sum(entered, Const(0, 1))
     p.invariant("those on the way have space as well", used + on_the_way <= depth)
     limit = depth - block.in_flight + 1
     counted = inside.signal("above") + inside.signal("late") + limit
@@ -46,9 +44,9 @@ PROOFS = (
     Proof(
         "admission-space", "hdl/admission.py",
         "However slots enter and results leave, the results that have not left are never more than "
-        "the result queue holds.",
-        partial(space, CoreConfig((DataType.UINT8,), max_window=(1, 1, 1), index_width=8)),
-        depth=4, search=64,
+        "the result queue holds, here 16, if every slot may give one.",
+        partial(space, CoreConfig((DataType.UINT8,), max_window=(1, 1, 1), index_width=8), 16),
+        depth=4, search=30,
         faults=(
             Fault("one credit too many", "extremum.hdl.admission",
                   "self.in_flight + 1", "self.in_flight + 2"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from amaranth.hdl import Mux, Signal, Value
+from amaranth.hdl import Const, Mux, Signal, Value
 
 from extremum.hdl.queue import Queue, latency
 from extremum.hdl.timing import TimingParameters
@@ -74,11 +74,11 @@ def _in_memory(
     p.m.d.comb += stored.eq(
         Mux(waiting & (newest == oldest), depth, (newest - oldest)[: len(newest)])
     )
-    beyond: Value = sum((held for held, _ in registers), Signal(1, name="none"))
+    beyond: Value = sum((held for held, _ in registers), Const(0, 1))
     p.invariant("the row behind the oldest", following == (oldest + 1)[: len(oldest)])
     p.invariant("whether a word waits in the memory", waiting == (stored != 0))
     p.invariant("the count", marked.count == stored + beyond)
-    before: Value = Signal(1, name="nothing")
+    before: Value = Const(0, 1)
     for number, (held, word) in enumerate(registers):
         is_in_it = marked.is_in & held & (marked.ahead == before)
         p.invariant(f"the marked word in register {number}", ~is_in_it | (word == marked.word))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import pytest
 from synthesis import needs
 
 from extremum.host.processes import Processes
+from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proofs import all_proofs, proof_named
 from extremum.tb.formal.run import describe, write
 from extremum.tb.formal.solver import Outcome, prove
@@ -77,12 +79,22 @@ def test_assumptions_that_contradict_each_other_prove_nothing(outcome_of):
 
 @solver
 def test_a_fault_must_be_noticed(outcome_of):
-    """The first one is; the second changes nothing; the third fits no place of the module."""
+    """The first one is; the second changes nothing."""
     outcome = outcome_of("true", faults=True)
-    harmless, astray = outcome.failures
-    assert harmless == "the fault 'nothing is changed' is not noticed"
-    assert "must fit one place of extremum.hdl.queue, and fits 0" in astray
+    assert outcome.failures == ["the fault 'nothing is changed' is not noticed"]
     assert list(outcome.found) == ["the output takes a word while the sink waits"]
+
+
+def test_a_fault_is_in_the_module_that_is_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    Fault("wrong", "colorsys", "return (r, g, b)", "return (b, g, r)").plant()
+    with pytest.raises(ValueError, match="must fit one place of colorsys, and fits 0"):
+        importlib.import_module("colorsys")
+    Fault("weights", "colorsys", "0.30*r + 0.59*g", "0.59*r + 0.30*g").plant()
+    assert importlib.import_module("colorsys").rgb_to_yiq(1, 0, 0)[0] == 0.59
+    with pytest.raises(RuntimeError, match="was imported before"):
+        Fault("late", "colorsys", "a", "b").plant()
+    monkeypatch.delitem(sys.modules, "colorsys")
 
 
 @solver

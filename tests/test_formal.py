@@ -87,7 +87,7 @@ def test_a_fault_must_be_noticed(outcome_of):
 
 def test_a_fault_is_in_the_module_that_is_imported(monkeypatch):
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    Fault("wrong", "colorsys", "return (r, g, b)", "return (b, g, r)").plant()
+    Fault("wrong", "colorsys", "no such text", "").plant()
     with pytest.raises(ValueError, match="must fit one place of colorsys, and fits 0"):
         importlib.import_module("colorsys")
     Fault("weights", "colorsys", "0.30*r + 0.59*g", "0.59*r + 0.30*g").plant()

@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report formal
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -22,6 +22,8 @@ help:
 	@echo "make regress    runs random jobs on many cores for HOURS=1, and writes what was covered;"
 	@echo "                it continues build/regression.sqlite. regress-quick takes two minutes."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
+	@echo "make formal     proves properties of the blocks, for all inputs: half an hour. QUICK=1"
+	@echo "                takes a minute for the fastest of them."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
@@ -67,6 +69,7 @@ $(eval $(call group,sim soc))
 $(eval $(call group,sim docs))
 $(eval $(call group,sim regress))
 $(eval $(call group,sim report))
+$(eval $(call group,sim formal))
 $(eval $(call group,sim demo test))
 $(eval $(call group,sim demo test lint))
 $(eval $(call group,sim demo test mutation))
@@ -126,6 +129,8 @@ mutation: $(VENV)/mutation
 # It runs no test, but fails if evidence is missing or speaks against its claim.
 report: $(VENV)/report
 	$(BIN)/python -m extremum.tb.report
+formal: $(VENV)/formal
+	$(BIN)/python -m extremum.tb.formal $(if $(QUICK),--quick)
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

@@ -1,0 +1,110 @@
+"""The buffers of the AXI block: each word comes out once, intact and in order."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from amaranth.hdl import Mux, Signal
+
+from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer
+from extremum.tb.formal.fault import Fault
+from extremum.tb.formal.marked import Marked
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.property import Property
+from extremum.tb.formal.streams import offers_stay
+
+WIDTH = 8
+
+
+def input_buffer(p: Property) -> None:
+    """State what an input buffer gives, whatever comes and whenever it is taken."""
+    block = InputBuffer(WIDTH)
+    inside = p.add("buffer", block)
+    comes, leaves = block.i_valid & block.i_ready, block.o_valid & block.o_ready
+    marked = Marked(p, 2, comes=comes, word=block.i_data, leaves=leaves, given=block.o_data)
+    offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
+    p.claim("it is ready unless it is full", block.i_ready | (marked.count == 2) | (p.age(1) == 0))
+    p.claim("a word is offered a clock later", block.o_valid == (marked.count != 0))
+    newest, oldest, even, odd = (
+        inside.signal(name) for name in ("newest", "oldest", "even", "odd")
+    )
+    p.invariant("it is not ready when it is full", ~block.i_ready | (marked.count != 2))
+    p.invariant("the places", (newest ^ oldest) == (marked.count == 1))
+    p.invariant("the even register takes", inside.signal("takes_even") == (block.i_ready & ~newest))
+    p.invariant("the odd register takes", inside.signal("takes_odd") == (block.i_ready & newest))
+    place = Signal(name="place")
+    with p.m.If(marked.begins):
+        p.m.d.sync += place.eq(newest)
+    p.invariant(
+        "the marked word",
+        ~marked.is_in
+        | ((Mux(place, odd, even) == marked.word) & ((place ^ oldest) == (marked.ahead == 1))),
+    )
+
+
+def output_buffer(drops: bool, p: Property) -> None:
+    """State what an output buffer gives, with or without words being dropped."""
+    block = OutputBuffer(WIDTH)
+    inside = p.add("buffer", block)
+    leaves = block.o_valid & block.o_ready
+    offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
+    if drops:
+        is_empty = ~block.o_valid | block.o_ready
+        p.claim("a dropped word is not offered", ~p.before(block.drops & is_empty) | ~block.o_valid)
+        p.reached("a word is dropped while another is offered",
+                  block.drops & block.o_valid & ~block.o_ready & ~block.i_ready)  # fmt: skip
+        return
+    p.assume(~block.drops)
+    comes = block.i_valid & block.i_ready
+    marked = Marked(p, 2, comes=comes, word=block.i_data, leaves=leaves, given=block.o_data)
+    p.claim("it is ready unless it is full", block.i_ready | (marked.count == 2) | (p.age(1) == 0))
+    p.claim("a word is offered a clock later", block.o_valid == (marked.count != 0))
+    p.invariant("it is not ready when it is full", ~block.i_ready | (marked.count != 2))
+    kept = inside.signal("kept")
+    is_next = marked.is_in & (marked.ahead == 1)
+    is_here = marked.is_in & (marked.ahead == 0)
+    p.invariant("a word that is offered", ~is_here | (block.o_data == marked.word))
+    p.invariant("a word that waits", ~is_next | ((kept == marked.word) & ~block.i_ready))
+    p.invariant(
+        "a word waits only if it is full", (marked.count != 1) | (p.age(1) == 0) | block.i_ready
+    )
+
+
+MODULE = "extremum.hdl.axi.buffers"
+READY = Fault("ready a clock too long", MODULE, "(waits | comes))", "waits)")
+OVERWRITTEN = Fault("an offer is overwritten", MODULE, "with m.If(self.o_ready | ~self.o_valid):",
+                    "with m.If(self.o_ready | ~self.o_valid | comes):")  # fmt: skip
+SWAPPED = Fault("a word goes to the other register", MODULE,
+                "((even, ~next_newest), (odd, next_newest))",
+                "((even, next_newest), (odd, ~next_newest))")  # fmt: skip
+FULL = Fault(
+    "ready though the second word comes", MODULE, "(~is_ready | self.i_valid))\n", "~is_ready)\n"
+)
+DROPS = Fault(
+    "what waits is not dropped",
+    MODULE,
+    "self.o_valid & ~is_ready & ~self.drops",
+    "self.o_valid & ~is_ready",
+)
+GONE = Fault("what is offered is dropped", MODULE, "(self.o_valid & ~self.o_ready)),",
+             "(self.o_valid & ~self.o_ready & ~self.drops)),")  # fmt: skip
+
+PROOFS = (
+    Proof(
+        "buffer-input", "hdl/axi/buffers.py",
+        "The input buffer gives each word once, intact, in order and a clock later, and is ready "
+        "unless it holds two; what it offers stays.",
+        input_buffer, depth=4, search=8, faults=(SWAPPED, FULL), quick=True,
+    ),
+    Proof(
+        "buffer-output", "hdl/axi/buffers.py",
+        "The output buffer gives each word once, intact, in order and a clock later, and is ready "
+        "unless it holds two; what it offers stays.",
+        partial(output_buffer, False), depth=4, search=8, faults=(READY, OVERWRITTEN), quick=True,
+    ),
+    Proof(
+        "buffer-drops", "hdl/axi/buffers.py",
+        "An output buffer that drops words gives none of those dropped, and what it offers stays.",
+        partial(output_buffer, True), depth=4, search=8, faults=(DROPS, GONE),
+    ),
+)  # fmt: skip

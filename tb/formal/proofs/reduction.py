@@ -1,0 +1,252 @@
+"""The reducer: in a row of any length no element beats the result, the first or last of equals."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from amaranth.hdl import Cat, Mux, Signal, Value
+from amaranth.lib import data
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.reduction import Reducer, latency
+from extremum.hdl.timing import timing_parameters
+from extremum.model import DataType
+from extremum.tb.formal.fault import Fault
+from extremum.tb.formal.job import Job
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.property import Inside, Property
+
+POSITIONS_ALONE = ("argmin", "argmax")
+
+
+class _Row:
+    """A row of any length, in which any one element is remembered: the rival.
+
+    Attributes
+    ----------
+    number
+        The ordinal of the newest word, and so the length of the row so far less one.
+    following
+        The ordinal of the next word.
+    begun
+        There has been a word.
+    seen, rival
+        The rival has come; it.
+    decreasing, folds
+        Registers of the job that the row belongs to.
+    """
+
+    def __init__(self, p: Property, block: Reducer, job: Job, place: Signal, lane: int):
+        config, word = block.config, block.i
+        bits = config.index_width
+        self.number, self.begun, self.seen = (
+            Signal(width, name=name)
+            for name, width in (("number", bits), ("begun_row", 1), ("seen", 1))
+        )
+        self.decreasing, self.folds = Signal(name="row_decreasing"), Signal(name="row_folds")
+        self.rival = data.View(block.i_layout, Signal(block.i_layout.size, name="rival"))
+        is_open, step = Signal(name="is_open"), 1
+        if config.can_fold:
+            step = Mux(job.registers.fold, config.lanes, 1)
+            p.m.d.sync += [self.folds.eq(Mux(word.valid, job.registers.fold, self.folds))]
+        after = self.number + step
+        self.following = Mux(is_open, after[:bits], 0)
+        # Rows follow each other; a job begins behind a row. A row is as long as its ordinals fit.
+        p.assume(~word.valid | job.begun)
+        p.assume(~word.valid | (word.control.first == ~is_open))
+        p.assume(~word.token | Mux(word.valid, word.control.last, ~is_open))
+        p.assume(~(word.valid & is_open) | (after < 1 << bits))
+        with p.m.If(word.valid):
+            p.m.d.sync += [
+                is_open.eq(~word.control.last),
+                self.begun.eq(1),
+                self.number.eq(self.following),
+                self.decreasing.eq(job.registers.decreasing),
+                self.seen.eq((self.seen & is_open) | (self.following == place)),
+            ]
+            with p.m.If(self.following == place):
+                p.m.d.sync += Value.cast(self.rival).eq(Value.cast(word.lanes[lane]))
+        low = (config.lanes - 1).bit_length()
+        is_step = ~self.folds | ~place[:low].any()
+        p.invariant(
+            "the rival has come if the row is that long",
+            ~self.begun | (self.seen == ((place <= self.number) & is_step)),
+        )
+        p.invariant("a fold counts in steps", ~self.folds | ~self.number[:low].any())
+        p.invariant("an open row has a word", ~is_open | self.begun)
+        p.invariant("a row has a job", ~self.begun | job.begun)
+        p.invariant(
+            "a row belongs to one job",
+            ~is_open | (self.decreasing == job.registers.decreasing),
+        )
+        if config.can_fold:
+            p.invariant("a row folds or not", ~is_open | (self.folds == job.registers.fold))
+
+
+def _effective(config: CoreConfig, candidate: data.View, ignore: Value) -> Value:
+    """Return the key as the reducer compares it: that of all NaNs is the same."""
+    key = Value.cast(candidate.key)
+    if "nan" not in candidate.shape().members:
+        return key
+    return Mux(candidate.nan, (~ignore).replicate(len(key)), key)
+
+
+def reduction(config: CoreConfig, p: Property) -> None:
+    """State what the running winner of a row is, whenever a word has passed."""
+    block, clocks = Reducer(config, {}), latency(config)
+    lane = config.lanes - 1
+    inside = p.add("reducer", block)
+    job = Job(p, block.job, block.i.token, clocks)
+    job.is_in(p, inside, config, ("decreasing", "ignore_nan", "fold"), 0)
+    # The mode of NaN is that of all jobs here: it moves the key of NaN, which is proved elsewhere.
+    ignore = p.constant("ignore_nan")
+    if config.has_floats and config.has_values:
+        p.assume(block.job.ignore_nan == ignore)
+        mode = job.registers.ignore_nan
+        p.invariant("all jobs have one mode of NaN", ~job.begun | (mode == ignore))
+        key = block.i.lanes[lane].key
+        p.assume(block.i.lanes[lane].nan | (key.any() & ~key.all()))
+    place = p.constant("place", config.index_width)
+    row = _Row(p, block, job, place, lane)
+    result = block.o.lanes[lane]
+    number, begun, seen, decreasing = (
+        p.late(value, clocks - 1) for value in (row.number, row.begun, row.seen, row.decreasing)
+    )
+    rival = data.View(block.i_layout, p.late(Value.cast(row.rival), clocks - 1))
+    rival_key, rivals = _effective(config, rival, ignore), begun & seen
+    # The key that is best of all: it leaves the core only with values.
+    best, aligned = _best(p, inside, block, lane)
+    compared = p.late(best, clocks - aligned)
+    known = block.o.valid
+    p.claim(
+        "a result comes for each row, and for nothing else",
+        known == p.late(block.i.valid & block.i.control.last, clocks),
+    )
+    p.claim("the ordinal is in the row", ~begun | (result.ordinal <= number))
+    p.claim("no element of the row is better", ~rivals | (rival_key <= compared))
+    p.claim(
+        "it is the first of equals, or the last",
+        ~(rivals & (rival_key == compared))
+        | Mux(decreasing, result.ordinal >= place, result.ordinal <= place),
+    )
+    p.claim("the result is the element at its ordinal",
+            ~(rivals & (result.ordinal == place)) | (compared == rival_key))  # fmt: skip
+    if config.has_values:
+        fields = [name for name in ("key", "nan", "sign") if name in result.shape().members]
+        same = Cat(Value.cast(result[name]) == Value.cast(rival[name]) for name in fields).all()
+        p.claim("its bits are those of that element", ~(rivals & (result.ordinal == place)) | same)
+    p.reached("the last of several equals",
+              known & rivals & (rival_key == compared) & (result.ordinal == number)
+              & (place != number))  # fmt: skip
+    p.reached(
+        "the second of three words wins",
+        known & rivals & (number == 2) & (result.ordinal == 1),
+    )
+    _help(p, inside, config, row, _effective(config, row.rival, ignore))
+
+
+def _best(p: Property, inside: Inside, block: Reducer, lane: int) -> tuple[Value, int]:
+    """Return the running winner's key, and the clocks behind a word in which it is known."""
+    digits = _digits(block.config)
+    start = int(block.config.has_floats and block.config.has_values)
+    parts = [
+        p.late(inside.signal(f"best{digit}_{lane}"), digit)[: _width(block.config, digit)]
+        for digit in range(digits)
+    ]
+    return Cat(parts), start + digits
+
+
+def _digits(config: CoreConfig) -> int:
+    return -(-config.element_width // timing_parameters(config).reducer_digit)
+
+
+def _width(config: CoreConfig, digit: int) -> int:
+    size = timing_parameters(config).reducer_digit
+    return min(size, config.element_width - digit * size)
+
+
+def _help(p: Property, inside: Inside, config: CoreConfig, row: _Row, own: Value) -> None:
+    """State what holds in the pipeline, digit by digit, while a word passes."""
+    lane = config.lanes - 1
+    digits, size = _digits(config), timing_parameters(config).reducer_digit
+    start = int(config.has_floats and config.has_values)
+    for digit in reversed(range(digits)):
+        # Digits from the highest to this one, in the clock in which this one's register is known.
+        behind = start + digits - 1 - digit
+        prefix = Cat(
+            p.late(inside.signal(f"best{n}_{lane}"), n - digit)[: _width(config, n)]
+            for n in range(digit, digits)
+        )
+        seen = p.late(row.begun & row.seen, behind)
+        rival = p.late(own, behind)[digit * size :]
+        p.invariant(f"digits down to {digit} are not beaten", ~seen | (rival <= prefix))
+    compared = start + digits
+    parts, low = [], 0
+    while inside.has(f"ordinal_part_{low}"):
+        part = inside.signal(f"ordinal_part_{low}")
+        behind = compared + 2 * len(parts)
+        p.invariant(
+            f"the ordinal counts words, from bit {low}",
+            part == p.late(row.following, behind)[low : low + len(part)],
+        )
+        parts.append(part)
+        low += len(part)
+
+
+MODULE = "extremum.hdl.reduction"
+FIRST = Fault("a row's first word does not always win", MODULE,
+              "valid.at(clock) & first.at(clock)).rep",
+              "valid.at(clock) & first.at(clock) & ~first.at(clock + 1)).rep")  # fmt: skip
+TIES = Fault(
+    "ties go the other way",
+    MODULE,
+    "ties.at(compared) & decreasing",
+    "ties.at(compared) & ~decreasing",
+)
+DIGIT = Fault("a digit that is smaller counts as tied", MODULE,
+              "tied & Cat(digit == best for", "tied & Cat(digit <= best for")  # fmt: skip
+ORDINAL = Fault("the ordinal begins again a word late", MODULE, "load=last.at(clock), start",
+                "load=last.at(clock + 1), start")  # fmt: skip
+STEP = Fault("a fold counts words, not elements", MODULE, "config.lanes, 1)", "1, 1)")
+NANS = Fault(
+    "NaNs keep their keys",
+    MODULE,
+    "Mux(candidate.nan, (~ignore_nan)",
+    "Mux(Const(0), (~ignore_nan)",
+)
+KEPT = Fault("the value is kept a clock late", MODULE, "candidate[name]).at(compared)",
+             "candidate[name]).at(compared + 1)")  # fmt: skip
+
+
+def _config(built: DataType, **options: Any) -> CoreConfig:
+    return CoreConfig((built,), max_window=(1, 1, 1), **options)
+
+
+def _proof(name: str, what: str, config: CoreConfig, *faults: Fault, quick: bool = False) -> Proof:
+    clocks = latency(config)
+    return Proof(
+        f"reducer-{name}", "hdl/reduction.py",
+        f"For rows of any length up to 2**{config.index_width} words, every position and both "
+        f"directions, {what}: no element beats the result, it is the first or the last of equals, "
+        "and ordinal and bits are those of one element of the row.",
+        partial(reduction, config), depth=clocks + 2, search=clocks + 6, faults=faults,
+        quick=quick,
+    )  # fmt: skip
+
+
+PROOFS = (
+    _proof("uint8", "with digits of 4 bits", _config(DataType.UINT8, index_width=8),
+           FIRST, TIES, DIGIT, KEPT, quick=True),
+    _proof("uint8-positions", "with digits of 1 bit",
+           _config(DataType.UINT8, operators=POSITIONS_ALONE, index_width=8),
+           FIRST, TIES, ORDINAL),
+    _proof("float16", "with NaNs", _config(DataType.FLOAT16, index_width=8), NANS, TIES),
+    _proof("uint8-long", "with an ordinal of four segments",
+           _config(DataType.UINT8, index_width=32), ORDINAL),
+    _proof("uint8-lanes", "in the last of two lanes, in a job that folds and in one that does not",
+           _config(DataType.UINT8, lanes=2, index_width=8), DIGIT, STEP),
+    _proof("int32", "with keys of 32 bits", _config(DataType.INT32, index_width=32), DIGIT),
+    _proof("float32-positions", "with keys of 32 bits in digits of 1 bit",
+           _config(DataType.FLOAT32, operators=POSITIONS_ALONE, index_width=32), DIGIT),
+)  # fmt: skip

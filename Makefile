@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test regress gates lint format workloads soc soc-bitstream waveform clean
+.PHONY: help demo test regress fuzz faults gates lint format workloads soc soc-bitstream waveform clean
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -19,6 +19,8 @@ help:
 	@echo "make test       runs the quick tests; the first run compiles the cores that they share."
 	@echo "make regress    runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
+	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
+	@echo "make faults     upsets UPSETS=200 registers of each simulated block, and says what came."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
@@ -92,6 +94,16 @@ test: $(VENV)/test icarus riscv
 EXAMPLES ?= 200
 regress: $(VENV)/test icarus riscv
 	EXTREMUM_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 -q -m ''
+
+MINUTES ?= 10
+fuzz: $(VENV)/test
+	@$(BIN)/python -m pip install --quiet --only-binary atheris --editable '.[fuzz]' || \
+	  echo "atheris cannot be installed here: no target is guided by coverage"
+	$(BIN)/python -m extremum.tb.fuzz --minutes $(MINUTES)
+
+UPSETS ?= 200
+faults: $(VENV)/test icarus
+	$(BIN)/python -m extremum.tb.faults --upsets $(UPSETS)
 
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py

@@ -49,7 +49,7 @@ def raise_type_error(*_):
 
 def write_beyond(self, buffer, name="buffer", view=BufferTensorDesc.view):
     """Write a byte behind the buffer whose view is asked for."""
-    if name == "out" and isinstance(buffer, np.ndarray) and buffer.size:
+    if name == "out" and isinstance(buffer, np.ndarray) and buffer.base is not None:
         buffer.base[-1] ^= 1
     return view(self, buffer, name)
 

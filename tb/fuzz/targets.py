@@ -58,7 +58,7 @@ def check(
         database=None,
         derandomize=False,
         phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     @given(target.strategy())
     def give(value: object) -> None:

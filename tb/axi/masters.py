@@ -113,7 +113,8 @@ async def a_register_master_that_stops(dut: Any) -> None:
     offering = cocotb.start_soon(hand.go_on())
     (job, x), *_ = good_jobs(1, least_beats=8)
     given, expected = packets(job, x)
-    answers: tuple[Any, ...] = (block.lite.write_if.b_channel, block.lite.read_if.r_channel)
+    master: Any = block.lite
+    answers = master.write_if.b_channel, master.read_if.r_channel
     for channels in (["aw"], ["w"], ["aw", "w"], ["ar"]):
         await block.start(job)
         await block.clocks(5)

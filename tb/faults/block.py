@@ -9,6 +9,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.triggers import SimTimeoutError, with_timeout
+from cocotb.utils import get_sim_time
 
 from extremum.hdl.axi import register_map as regs
 from extremum.host.plan.jobs import Job
@@ -86,9 +87,9 @@ async def upsets(dut: Any) -> None:
     block = await Environment.started(dut)
     pairs = [pair for pair in jobs(random.Random(51), core(), 60) if 8 <= pair[0].beats_in <= 40]
     disturbed, fresh = pairs[:2], pairs[2:3]
-    start = cocotb.utils.get_sim_time("ns")
+    start = get_sim_time("ns")
     await carry_out(block, disturbed)
-    drawn = Upsets(dut, dut.aclk, int(cocotb.utils.get_sim_time("ns") - start) // PERIOD)
+    drawn = Upsets(dut, dut.aclk, int(get_sim_time("ns") - start) // PERIOD)
     for _ in range(drawn.count):
         block.forget()
         upset = drawn.draw()

@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report formal
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report formal fuzz faults
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -21,6 +21,8 @@ help:
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
 	@echo "make regress    runs random jobs on many cores for HOURS=1, and writes what was covered;"
 	@echo "                it continues build/regression.sqlite. regress-quick takes two minutes."
+	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
+	@echo "make faults     upsets UPSETS=200 registers of each simulated block, and says what came."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
 	@echo "make formal     proves properties of the blocks, for all inputs: half an hour. QUICK=1"
 	@echo "                takes a minute for the fastest of them."
@@ -118,6 +120,15 @@ regress-quick: $(VENV)/regress
 	@rm -f build/regression-quick.sqlite
 	$(REGRESS) --minutes 1 --database build/regression-quick.sqlite \
 	  $(foreach core,every_type image volume reduction axi-volume axi-reduction,--core $(core))
+MINUTES ?= 10
+fuzz: $(VENV)/test
+	@$(BIN)/python -m pip install --quiet --only-binary atheris --editable '.[fuzz]' || \
+	  echo "atheris cannot be installed here: no target is guided by coverage"
+	$(BIN)/python -m extremum.tb.fuzz --minutes $(MINUTES)
+
+UPSETS ?= 200
+faults: $(VENV)/test icarus
+	$(BIN)/python -m extremum.tb.faults --upsets $(UPSETS)
 
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py

@@ -177,7 +177,8 @@ def _name(kind: str, key: str, maker: str) -> str:
 
 
 def _open_lock(folder: Path, mode: int) -> int:
-    return os.open(folder / LOCK, mode, 0o600)
+    # A link is not followed: what it leads to would not be the entry's own.
+    return os.open(folder / LOCK, mode | os.O_NOFOLLOW, 0o600)
 
 
 def _is_current(folder: Path, lock: int) -> bool:

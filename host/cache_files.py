@@ -24,6 +24,7 @@ SUMS = "sums.json"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_FOLDER = (errno.EEXIST, errno.ENOTDIR)
+_NO_FILE = (errno.EISDIR, errno.ELOOP)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 ELSEWHERE = "set EXTREMUM_CACHE to another folder"
@@ -43,6 +44,8 @@ def explain(error: OSError, folder: Path) -> CacheError | None:
         return CacheError(f"the disk of the cache {folder} is full: {free}, or {ELSEWHERE}")
     if error.errno in _NO_FOLDER:
         return CacheError(f"the cache {folder} is not a folder: remove that file, or {ELSEWHERE}")
+    if error.errno in _NO_FILE:
+        return CacheError(f"{error.filename} in the cache is not a file: remove it, or {ELSEWHERE}")
     if error.errno in _READ_ONLY:
         told = f"the cache {folder} cannot be written ({error.strerror})"
         return ReadOnlyCacheError(f"{told}: change its permissions, or {ELSEWHERE}")
@@ -103,8 +106,8 @@ def is_whole(folder: Path) -> bool:
     """Tell whether an entry has all of its files, as they were when it was made."""
     try:
         sums = json.loads((folder / SUMS).read_text())
-        return all(_sum(folder / name) == found for name, found in sums.items())
-    except (OSError, ValueError, AttributeError, TypeError):
+        return bool(sums) and all(_sum(folder / name) == found for name, found in sums.items())
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return False
 
 

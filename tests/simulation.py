@@ -52,11 +52,14 @@ def chosen(simulator):
     return {"backend": backend, "bus": bus or "none"}
 
 
-def run_bench(simulator, core, module, folder, *, bus="none"):
-    """Run a bench of `tb` on a core; fail if a test of it fails, or if there is none."""
+def run_bench(simulator, core, module, folder, *, bus="none", verilog=None):
+    """Run a bench of `tb` on a core; fail if a test of it fails, or if there is none.
+
+    ``verilog`` replaces the text of the core or the block.
+    """
     request = {
         "simulator": simulator,
-        "build_dir": str(compile_core(CORES[core], simulator, bus=bus)),
+        "build_dir": str(compile_core(CORES[core], simulator, bus=bus, verilog=verilog)),
         "top": TOPS[bus],
         "test_dir": str(folder),
         "module": f"extremum.tb.{module}",

@@ -5,7 +5,7 @@ from simulation import NEEDS_ICARUS, run_bench
 
 from extremum.tb.cores import CORES
 
-BENCHES = ("streams", "registers", "errors", "resets")
+BENCHES = ("streams", "registers", "errors", "resets", "masters")
 
 QUICK = {"verilator": ("image",), "icarus": ("reduction",)}
 """The cores whose blocks run in the quick tests; all run in `make test-all`."""

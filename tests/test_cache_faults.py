@@ -91,10 +91,14 @@ def test_the_folder_is_where_the_system_keeps_caches(monkeypatch, tmp_path):
     assert cache.directory().is_absolute()
 
 
+BAD_SUMS = {"no JSON": "[", "no sums": "{}", "deep JSON": "[" * 100_000}
+"""What may stand in the file of checksums."""
+
+
 @pytest.mark.parametrize(
     ("kind", "damage"),
     [
-        *(("verilog", damage) for damage in ("truncated", "garbage", "removed", "sums")),
+        *(("verilog", damage) for damage in ("truncated", "garbage", "removed", *BAD_SUMS)),
         ("native", "truncated"),
         ("native", "garbage"),
         pytest.param("runtime", "garbage", marks=pytest.mark.regress),
@@ -112,7 +116,8 @@ def test_a_damaged_entry_is_made_again(holding, kind, damage):
     elif damage == "removed":
         file.unlink()
     else:
-        (entry / "sums.json").write_text("[")
+        (entry / "sums.json").write_text(BAD_SUMS[damage])
+        file.unlink()
     if kind == "runtime":
         (native,) = holding.glob("native-*")
         shutil.rmtree(native)
@@ -204,6 +209,20 @@ def test_a_file_in_place_of_the_cache(tmp_path, monkeypatch, below):
     with pytest.raises(CacheError, match=message):
         compile_native(CONFIG)
     assert "is not a folder" in str(cache.problem())
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a link"])
+def test_something_else_in_place_of_a_lock(monkeypatch, tmp_path, kind):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    lock = cache.kept("thing", "key", lambda folder: (folder / "file").touch()) / cache.LOCK
+    lock.unlink()
+    if kind == "a folder":
+        lock.mkdir()
+    else:
+        lock.symlink_to("nowhere")
+    message = rf"^{lock} in the cache is not a file: remove it, or set EXTREMUM_CACHE to another"
+    with pytest.raises(CacheError, match=message):
+        cache.kept("thing", "key", lambda folder: None)
 
 
 def fill(monkeypatch, where):

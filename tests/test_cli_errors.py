@@ -58,6 +58,7 @@ REFUSED = [
     (f"run argmax {COMMON} --colour red", "No such option"),
     (f"run argmax {COMMON} --axes 1,,2", "'1,,2' is not whole numbers separated by commas"),
     (f"run argmax {COMMON} --axes 1.5", "'1.5' is not whole numbers separated by commas"),
+    (f"run argmax {COMMON} --axes {'9' * 5000}", "Exceeds the limit (4300 digits)"),
     (f"run argmax {COMMON} --axes 4", "axes must be in [-4, 3] for rank 4, not (4,)"),
     (f"run argmax {COMMON} --axes 1,-3", "axes must not repeat"),
     (f"run argmax {COMMON} --axis-direction up", "'up' is not one of"),
@@ -143,12 +144,18 @@ REFUSED += [
 ]
 
 
-@pytest.mark.parametrize(("line", "message"), REFUSED, ids=[line for line, _ in REFUSED])
+@pytest.mark.parametrize(("line", "message"), REFUSED, ids=[line[:80] for line, _ in REFUSED])
 def test_refused_in_one_line(no_run, line, message):
     status, out, err = run(line)
     assert (status, out, len(err)) == (2, [], 1)
     assert err[0].startswith("extremum: ")
     assert message.replace(" --window 2", "") in err[0]
+
+
+def npy(header):
+    """Return a .npy file of version 1 with any text as its header, and three bytes behind it."""
+    text = header.encode("latin1") + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + b"abc"
 
 
 @pytest.mark.parametrize(
@@ -159,6 +166,20 @@ def test_refused_in_one_line(no_run, line, message):
         (b"PK\x03\x04 an archive", "bad.npy is not a .npy file"),
         (b"\x93NUMPY\x01\x00\x05\x00oops\n", "bad.npy holds no readable array"),
         (b"\x93NUMPY\x09\x00", "bad.npy holds no readable array"),
+        *(
+            (npy(header), "bad.npy holds no readable array")
+            for header in (
+                "{[]: 1}",
+                "{1: 2, 'a': 3}",
+                "(" * 9000,
+                "1" + "+1" * 4000,
+                "{'descr': '''",
+                "{'descr': '\\d', 'fortran_order': False, 'shape': (3,)}",
+                "{'descr': ('a',), 'fortran_order': False, 'shape': (3,)}",
+                "{'descr': '|i1', 'fortran_order': False, 'shape': (True,)}",
+                f"{{'descr': '|i1', 'fortran_order': False, 'shape': ({10**30},)}}",
+            )
+        ),
         (np.array([{}, 1], object), "Object arrays cannot be loaded"),
         (np.zeros(3), "data type must be one of float32"),
         (np.zeros(3, bool), "data type must be one of"),
@@ -179,6 +200,23 @@ def test_bad_file(tmp_path, no_run, write, message):
         status, out, err = run(f"{command} argmax --input bad.npy")
         assert (status, out, len(err)) == (2, [], 1)
         assert message in err[0]
+
+
+def test_a_file_of_python_2(tmp_path):
+    """NumPy reads it and warns; the result is right, and nothing is said on stderr."""
+    header = "{'descr': '|i1', 'fortran_order': False, 'shape': (3L,)}"
+    (tmp_path / "old.npy").write_bytes(npy(header))
+    status, _, err = run("run argmax --input old.npy", *GOLDEN)
+    assert (status, err) == (0, [])
+
+
+@pytest.mark.parametrize("options", ["--config deep.toml", "--fixed deep.toml", "--cost deep.json"])
+def test_files_that_are_nested_too_deeply(tmp_path, options):
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 5000)
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    status, out, err = run(f"verilog --output package {options}")
+    assert (status, out) == (2, [])
+    assert err == [f"extremum: {options.split()[1]} is nested too deeply"]
 
 
 def test_cut_off_file(tmp_path):
@@ -315,6 +353,20 @@ def test_a_reader_that_goes_away_is_no_mismatch(line):
     )  # fmt: skip
     os.close(write)
     assert (ran.returncode, ran.stderr) == (main.CLOSED_PIPE, "")
+
+
+def test_names_of_files_that_are_no_text():
+    """They are shown with escapes, also where stdout takes nothing but text."""
+    code = "from extremum.host.cli.main import main; main()"
+    line = "run argmax --input x.npy --backend model --output"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *line.split(), b"\xff.npy"],
+        env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"\\udcff.npy" in ran.stdout
+    assert b"\xff.npy" in os.listdir(b".")
 
 
 def test_entry_point_imports_the_standard_library_alone():

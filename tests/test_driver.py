@@ -11,6 +11,7 @@ import pytest
 from accelerators import check, make
 
 from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
 from extremum.host import Accelerator
 from extremum.host.driver.block import JOBS_AHEAD, BlockDriver, Work
@@ -157,6 +158,9 @@ class Liar:
     def read(self, address):
         return self._words[address]
 
+    def write(self, address, word):
+        """Take it; nothing changes."""
+
 
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -176,6 +180,20 @@ def test_another_block_is_refused(words, message):
     liar: Any = Liar(**words)
     with pytest.raises(DeviceError, match=f"^{message}"):
         BlockDriver(liar, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (0xFF, "the block reported an error of the unknown code 255"),
+        (BlockError.RANGE | 55 << 8, "the block reported RANGE in register 55 for job 0"),
+    ],
+)
+def test_an_error_that_the_register_map_does_not_have(error, message):
+    """A block whose registers are damaged: the driver says what it was told."""
+    liar: Any = Liar(IRQ_STATUS=0b11, ERROR=error)
+    with pytest.raises(DeviceError, match=f"^{message}"):
+        BlockDriver(liar, CONFIG).check()
 
 
 def test_a_value_that_does_not_fit(driver, transport):

@@ -157,6 +157,8 @@ def _read(path: str, parse_text: Callable[[str], Any], hint: str = "") -> Any:
         return parse_text(text)
     except tomllib.TOMLDecodeError as error:
         raise click.ClickException(f"{path} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise click.ClickException(f"{path} is nested too deeply") from error
     except (TypeError, ValueError) as error:
         raise click.ClickException(f"{path}: {error}") from error
 

@@ -6,6 +6,7 @@ and nothing else, it can say what is missing, and `doctor` and `--help` work.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,9 @@ COMMANDS = {
 
 def main() -> NoReturn:
     """Run the command line of this process and exit with its status."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A file's name need not be text in the encoding of the terminal.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = _run(sys.argv[1:])
         sys.stdout.flush()

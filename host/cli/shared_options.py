@@ -39,7 +39,10 @@ class Integers(click.ParamType):
             return value
         if not re.fullmatch(r"\s*[+-]?\d+\s*(,\s*[+-]?\d+\s*)*", value, re.ASCII):
             self.fail(f"{value!r} is not whole numbers separated by commas", param, ctx)
-        numbers = tuple(int(number) for number in value.split(","))
+        try:
+            numbers = tuple(int(number) for number in value.split(","))
+        except ValueError as error:  # Python reads no number of thousands of digits
+            self.fail(str(error), param, ctx)
         return numbers[0] if len(numbers) == 1 else numbers
 
 

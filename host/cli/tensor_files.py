@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
@@ -41,13 +42,26 @@ def load(path: str) -> np.ndarray:
             if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
                 raise click.ClickException(f"{path} is not a .npy file")
             file.seek(0)
-            array = np.lib.format.read_array(file, allow_pickle=False)
+            array = _read_array(file, path)
     except OSError as error:
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, SyntaxError, MemoryError) as error:
-        raise click.ClickException(f"{path} holds no readable array: {error}") from error
     with bad_input():
         return as_tensor(array)
+
+
+def _read_array(file: BinaryIO, path: str) -> np.ndarray:
+    """Read the array of a .npy file; what NumPy warns of in a header is no concern of the user."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except OSError:
+        raise
+    except Exception as error:
+        # NumPy evaluates the header as a Python literal and uses what it finds there. So a wrong
+        # header ends in nearly any exception: TypeError, IndexError, OverflowError, TokenError, ...
+        told = str(error) or type(error).__name__
+        raise click.ClickException(f"{path} holds no readable array: {told}") from error
 
 
 def refuse_unwritable(options: Mapping[str, Any]) -> None:

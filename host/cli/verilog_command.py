@@ -140,6 +140,8 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise click.ClickException(f"{path} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise click.ClickException(f"{path} is nested too deeply") from error
     if not isinstance(told, dict) or any(name not in told for name in MEASURED):
         raise click.ClickException(f"{path} is not what `extremum fpga --json` prints")
     if told["parameters"] != json.loads(json.dumps(parameters(settings.config))):

@@ -211,14 +211,18 @@ class BlockDriver:
         ------
         JobFailedError
             There is one.
+        DeviceError
+            Its code is none of the register map's.
         """
         if not self._field("IRQ_STATUS", "error"):
             return
-        code, job = BlockError(self._field("ERROR", "code")), self._field("ERROR", "job")
+        code, job = self._field("ERROR", "code"), self._field("ERROR", "job")
         number = self._field("ERROR", "register")
         self._write("IRQ_STATUS", error=1)
-        register = register_of(number, self._config) if code is BlockError.RANGE else None
-        raise JobFailedError(code.name, job, register)
+        if code not in set(BlockError):
+            raise DeviceError(f"the block reported an error of the unknown code {code}")
+        register = register_of(number, self._config) if code == BlockError.RANGE else None
+        raise JobFailedError(BlockError(code).name, job, register)
 
     def reset(self) -> None:
         """End all jobs at once by the soft reset, and forget what was started.

@@ -45,5 +45,9 @@ def job_words(job: Job) -> dict[int, int]:
 
 
 def register_of(number: int, config: CoreConfig) -> str:
-    """Return the name of the register that is written for a job under a number."""
-    return next(name for name in written_bits(config) if command_number(name) == number)
+    """Return the name of the register that is written for a job under a number.
+
+    If the core has none of that number, the number itself is returned.
+    """
+    names = (name for name in written_bits(config) if command_number(name) == number)
+    return next(names, str(number))

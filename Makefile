@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation coverage
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -26,6 +26,8 @@ help:
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
 	@echo "                BUDGET=40 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
+	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
+	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make lint       checks style and types."
@@ -120,6 +122,10 @@ gates: $(VENV)/test icarus
 BUDGET ?= 40
 mutation: $(VENV)/mutation
 	$(BIN)/python -m extremum.tb.mutation --budget $(BUDGET) $(if $(QUICK),--quick) $(BLOCKS)
+
+MINUTES ?= 60
+coverage: $(VENV)/demo
+	$(BIN)/python -m extremum.tb.code_coverage --budget $(MINUTES)
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

@@ -4,9 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Elaboratable, Module, Signal
 
 from extremum.host.simulation.verilated import include_folder, verilator_variables
 from extremum.tb.code_coverage import holes
@@ -36,11 +34,14 @@ int main() {
 """
 
 
-class Tiny(wiring.Component):
+class Tiny(Elaboratable):
     """Counts when `a` and `b` are set; `c` is never driven."""
 
     def __init__(self):
-        super().__init__({"a": In(1), "b": In(1), "c": In(1), "o": Out(4)})
+        self.a = Signal()
+        self.b = Signal()
+        self.c = Signal()
+        self.o = Signal(4)
 
     def elaborate(self, platform):
         m = Module()
@@ -62,7 +63,8 @@ def source_of(mark):
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
-    design = annotated(Tiny(), "tiny")
+    tiny = Tiny()
+    design = annotated(tiny, "tiny", ports=[tiny.a, tiny.b, tiny.c, tiny.o])
     (folder / CORE).write_text(toggles_of_ports(design))
     (folder / "main.cpp").write_text(MAIN)
     command = ["verilator", "--cc", "--top-module", "tiny", "--prefix", "Vcore", *KINDS]

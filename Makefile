@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report formal fuzz faults
+.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report formal fuzz faults coverage
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -31,6 +31,8 @@ help:
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
 	@echo "                BUDGET=40 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
+	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
+	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make lint       checks style and types."
@@ -142,6 +144,9 @@ report: $(VENV)/report
 	$(BIN)/python -m extremum.tb.report
 formal: $(VENV)/formal
 	$(BIN)/python -m extremum.tb.formal $(if $(QUICK),--quick)
+MINUTES ?= 60
+coverage: $(VENV)/demo
+	$(BIN)/python -m extremum.tb.code_coverage --budget $(MINUTES)
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

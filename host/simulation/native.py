@@ -88,6 +88,8 @@ class NativeSimulator(NativeModel):
         First and last clock to write, counted from the end of reset, over all runs.
     verilog, tell
         See :func:`extremum.host.simulation.native_build.compile_native`.
+    library
+        The compiled core, if it has been compiled in another way.
 
     Raises
     ------
@@ -105,10 +107,12 @@ class NativeSimulator(NativeModel):
         *,
         verilog: str | None = None,
         tell: Callable[[str], None] | None = None,
+        library: Path | None = None,
     ) -> None:
         self._lanes, self._element_bytes = config.lanes, config.element_width // 8
         self._job_bytes = -(-Shape.cast(job_layout(config)).width // 8)
-        library = compile_native(config, waves=waves is not None, verilog=verilog, tell=tell)
+        if library is None:
+            library = compile_native(config, waves=waves is not None, verilog=verilog, tell=tell)
         super().__init__(load(library), waves, wave_window)
 
     def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:

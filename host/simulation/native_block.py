@@ -95,6 +95,8 @@ class NativeBlock(NativeModel):
         See :class:`extremum.host.simulation.native_library.NativeModel`.
     verilog, tell
         See :func:`extremum.host.simulation.native_build.compile_native`.
+    library
+        The compiled block, if it has been compiled in another way.
 
     Raises
     ------
@@ -112,11 +114,13 @@ class NativeBlock(NativeModel):
         *,
         verilog: str | None = None,
         tell: Callable[[str], None] | None = None,
+        library: Path | None = None,
     ) -> None:
-        path = compile_native(
-            config, bus="axi", waves=waves is not None, verilog=verilog, tell=tell
-        )
-        super().__init__(native_library.load(path, _FUNCTIONS), waves, wave_window)
+        if library is None:
+            library = compile_native(
+                config, bus="axi", waves=waves is not None, verilog=verilog, tell=tell
+            )
+        super().__init__(native_library.load(library, _FUNCTIONS), waves, wave_window)
         self._outcome: _Outcome = self._library.pump_outcome(self._pump).contents
         widths = port_widths(config)
         self._beat_bytes = {name: width // 8 for name, width in widths.items()}

@@ -75,6 +75,11 @@ class NativeModel:
             raise SimulationError("native has been closed")
         return self._opened
 
+    def write_coverage(self, path: Path) -> None:
+        """Write Verilator's counters, of a library that was compiled with ``coverage_write``."""
+        assert self._pump
+        self._library.coverage_write(os.fsencode(path))
+
     def close(self) -> None:
         """End the simulation. Waveforms are complete after this.
 

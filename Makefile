@@ -10,7 +10,8 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-all regress regress-quick gates lint format workloads soc soc-bitstream waveform clean mutation report formal fuzz faults coverage
+.PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
+.PHONY: regress regress-quick formal mutation coverage fuzz faults gates report
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -122,7 +123,8 @@ regress-quick: $(VENV)/regress
 	@rm -f build/regression-quick.sqlite
 	$(REGRESS) --minutes 1 --database build/regression-quick.sqlite \
 	  $(foreach core,every_type image volume reduction axi-volume axi-reduction,--core $(core))
-MINUTES ?= 10
+
+fuzz: MINUTES ?= 10
 fuzz: $(VENV)/test
 	@$(BIN)/python -m pip install --quiet --only-binary atheris --editable '.[fuzz]' || \
 	  echo "atheris cannot be installed here: no target is guided by coverage"
@@ -142,9 +144,11 @@ mutation: $(VENV)/mutation
 # It runs no test, but fails if evidence is missing or speaks against its claim.
 report: $(VENV)/report
 	$(BIN)/python -m extremum.tb.report
+
 formal: $(VENV)/formal
 	$(BIN)/python -m extremum.tb.formal $(if $(QUICK),--quick)
-MINUTES ?= 60
+
+coverage: MINUTES ?= 60
 coverage: $(VENV)/demo
 	$(BIN)/python -m extremum.tb.code_coverage --budget $(MINUTES)
 

@@ -5,7 +5,13 @@ from simulation import NEEDS_ICARUS, run_bench
 
 from extremum.tb.cores import CORES
 
-BENCHES = ("streams", "registers", "errors", "resets", "masters")
+BENCHES = (
+    "streams",
+    "registers",
+    "errors",
+    "resets",
+    pytest.param("masters", marks=pytest.mark.regress),
+)
 
 QUICK = {"verilator": ("image",), "icarus": ("reduction",)}
 """The cores whose blocks run in the quick tests; all run in `make test-all`."""

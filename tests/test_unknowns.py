@@ -40,7 +40,7 @@ def test_nothing_unknown_comes_out(bus, core, tmp_path):
 
 FAULTS = {
     "none": (".beat_wanted(i__ready),", "assign i__ready = i__payload[0];"),
-    "axi": (".i_ready(s_axis_tready),", "assign s_axis_tready = s_axis_tdata[0];"),
+    "axi": (".irq(irq),", "assign irq = s_axis_tdata[0];"),
 }
 """Where an output is made, and what makes it follow a payload that may mean nothing."""
 

@@ -175,5 +175,7 @@ def _toggles(design: Design, record: Record, bits: Mapping[str, Sequence[str]]) 
         return []
     signal, _, edge = record.fields["o"].replace("___05F", "__").partition(":")
     name, _, index = signal.rstrip("]").partition("[")
+    if name not in design.ports:
+        return []
     bit = bits[name][int(index or 0)] if name in bits else f"{name}.{index or 0}"
     return [Point("toggle", PORTS.get(design.top, design.top), f"{bit} {edge}")]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 from unittest.mock import patch
@@ -34,7 +35,8 @@ BRANCH = re.compile(r"\s*(end else |else )?(if|casez?) ?\(|\s*end else\b|\s*(def
 ALWAYS_ON = "dump_module"
 """Part of the name of a variable of Yosys, by which it makes simulators run every process once."""
 
-DECLARED = re.compile(r"\s*(?:wire|reg|input|output)\b[^=;]*?(\S+?) ?(?:=.*)?;$")
+TEXT = re.MULTILINE | re.DOTALL
+DECLARED = re.compile(r"\s*(?:wire|reg|input|output)\b[^=;]*?(\S+?) *(?:=.*)?;$")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,12 @@ class Design:
     lines: Sequence[Line]
     top: str
 
+    @cached_property
+    def ports(self) -> set[str]:
+        """Names of the ports of the top module."""
+        header = re.search(rf"^module \\?{re.escape(self.top)} ?\((.*?)\);", self.verilog, TEXT)
+        return set(re.findall(r"\w+", header[1])) if header else set()
+
 
 def toggles_of_ports(design: Design) -> str:
     """Return the Verilog with pragmas: of all signals, only the top's ports count toggles."""
@@ -78,7 +86,7 @@ def toggles_of_ports(design: Design) -> str:
     made = []
     for line in design.verilog.splitlines():
         if found := MODULE.match(line):
-            ports = set(re.findall(r"\w+", line)) if found[1] == design.top else set()
+            ports = design.ports if found[1] == design.top else set()
         if (declared := DECLARED.match(line)) and declared[1] not in ports:
             line = f"/*verilator coverage_off*/ {line} /*verilator coverage_on*/"  # noqa: PLW2901
         made.append(line)

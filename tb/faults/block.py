@@ -105,4 +105,4 @@ async def upsets(dut: Any) -> None:
             if await effect_of(carry_out(block, fresh)) is not Effect.MASKED:
                 cure = Cure.NOTHING
         drawn.note(upset, effect, told=any(told), cure=cure)
-    drawn.write()
+    drawn.write(Cure.SOFT_RESET)

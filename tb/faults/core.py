@@ -53,4 +53,4 @@ async def upsets(dut: Any) -> None:
         drawn.note(upset, effect, told=False, cure=Cure.RESET if is_right else Cure.NOTHING)
         if not is_right:
             await bench.reset(clocks=20)
-    drawn.write()
+    drawn.write(Cure.RESET)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -109,6 +110,16 @@ def _signals(dut: Any, path: str) -> dict[str, Any]:
     return {child._name.strip("\\ "): child for child in signals}
 
 
+def problem_of(upsets: Sequence[Upset], cure_of_hangs: Cure) -> str:
+    """Return which upsets nothing helped, or which hangs another cure ended; empty if none."""
+    if lost := [each for each in upsets if each.cure is Cure.NOTHING]:
+        return f"no reset helped after {lost}"
+    hangs = [each for each in upsets if each.effect is Effect.HANGING]
+    if unlike := [each for each in hangs if each.cure is not cure_of_hangs]:
+        return f"these hangs were not ended by a {cure_of_hangs}: {unlike}"
+    return ""
+
+
 class Upsets:
     """Draws upsets of the block that is simulated, and keeps what came of them.
 
@@ -155,10 +166,16 @@ class Upsets:
         name = f"{register.path}.{register.name}".removeprefix(".")
         self._records.append(Upset(name, bit, clock, effect, told, cure))
 
-    def write(self) -> None:
-        """Write what came of all upsets, and fail if nothing helped after one."""
+    def write(self, cure_of_hangs: Cure) -> None:
+        """Write what came of all upsets; fail if nothing helped, or if a hang needed another cure.
+
+        Parameters
+        ----------
+        cure_of_hangs
+            What must have ended every hang.
+        """
         told = {"bits": self.bits, "upsets": [asdict(each) for each in self._records]}
         Path(os.environ[RECORDS]).write_text(json.dumps(told))
-        lost = [each for each in self._records if each.cure is Cure.NOTHING]
-        assert not lost, f"no reset helped after {lost}"
+        problem = problem_of(self._records, cure_of_hangs)
+        assert not problem, problem
         assert len(self._records) == self.count

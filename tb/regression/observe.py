@@ -198,8 +198,10 @@ def observe_reset(
 
     Parameters
     ----------
-    tally, target, batch
-        As above.
+    tally
+        The counts to add to.
+    target, batch
+        The core or block, and the batch that it ran.
     taken, given
         Input beats that were taken, output beats that were given, each of how many.
     """

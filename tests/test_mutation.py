@@ -1,7 +1,5 @@
 """The machinery of ``make mutation``, on a counter: what is killed, proved, explained, fails."""
 
-from importlib.util import find_spec
-
 import pytest
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 from amaranth.hdl import Module, Signal
@@ -12,8 +10,6 @@ from extremum.tb.mutation import campaign, planted, yosys
 from extremum.tb.mutation.blocks import BLOCKS, Cell, block_of
 from extremum.tb.mutation.model import Model, Recorder
 from extremum.tb.mutation.proof import Prover
-
-needs_solver = pytest.mark.skipif(find_spec("pysat") is None, reason="needs the extra `mutation`")
 
 
 class Counter(wiring.Component):
@@ -90,14 +86,12 @@ def test_outputs_that_do_not_count_are_not_compared(design, mutants):
     assert model.replay(3, record(model, clocks=20, valids={"valid": ("count",)})) is not None
 
 
-@needs_solver
 def test_an_equivalent_is_proved_and_a_fault_is_not(design, mutants):
     prover = Prover(design, mutants, {})
     assert [prover.is_equivalent(number) for number in (1, 2, 3)] == [False, True, False]
     prover.close()
 
 
-@needs_solver
 def test_a_survivor_fails_unless_it_is_explained(design, mutants, monkeypatch):
     monkeypatch.setattr(campaign, "trials", lambda design, model, rounds: [record(model)])
     monkeypatch.setattr(campaign, "valids", lambda design: {})

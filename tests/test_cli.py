@@ -18,7 +18,7 @@ from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import accelerator
 from extremum.host.cli import printing, progress_bar
-from extremum.host.cli.check import first_difference
+from extremum.host.comparison import first_difference
 from extremum.host.plan import plan
 from extremum.host.progress import Progress
 

@@ -19,6 +19,7 @@ from extremum.host.cli import (
     core_options,
     doctor,
     fpga_commands,
+    onnx_command,
     printing,
     problems,
     progress_bar,
@@ -26,7 +27,7 @@ from extremum.host.cli import (
     tensor_files,
     verilog_command,
 )
-from extremum.host.cli.check import compute
+from extremum.host.comparison import compute
 from extremum.host.errors import DeviceError, SimulationError, SynthesisError, ToolError
 from extremum.host.progress import Progress
 from extremum.host.tools import BACKEND_TOOLS, require
@@ -286,3 +287,4 @@ def cache_command(clear: bool, as_json: bool) -> int:
 
 commands.add_command(verilog_command.verilog)
 commands.add_command(fpga_commands.fpga)
+commands.add_command(onnx_command.onnx)

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
-from extremum.host.cli.check import Check, compute
 from extremum.host.cli.printing import difference_dict, difference_text, print_rich
+from extremum.host.comparison import Check, compute
 from extremum.host.plan import plan
 from extremum.host.progress import Progress, Tell
 from extremum.model import DataType, Pooling, Reduction

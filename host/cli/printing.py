@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from extremum.host.cache import Entry
-from extremum.host.cli.check import Check, Difference, bits
 from extremum.host.cli.job_registers import registers_dict, registers_text
+from extremum.host.comparison import Check, Difference, bits
 from extremum.host.report import BlockReport
 from extremum.model import AxisDirection, Pooling, Reduction
 

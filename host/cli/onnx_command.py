@@ -1,0 +1,246 @@
+"""The command ``extremum onnx``: a network whose layers run on the gateware."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from extremum.hdl.config import MAX_LANES
+from extremum.host.cli import onnx_printing, progress_bar, shared_options
+from extremum.host.cli.tensor_files import bad_input, load
+from extremum.host.tools import BACKEND_TOOLS, require
+
+if TYPE_CHECKING:
+    from extremum.hdl.config import CoreConfig
+    from extremum.onnx import Network
+
+__all__ = ["onnx"]
+
+LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
+INTEGERS = shared_options.Integers()
+
+
+@click.command()
+@click.argument("model", type=shared_options.FILE, metavar="MODEL")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=FILE.npy",
+    help="The array of an input; the name may be left out if there is one input.",
+)
+@click.option(
+    "--sizes",
+    multiple=True,
+    metavar="NAME=SIZES",
+    help="Sizes of an input that the model leaves open, for --random and --plan: x=1,3,224,224.",
+)
+@click.option("--random", "seed", type=click.IntRange(0), help="Draw the inputs from this seed.")
+@click.option(
+    "--backend",
+    type=click.Choice(list(BACKEND_TOOLS)),
+    default="native",
+    show_default=True,
+    help="What computes the layers: a simulator, or the golden model without hardware.",
+)
+@shared_options.bus_option
+@click.option(
+    "--lanes",
+    type=click.IntRange(1, MAX_LANES),
+    default=4,
+    show_default=True,
+    help="Elements per beat.",
+)
+@click.option("--max-window", type=INTEGERS, help="Largest window: D,H,W; else the network's.")
+@click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W; else the network's.")
+@click.option("--max-line", type=int, help="Longest line kept on chip; else the network's.")
+@click.option("--max-plane", type=int, help="Largest plane kept on chip; else the network's.")
+@click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate.")
+@click.option(
+    "--clock",
+    type=click.FloatRange(0, min_open=True),
+    default=100.0,
+    show_default=True,
+    metavar="MHZ",
+    help="Clock of the core, from which clocks become time.",
+)
+@click.option("--plan", "plan_only", is_flag=True, help="Predict the clocks; run nothing.")
+@click.option("--strict", is_flag=True, help="Refuse a network with a node that is not taken.")
+@click.option(
+    "--compare/--no-compare",
+    default=True,
+    help="Compare each layer, and the outputs, with ONNX Runtime; by default they are.",
+)
+@click.option("--output", type=shared_options.FILE, help="Folder to write the outputs to, as .npy.")
+@shared_options.json_option
+def onnx(
+    model: str,
+    inputs: Sequence[str],
+    sizes: Sequence[str],
+    seed: int | None,
+    output: str | None,
+    *,
+    plan_only: bool,
+    strict: bool,
+    compare: bool,
+    clock: float,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Run the network of the file MODEL: its poolings, argmax, argmin, max and min on a core.
+
+    The rest runs in ONNX Runtime. A node that looks like one of ours and is outside the contract
+    is left to ONNX Runtime, with the reason in the table.
+    """
+    if options["backend"] == "model" and options["bus"] is not None:
+        raise click.UsageError("--bus does not apply to --backend model")
+    require("onnx", "onnxruntime", *BACKEND_TOOLS[options["backend"]])
+    from extremum.host.accelerator import Accelerator  # noqa: PLC0415 (needs the extra sim)
+    from extremum.onnx import NetworkError  # noqa: PLC0415 (needs the extra onnx)
+    from extremum.onnx.execution import run_network  # noqa: PLC0415
+
+    _refuse_folder(output)
+    shapes = {name: _sizes(name, text) for name, text in _named("--sizes", sizes).items()}
+    try:
+        network = _load(model, {})
+        given = _arrays(network, inputs)
+        network = _load(model, shapes | {name: x.shape for name, x in given.items()})
+        config = _core(network, options)
+        shown = onnx_printing.planned(model, network, config, clock)
+        if plan_only:
+            if strict:
+                onnx_printing.refuse_left(shown)
+        else:
+            given |= _drawn(network, given, seed)
+            bus = options["bus"] or "none"
+            started = time.monotonic()
+            with (
+                progress_bar.progress() as progress,
+                Accelerator(
+                    config, backend=options["backend"], bus=bus, progress=progress
+                ) as device,
+            ):
+                outputs = run_network(
+                    network, given, accelerator=device, strict=strict, compare=compare
+                )
+            seconds = time.monotonic() - started
+            shown = onnx_printing.ran(shown, outputs, options["backend"], seconds)
+            if shown.agreement and output is not None:
+                shown.files.extend(_save(Path(output), outputs.names, outputs))
+    except NetworkError as error:
+        raise click.ClickException(f"{model}: {error}") from error
+    click.echo(onnx_printing.as_json(shown)) if as_json else onnx_printing.print_table(shown)
+    return 0 if shown.agreement else 1
+
+
+def _load(model: str, sizes: Mapping[str, Sequence[int]]) -> Network:
+    from extremum.onnx import load as load_network  # noqa: PLC0415 (needs the extra onnx)
+
+    try:
+        return load_network(model, sizes)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {model}: {error.strerror or error}") from error
+
+
+def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:
+    """Return the core for the layers that are known before a run."""
+    from extremum.onnx import core_for  # noqa: PLC0415 (needs the extra onnx)
+
+    given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
+    problems = [c.layer.problem for c in network.candidates if c.layer is not None]
+    with bad_input():
+        return core_for(problems, **given)
+
+
+def _named(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return the values of an option that is written NAME=VALUE, by their names."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.rpartition("=")
+        if not separator or not name or not value:
+            raise click.UsageError(f"{option} is written NAME=VALUE, not {text!r}")
+        if name in found:
+            raise click.UsageError(f"{option} gives {name} twice")
+        found[name] = value
+    return found
+
+
+def _sizes(name: str, text: str) -> tuple[int, ...]:
+    sizes = INTEGERS.convert(text, None, None)
+    listed = (sizes,) if isinstance(sizes, int) else sizes
+    if min(listed) < 1:
+        raise click.UsageError(f"the sizes of {name} must be at least 1, not {text}")
+    return listed
+
+
+def _arrays(network: Network, inputs: Sequence[str]) -> dict[str, np.ndarray]:
+    """Read the files of the inputs."""
+    names = network.input_names
+    if len(inputs) == len(names) == 1 and not inputs[0].startswith(f"{names[0]}="):
+        return {names[0]: load(inputs[0])}
+    files = _named("--input", inputs)
+    for name in files:
+        if name not in names:
+            raise click.UsageError(
+                f"the network has no input {name}: it has {', '.join(names) or 'none'}"
+            )
+    return {name: load(path) for name, path in files.items()}
+
+
+def _drawn(
+    network: Network, given: Mapping[str, np.ndarray], seed: int | None
+) -> dict[str, np.ndarray]:
+    """Draw the inputs that are not given."""
+    missing = [name for name in network.input_names if name not in given]
+    if missing and seed is None:
+        raise click.UsageError(
+            f"the input {missing[0]} needs --input {missing[0]}=FILE or --random"
+        )
+    generator = np.random.default_rng(seed)
+    return {name: _random(network, name, generator) for name in missing}
+
+
+def _random(network: Network, name: str, generator: np.random.Generator) -> np.ndarray:
+    """Draw an array for an input: floats from the normal distribution, integers from all."""
+    sizes, data_type = network.input_type(name)
+    if sizes is None:
+        raise click.UsageError(f"the model leaves sizes of {name} open: give --sizes {name}=...")
+    dtype = np.dtype(data_type)
+    if dtype.kind == "f":
+        return generator.standard_normal(sizes).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, sizes).astype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
+    raise click.UsageError(f"--random draws no {data_type}: give --input {name}=FILE")
+
+
+def _refuse_folder(output: str | None) -> None:
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise click.UsageError(f"--output must be a folder, not {output}")
+
+
+def _save(folder: Path, names: Sequence[str], outputs: Sequence[Any]) -> list[str]:
+    """Write the outputs, each into a file of its name; return the files."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for place, (name, value) in enumerate(zip(names, outputs, strict=True)):
+            if not isinstance(value, np.ndarray):
+                raise click.ClickException(f"the output {name} is no array that .npy can hold")
+            plain = re.sub(r"[^\w.-]", "_", name) or f"output_{place}"
+            path = folder / f"{plain}.npy"
+            if str(path) in written:
+                path = folder / f"{plain}_{place}.npy"
+            np.save(path, value, allow_pickle=False)
+            written.append(str(path))
+    except OSError as error:
+        raise click.ClickException(f"cannot write {folder}: {error.strerror or error}") from error
+    return written

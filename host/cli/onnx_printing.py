@@ -1,0 +1,261 @@
+"""What ``extremum onnx`` prints: a table of the nodes that may be ours, or one JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.cli.printing import difference_dict, difference_text, dumps, print_rich
+from extremum.host.plan import plan
+from extremum.host.report import Report
+
+if TYPE_CHECKING:
+    from extremum.host.comparison import Difference
+    from extremum.onnx import Network, NodeReport, Outputs
+    from extremum.onnx.network import Candidate
+
+__all__ = ["Row", "Shown", "as_json", "planned", "print_table", "ran", "refuse_left"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One node of the table.
+
+    Parameters
+    ----------
+    name, operator, sizes, data_type
+        The node, and its input; None where it is not known.
+    where
+        ``"native"``, ``"verilator"``, ``"icarus"`` or ``"model"`` for a layer of ours,
+        ``"onnxruntime"`` for one that is not taken, ``"core"`` in a plan.
+    reason
+        Why it is not taken, or what is not known.
+    jobs, beats_in, beats_out, cycles, predicted_cycles
+        Figures of the layer; None without one.
+    notes
+        What the plan says of the layer.
+    difference
+        The first difference from ONNX Runtime.
+    """
+
+    name: str
+    operator: str
+    sizes: tuple[int, ...] | None
+    data_type: str | None
+    where: str
+    reason: str = ""
+    jobs: int | None = None
+    beats_in: int | None = None
+    beats_out: int | None = None
+    cycles: int | None = None
+    predicted_cycles: int | None = None
+    notes: tuple[str, ...] = ()
+    difference: Difference | None = None
+
+    @property
+    def clocks(self) -> int | None:
+        """Clocks that were counted, else those that are predicted."""
+        return self.predicted_cycles if self.cycles is None else self.cycles
+
+    @property
+    def utilization(self) -> float | None:
+        """``max(beats_in, beats_out) / clocks``: 1 if a beat moved in every clock."""
+        if not self.clocks or self.beats_in is None or self.beats_out is None:
+            return None
+        return max(self.beats_in, self.beats_out) / self.clocks
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that is printed.
+
+    Parameters
+    ----------
+    model
+        The model's file.
+    rows
+        The nodes that may be ours.
+    config
+        The core.
+    clock
+        Its clock, in MHz.
+    outputs
+        Name, sizes and type of each output; none in a plan.
+    difference
+        The first difference of the network's outputs from those of ONNX Runtime alone.
+    seconds
+        Time that the run took; None for a plan.
+    files
+        Files that were written.
+    """
+
+    model: str
+    rows: tuple[Row, ...]
+    config: CoreConfig
+    clock: float
+    outputs: tuple[tuple[str, tuple[int, ...], str], ...] = ()
+    difference: Difference | None = None
+    seconds: float | None = None
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def agreement(self) -> bool:
+        """Whether no difference was found."""
+        return self.difference is None and all(row.difference is None for row in self.rows)
+
+    @property
+    def taken(self) -> tuple[Row, ...]:
+        """The nodes that are layers of ours."""
+        return tuple(row for row in self.rows if row.jobs is not None)
+
+    @property
+    def clocks(self) -> int:
+        """Clocks of all layers."""
+        return sum(row.clocks or 0 for row in self.taken)
+
+
+def planned(model: str, network: Network, config: CoreConfig, clock: float) -> Shown:
+    """Return the layers of a network with what their plans predict."""
+    return Shown(model, tuple(_planned(c, config) for c in network.candidates), config, clock)
+
+
+def _planned(candidate: Candidate, config: CoreConfig) -> Row:
+    known = (candidate.name, candidate.node.op_type, candidate.sizes, candidate.data_type)
+    if candidate.reason:
+        return Row(*known, "onnxruntime", candidate.reason)
+    if candidate.layer is None:
+        return Row(*known, "unknown", "its sizes are not known before a run")
+    todo = plan(candidate.layer.problem, config)
+    figures = (len(todo.jobs), todo.beats_in, todo.beats_out, None, todo.cycles)
+    return Row(*known, "core", "", *figures, todo.notes)
+
+
+def ran(shown: Shown, outputs: Outputs, backend: str, seconds: float) -> Shown:
+    """Return what became of the nodes of a network of which so far nothing was shown."""
+    arrays = zip(outputs.names, outputs, strict=True)
+    return replace(
+        shown,
+        rows=tuple(_ran(node, backend) for node in outputs.nodes),
+        outputs=tuple((name, y.shape, str(y.dtype)) for name, y in arrays if hasattr(y, "dtype")),
+        difference=outputs.difference,
+        seconds=seconds,
+    )
+
+
+def _ran(node: NodeReport, backend: str) -> Row:
+    known = (node.name, node.operator, node.sizes, node.data_type)
+    if node.layer is None:
+        return Row(*known, "onnxruntime", node.reason)
+    report = node.report
+    assert report is not None
+    return Row(*known, backend, "", *_figures(report), report.notes, node.difference)
+
+
+def _figures(report: Report) -> tuple[int, int, int, int | None, int]:
+    return (
+        report.jobs, report.beats_in, report.beats_out, report.cycles, report.predicted_cycles,
+    )  # fmt: skip
+
+
+def refuse_left(shown: Shown) -> None:
+    """Refuse a plan with a node that is not taken.
+
+    Raises
+    ------
+    click.ClickException
+        The message names the first such node.
+    """
+    for row in shown.rows:
+        if row.reason:
+            raise click.ClickException(
+                f"{shown.model}: {row.operator} {row.name} is not taken: {row.reason}"
+            )
+
+
+def print_table(shown: Shown) -> None:
+    """Print the table, the totals, and what differs."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("node", "operator", "input", "runs on"):
+        table.add_column(column)
+    for column in ("jobs", "beats in", "beats out", "clocks", "utilization", "ms"):
+        table.add_column(column, justify="right")
+    for row in shown.rows:
+        sizes = "?" if row.sizes is None else "x".join(map(str, row.sizes))
+        where = f"{row.where}: {row.reason}" if row.reason else row.where
+        table.add_row(
+            row.name, row.operator, f"{row.data_type or '?'} {sizes}", where,
+            *_cells((row.jobs, row.beats_in, row.beats_out, row.clocks)),
+            "" if row.utilization is None else f"{row.utilization:.1%}",
+            "" if row.clocks is None else _milliseconds(row.clocks, shown.clock),
+        )  # fmt: skip
+    totals = [
+        sum(getattr(row, name) for row in shown.taken) for name in ("jobs", "beats_in", "beats_out")
+    ]
+    table.add_row(
+        "all", f"{len(shown.taken)} of {len(shown.rows)}", "", "",
+        *_cells((*totals, shown.clocks)), "", _milliseconds(shown.clocks, shown.clock),
+        style="bold",
+    )  # fmt: skip
+    print_rich(table, markup=False)
+    simulated = any(row.cycles is not None for row in shown.rows)
+    told = "counted in the simulation" if simulated else "predicted"
+    print_rich(f"clocks are {told}; times are at {shown.clock:g} MHz", markup=False)
+    for row in shown.rows:
+        for note in row.notes:
+            print_rich(f"note: {row.name}: {note}", markup=False)
+        if row.difference is not None:
+            print_rich(f"mismatch: {row.name}: {difference_text(row.difference)}", markup=False)
+    if shown.difference is not None:
+        print_rich(f"mismatch: the network: {difference_text(shown.difference)}", markup=False)
+    for name, sizes, data_type in shown.outputs:
+        print_rich(f"output: {name}: {data_type} {sizes}", markup=False)
+    for path in shown.files:
+        print_rich(f"written: {path}", markup=False)
+
+
+def as_json(shown: Shown) -> str:
+    """Return everything as one JSON object."""
+    return dumps(
+        {
+            "command": "onnx",
+            "model": shown.model,
+            "nodes": [_row_dict(row, shown.clock) for row in shown.rows],
+            "taken": len(shown.taken),
+            "clocks": shown.clocks,
+            "clock_mhz": shown.clock,
+            "milliseconds": shown.clocks / shown.clock / 1e3,
+            "core": _core_dict(shown.config),
+            "outputs": [
+                {"name": name, "sizes": sizes, "data_type": data_type}
+                for name, sizes, data_type in shown.outputs
+            ],
+            "difference": shown.difference and difference_dict(shown.difference),
+            "agreement": None if shown.seconds is None else shown.agreement,
+            "seconds": shown.seconds,
+            "files": shown.files,
+        }
+    )
+
+
+def _row_dict(row: Row, clock: float) -> dict[str, Any]:
+    difference = row.difference and difference_dict(row.difference)
+    time = None if row.clocks is None else row.clocks / clock / 1e3
+    plain = asdict(row) | {"difference": difference}
+    return plain | {"utilization": row.utilization, "milliseconds": time}
+
+
+def _core_dict(config: CoreConfig) -> dict[str, Any]:
+    return asdict(config) | {"data_types": [t.value for t in config.data_types]}
+
+
+def _cells(figures: Sequence[int | None]) -> list[str]:
+    return ["" if figure is None else str(figure) for figure in figures]
+
+
+def _milliseconds(clocks: int, clock: float) -> str:
+    return f"{clocks / clock / 1e3:.3f}"

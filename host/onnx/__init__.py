@@ -1,0 +1,31 @@
+"""ONNX networks whose poolings, argmax, argmin, max and min run on the gateware.
+
+:func:`run` runs a network; :mod:`extremum.onnx.backend` is the interface that ONNX itself defines.
+
+- `layers` says which operator a node is, or why it is none of ours.
+- `agreement` says for which values ONNX Runtime gives other bits than the contract.
+- `network` reads and checks a model, `segments` cuts it, `runtime` runs the parts that are not
+  ours in ONNX Runtime, `execution` runs the whole, and `outcome` is what it gives.
+- `core` chooses the smallest core for a network.
+"""
+
+from extremum.host.tools import require
+
+require("onnx", "onnxruntime")
+
+from extremum.onnx.core import core_for  # noqa: E402 (after what it needs was looked for)
+from extremum.onnx.execution import run  # noqa: E402
+from extremum.onnx.layers import Layer  # noqa: E402
+from extremum.onnx.network import Network, NetworkError, load  # noqa: E402
+from extremum.onnx.outcome import NodeReport, Outputs  # noqa: E402
+
+__all__ = [
+    "Layer",
+    "Network",
+    "NetworkError",
+    "NodeReport",
+    "Outputs",
+    "core_for",
+    "load",
+    "run",
+]

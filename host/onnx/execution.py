@@ -1,0 +1,246 @@
+"""A network run with the layers of ours on the gateware, and each of them compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import ModelProto, NodeProto
+
+from extremum.host.comparison import Difference, first_difference
+from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.onnx.agreement import check_values
+from extremum.onnx.layers import NotTaken, layer_of
+from extremum.onnx.network import Candidate, Network, NetworkError, load
+from extremum.onnx.outcome import NodeReport, Outputs
+from extremum.onnx.runtime import Runtime, Value, array
+from extremum.onnx.segments import cut
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from extremum.host.accelerator import Accelerator
+
+__all__ = ["run", "run_network"]
+
+
+def run(
+    model: ModelProto | bytes | str | Path,
+    inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike],
+    *,
+    accelerator: Accelerator | None = None,
+    strict: bool = False,
+    compare: bool = True,
+) -> Outputs:
+    """Run a network: its poolings, argmax, argmin, max and min on the gateware, the rest not.
+
+    Parameters
+    ----------
+    model
+        The model, its bytes, or its file.
+    inputs
+        Arrays for the inputs, by their names or in their order.
+    accelerator
+        What carries out the layers that are taken; the golden model, if None.
+    strict
+        Whether a node whose operator is ours by name, and is not taken, is an error.
+    compare
+        Whether the outputs of each layer, and of the network, are compared with those of ONNX
+        Runtime.
+
+    Returns
+    -------
+    Outputs
+        The network's outputs, and what became of each node. Where a layer differs from ONNX
+        Runtime, the network goes on with the layer's own outputs.
+
+    Raises
+    ------
+    NetworkError
+        The model or an input breaks a rule, ONNX Runtime cannot run it, or `strict` forbids it.
+    """
+    whole = load(model)
+    given = _named(whole, inputs)
+    return run_network(
+        load(model, {name: x.shape for name, x in given.items() if isinstance(x, np.ndarray)}),
+        given,
+        accelerator=accelerator,
+        strict=strict,
+        compare=compare,
+    )
+
+
+def run_network(
+    network: Network,
+    inputs: Mapping[str, np.ndarray],
+    *,
+    accelerator: Accelerator | None = None,
+    strict: bool = False,
+    compare: bool = True,
+    tell: Callable[[Candidate], None] | None = None,
+) -> Outputs:
+    """Do as :func:`run` with a network that was loaded for the sizes of these inputs.
+
+    Parameters
+    ----------
+    tell
+        Called before each node that may be ours.
+    """
+    return _Execution(network, accelerator, strict=strict, compare=compare, tell=tell).run(inputs)
+
+
+def _named(
+    network: Network, inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike]
+) -> dict[str, np.ndarray]:
+    """Return the inputs by their names."""
+    names = network.input_names
+    if not isinstance(inputs, Mapping):
+        if len(inputs) != len(names):
+            raise NetworkError(f"the network has {len(names)} inputs, not {len(inputs)}")
+        inputs = dict(zip(names, inputs, strict=True))
+    if missing := [name for name in names if name not in inputs]:
+        raise NetworkError(f"the input {missing[0]} is not given")
+    if foreign := [name for name in inputs if name not in names]:
+        known = ", ".join(names) or "none"
+        raise NetworkError(f"the network has no input {foreign[0]}: it has {known}")
+    return {name: np.asarray(x, order="C") for name, x in inputs.items()}
+
+
+class _Execution:
+    """One run of a network."""
+
+    def __init__(
+        self,
+        network: Network,
+        accelerator: Accelerator | None,
+        *,
+        strict: bool,
+        compare: bool,
+        tell: Callable[[Candidate], None] | None,
+    ) -> None:
+        self._network = network
+        self._accelerator = accelerator
+        self._strict, self._compare, self._tell = strict, compare, tell
+        self._runtime = Runtime(network)
+        self._values: dict[str, Value] = {}
+        self._reports: dict[int, NodeReport] = {}
+        if strict:
+            for candidate in network.candidates:
+                self._refuse(candidate, candidate.reason)
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> Outputs:
+        """Run it."""
+        network = self._network
+        self._values = {name: Value.ortvalue_from_numpy(x) for name, x in inputs.items()}
+        ours = {c.index: c for c in network.candidates if c.index is not None and not c.reason}
+        for segment in cut(network.graph, ours):
+            if segment.outputs:
+                given = {name: self._value(name) for name in segment.inputs}
+                self._values |= self._runtime.run(segment.nodes, given, segment.outputs)
+            for index in segment.layers:
+                if self._tell is not None:
+                    self._tell(ours[index])
+                self._reports[index] = self._layer(ours[index])
+        # ONNX Runtime's arrays are views of memory that ends with the run.
+        outputs = {name: _kept(self._value(name)) for name in network.output_names}
+        difference = self._whole_difference(inputs, outputs) if self._compare else None
+        nodes = [self._report(candidate) for candidate in network.candidates]
+        return Outputs(list(outputs.values()), list(outputs), nodes, difference)
+
+    def _whole_difference(
+        self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
+    ) -> Difference | None:
+        """Return how the outputs differ from those of the network in ONNX Runtime alone."""
+        given = {name: Value.ortvalue_from_numpy(x) for name, x in inputs.items()}
+        whole = self._runtime.run_whole(given)
+        arrays = {name: y for name, y in outputs.items() if isinstance(y, np.ndarray)}
+        pairs = (first_difference(name, whole[name].numpy(), y) for name, y in arrays.items())
+        return next((found for found in pairs if found), None)
+
+    def _report(self, candidate: Candidate) -> NodeReport:
+        if candidate.index in self._reports:
+            return self._reports[candidate.index]
+        return NodeReport(
+            candidate.name, candidate.node.op_type, candidate.sizes, candidate.data_type,
+            None, candidate.reason,
+        )  # fmt: skip
+
+    def _value(self, name: str) -> Value:
+        if name not in self._values:
+            self._values[name] = self._runtime.weight(name)
+        return self._values[name]
+
+    def _layer(self, candidate: Candidate) -> NodeReport:
+        """Carry out a node: by an operator of ours, or in ONNX Runtime if it cannot be taken."""
+        node = candidate.node
+        names = [name for name in node.output if name]
+        value = self._value(node.input[0])
+        told = (candidate.name, node.op_type, tuple(value.shape()), _type_name(value))
+        try:
+            x = self._tensor(value)
+            axes = self._axes(node)
+            layer = layer_of(node, x.shape, x.dtype, axes)
+            check_values(layer, x)
+        except NotTaken as why:
+            self._refuse(candidate, str(why))
+            self._values |= self._reference(candidate, names)
+            return NodeReport(*told, None, str(why))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyWindowWarning)
+            results = layer.outputs(self._carry_out, x)
+        report = None if self._accelerator is None else self._accelerator.report
+        difference = None
+        if self._compare:
+            reference = self._reference(candidate, names)
+            pairs = zip(names, results, strict=True)
+            found = (first_difference(name, reference[name].numpy(), y) for name, y in pairs)
+            difference = next((each for each in found if each), None)
+        for name, result in zip(names, results, strict=True):
+            self._values[name] = Value.ortvalue_from_numpy(np.asarray(result, order="C"))
+        return NodeReport(*told, layer, "", report, self._compare, difference)
+
+    def _carry_out(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
+        if self._accelerator is None:
+            return problem.evaluate(x)
+        return self._accelerator.run(problem, x)
+
+    def _reference(self, candidate: Candidate, names: Sequence[str]) -> dict[str, Value]:
+        """Return what ONNX Runtime gives for the node."""
+        assert candidate.index is not None
+        given = {name: self._value(name) for name in candidate.node.input if name}
+        return self._runtime.run([candidate.index], given, names)
+
+    def _axes(self, node: NodeProto) -> list[int] | None:
+        if len(node.input) < 2 or not node.input[1]:
+            return None
+        return array(self._value(node.input[1])).reshape(-1).tolist()
+
+    def _tensor(self, value: Value) -> np.ndarray:
+        try:
+            return array(value)
+        except TypeError as error:
+            raise NotTaken(str(error)) from error
+
+    def _refuse(self, candidate: Candidate, reason: str) -> None:
+        """Refuse a node that is not taken, where that is asked for."""
+        if self._strict and reason:
+            raise NetworkError(f"{candidate.node.op_type} {candidate.name} is not taken: {reason}")
+
+
+def _kept(value: Value) -> Any:
+    """Return a tensor as an array of its own; what NumPy cannot hold, as it is."""
+    try:
+        return array(value).copy()
+    except TypeError:
+        return value
+
+
+def _type_name(value: Value) -> str:
+    """Return the element type of a tensor by its name: ``tensor(float)`` is float32."""
+    try:
+        return array(value).dtype.name
+    except TypeError:
+        return value.data_type().removeprefix("tensor(").removesuffix(")")

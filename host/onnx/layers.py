@@ -1,0 +1,208 @@
+"""From a node of an ONNX graph to an operator of ours, or to the reason why it is none.
+
+A :class:`Layer` is a :class:`extremum.model.Pooling` or a :class:`extremum.model.Reduction` with
+what the node adds: the rank that is lifted, and the axes that are dropped. Where the contract of
+ONNX Runtime is another one than ours, the node is not taken: :class:`NotTaken` says why. Nothing is
+guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto, NodeProto, helper
+
+from extremum.model import DataType, Pooling, ReduceFunction, Reduction
+from extremum.model.onnx import (
+    arg_arguments,
+    global_max_pool_arguments,
+    lifted_sizes,
+    max_pool_arguments,
+    reduce_axes,
+)
+
+__all__ = ["OPERATORS", "Layer", "NotTaken", "is_candidate", "layer_of"]
+
+Run = Callable[[Reduction | Pooling, np.ndarray], Any]
+"""What carries out an operator: the golden model, or an accelerator."""
+
+POOLED_RANKS = (3, 4, 5)
+MOST_AXES = 8
+
+
+class NotTaken(Exception):
+    """Says why a node is left to ONNX Runtime."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A node as an operator of ours.
+
+    Parameters
+    ----------
+    problem
+        The operator, with the sizes of the input as the operator has them.
+    output_sizes
+        Sizes of the node's outputs, which all have the same.
+    """
+
+    problem: Reduction | Pooling
+    output_sizes: tuple[int, ...]
+
+    def outputs(self, run: Run, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Carry out the operator; return the node's outputs in their order."""
+        results = run(self.problem, x.reshape(self.problem.sizes))
+        listed = results if isinstance(results, tuple) else (results,)
+        return tuple(result.reshape(self.output_sizes) for result in listed)
+
+
+def is_candidate(node: NodeProto) -> bool:
+    """Tell whether the node's operator is one of ours by its name."""
+    return node.domain in ("", "ai.onnx") and node.op_type in OPERATORS
+
+
+def layer_of(
+    node: NodeProto,
+    sizes: Sequence[int],
+    data_type: np.dtype | str,
+    axes: Sequence[int] | None = None,
+) -> Layer:
+    """Return what the node computes on an input of these sizes and this type.
+
+    Parameters
+    ----------
+    node
+        A node whose operator is in `OPERATORS`, of any opset.
+    sizes
+        Sizes of its first input.
+    data_type
+        Element type of its first input: a NumPy type, or the name of one that NumPy has not.
+    axes
+        What its second input says, if it has one.
+
+    Raises
+    ------
+    NotTaken
+        The node is outside the contract, or ONNX Runtime keeps to another one there.
+    """
+    try:
+        element = DataType.from_dtype(data_type)
+    except TypeError:
+        raise NotTaken(f"elements of type {data_type} are not taken") from None
+    if 0 in sizes:
+        raise NotTaken(f"the input of sizes {tuple(sizes)} has no element")
+    given = {attribute.name: _value(attribute) for attribute in node.attribute}
+    try:
+        return OPERATORS[node.op_type](node, tuple(sizes), element, given, axes)
+    except (TypeError, ValueError) as error:
+        raise NotTaken(str(error)) from error
+
+
+def _value(attribute: AttributeProto) -> Any:
+    value = helper.get_attribute_value(attribute)
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _max_pool(
+    node: NodeProto, sizes: tuple[int, ...], data_type: DataType, given: dict[str, Any], _: object
+) -> Layer:
+    _check_pooled_rank(sizes)
+    if data_type.value not in ("float32", "float16", "int8", "uint8"):
+        raise NotTaken(f"ONNX pools no elements of type {data_type.value}")
+    if 0 in given.get("kernel_shape", ()):
+        raise NotTaken("kernel_shape must be at least 1 in each dimension")
+    automatic = given.get("auto_pad", "NOTSET").startswith("SAME")
+    if automatic:
+        _check_same_padding(given)
+    arguments = max_pool_arguments(sizes, **given)
+    indices = len(node.output) > 1 and bool(node.output[1])
+    lifted = lifted_sizes(sizes)
+    problem = Pooling.of(lifted, data_type, **arguments, return_indices=indices)
+    if problem.empty_windows:
+        raise NotTaken("runtimes do not agree on windows that lie wholly in padding")
+    return Layer(problem, _with_rank_of(problem.output_sizes, sizes))
+
+
+def _check_same_padding(given: dict[str, Any]) -> None:
+    window = given["kernel_shape"]
+    strides = given.get("strides") or [1] * len(window)
+    dilations = given.get("dilations") or [1] * len(window)
+    if any(dilation != 1 for dilation in dilations):
+        raise NotTaken("ONNX Runtime ignores the dilations when it pads by auto_pad SAME")
+    if any(stride > size for stride, size in zip(strides, window, strict=False)):
+        raise NotTaken("ONNX Runtime crops where auto_pad is SAME and a stride exceeds the window")
+
+
+def _global_max_pool(
+    node: NodeProto, sizes: tuple[int, ...], data_type: DataType, given: dict[str, Any], _: object
+) -> Layer:
+    _check_pooled_rank(sizes)
+    if given:
+        raise NotTaken(f"{node.op_type} has no attribute {', '.join(given)}")
+    problem = Pooling.of(lifted_sizes(sizes), data_type, **global_max_pool_arguments(sizes))
+    return Layer(problem, _with_rank_of(problem.output_sizes, sizes))
+
+
+def _arg(
+    node: NodeProto, sizes: tuple[int, ...], data_type: DataType, given: dict[str, Any], _: object
+) -> Layer:
+    _check_rank(sizes)
+    arguments = arg_arguments(**given)
+    problem = Reduction.of(node.op_type.lower(), sizes, data_type, **arguments)
+    return Layer(problem, _reduced(problem, given))
+
+
+def _reduce(
+    node: NodeProto,
+    sizes: tuple[int, ...],
+    data_type: DataType,
+    given: dict[str, Any],
+    axes: Sequence[int] | None,
+) -> Layer:
+    _check_rank(sizes)
+    if keepdims := set(given) - {"axes", "keepdims", "noop_with_empty_axes"}:
+        raise NotTaken(f"{node.op_type} has no attribute {', '.join(sorted(keepdims))}")
+    listed = given.get("axes") if axes is None else axes
+    reduced = reduce_axes(listed, noop_with_empty_axes=given.get("noop_with_empty_axes", 0))
+    function = {"ReduceMax": ReduceFunction.MAX, "ReduceMin": ReduceFunction.MIN}[node.op_type]
+    problem = Reduction.of(function, sizes, data_type, reduced)
+    return Layer(problem, _reduced(problem, given))
+
+
+OPERATORS: dict[str, Callable[..., Layer]] = {
+    "MaxPool": _max_pool,
+    "GlobalMaxPool": _global_max_pool,
+    "ArgMax": _arg,
+    "ArgMin": _arg,
+    "ReduceMax": _reduce,
+    "ReduceMin": _reduce,
+}
+"""The operators of ONNX that may become one of ours, and what makes it of their attributes."""
+
+
+def _check_pooled_rank(sizes: tuple[int, ...]) -> None:
+    if len(sizes) not in POOLED_RANKS:
+        raise NotTaken(f"a pooled tensor has 3 to 5 dimensions, not {len(sizes)}")
+
+
+def _check_rank(sizes: tuple[int, ...]) -> None:
+    if not 1 <= len(sizes) <= MOST_AXES:
+        raise NotTaken(f"a reduced tensor has 1 to {MOST_AXES} dimensions, not {len(sizes)}")
+
+
+def _with_rank_of(output_sizes: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes of a pooled tensor without the axis that `lifted_sizes` put in."""
+    return (*output_sizes[:2], *output_sizes[3:]) if len(sizes) == 3 else output_sizes
+
+
+def _reduced(problem: Reduction, given: dict[str, Any]) -> tuple[int, ...]:
+    """Return the sizes of a result, by the attribute `keepdims`."""
+    if given.get("keepdims", 1) not in (0, 1):
+        raise NotTaken(f"keepdims must be 0 or 1, not {given['keepdims']}")
+    kept = problem.output_sizes
+    if given.get("keepdims", 1):
+        return kept
+    return tuple(size for axis, size in enumerate(kept) if axis not in problem.axes)

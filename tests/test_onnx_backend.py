@@ -1,0 +1,91 @@
+"""ONNX's own tests of its operators, run by ONNX's own runner on `extremum.onnx.backend`."""
+
+import unittest
+
+import onnx.backend.test
+import pytest
+from accelerators import make
+from simulation import NATIVE_FIRST
+
+from extremum.onnx import backend
+from extremum.onnx.backend import ExtremumBackend
+
+OPERATORS = ("argmax", "argmin", "maxpool", "globalmaxpool", "reduce_max", "reduce_min")
+LEFT = {
+    "test_reduce_max_bool_inputs_cpu",
+    "test_reduce_max_empty_set_cpu",
+    "test_reduce_min_bool_inputs_cpu",
+    "test_reduce_min_empty_set_cpu",
+}
+"""Tests of what the operators do not take: booleans, and tensors without elements."""
+PASSED = 69
+
+
+class Result(unittest.TestResult):
+    """Keeps the names of the tests that passed."""
+
+    def __init__(self):
+        super().__init__()
+        self.passed = set()
+
+    def addSuccess(self, test):
+        """Keep the name of a test."""
+        self.passed.add(test.id().rsplit(".")[-1])
+
+
+def run_tests(module):
+    """Run the tests of our operators on a backend; return the outcome."""
+    runner = onnx.backend.test.BackendTest(module, __name__)
+    for operator in OPERATORS:
+        runner.include(f"test_{operator}_")
+    tests = runner.enable_report().test_cases["OnnxBackendNodeModelTest"]
+    names = [n for n in dir(tests) if n.startswith("test_") and n.endswith("_cpu")]
+    chosen = [n for n in names if any(n.startswith(f"test_{o}_") for o in OPERATORS)]
+    result = Result()
+    unittest.TestSuite(tests(name) for name in chosen).run(result)
+    return result
+
+
+def check(result):
+    assert not result.errors + result.failures
+    assert len(result.passed) == PASSED
+    assert {test.id().rsplit(".")[-1] for test, _ in result.skipped} == LEFT
+
+
+def test_golden_model():
+    check(run_tests(backend))
+
+
+@pytest.mark.parametrize("simulator", NATIVE_FIRST)
+def test_gateware(simulator):
+    with make("every_type", simulator) as accelerator:
+        jobs = []
+
+        class OnAccelerator(ExtremumBackend):
+            @classmethod
+            def prepare(cls, model, device="CPU", **kwargs):
+                prepared = super().prepare(model, device, accelerator=accelerator, **kwargs)
+                jobs.append(accelerator)
+                return prepared
+
+        check(run_tests(OnAccelerator))
+        assert len(jobs) == PASSED
+        assert accelerator.report.cycles
+
+
+def test_one_node():
+    node = onnx.helper.make_node("ArgMax", ["x"], ["y"], axis=1, keepdims=0)
+    x = onnx.numpy_helper.to_array(onnx.helper.make_tensor("x", 1, [2, 3], [1, 3, 3, 5, 4, 5]))
+    (y,) = backend.run_node(node, [x])
+    assert y.tolist() == [1, 0]
+    last = onnx.helper.make_node("ArgMax", ["x"], ["y"], axis=1, select_last_index=1)
+    assert backend.run_node(last, x, opset_version=13)["y"].tolist() == [[2], [2]]
+
+
+def test_devices():
+    assert backend.supports_device("CPU")
+    assert backend.supports_device("CPU:0")
+    assert not backend.supports_device("CUDA")
+    model = onnx.helper.make_model(onnx.helper.make_graph([], "none", [], []))
+    with pytest.raises(ValueError, match=r"^device must be CPU, not CUDA$"):
+        backend.prepare(model, "CUDA")

@@ -1,0 +1,249 @@
+"""Networks run by `extremum.onnx`: the same bits as ONNX Runtime, whatever surrounds a layer."""
+
+import numpy as np
+import onnx
+import pytest
+from equal_bits import assert_equal_bits
+from onnx import TensorProto, helper
+from onnx_models import OWN, model_of, one_node, runtime
+from onnx_vectors import LIGHT
+
+from extremum.onnx import NetworkError, core_for, load, run
+from extremum.onnx.segments import cut
+
+RNG = np.random.default_rng(2)
+
+
+def check(model, inputs, **options):
+    """Run a model, compare its outputs with ONNX Runtime's, and return them."""
+    outputs = run(model, inputs, **options)
+    assert not outputs.differences
+    assert outputs.difference is None
+    for actual, expected in zip(outputs, runtime(model, inputs), strict=True):
+        assert_equal_bits(actual, expected)
+    return outputs
+
+
+def branches():
+    """Return a network of two inputs in which a layer's result meets an earlier tensor."""
+    node = helper.make_node
+    return model_of(
+        [
+            node("Relu", ["image"], ["a"]),
+            node("MaxPool", ["a"], ["b", "b_at"], "first", kernel_shape=[2, 2], strides=[2, 2]),
+            node("MaxPool", ["a"], ["c"], "second", kernel_shape=[3, 3], pads=[0, 0, 1, 1],
+                 strides=[2, 2]),
+            node("Add", ["b", "c"], ["d"]),
+            node("Mul", ["d", "scale"], ["e"]),
+            node("GlobalMaxPool", ["e"], ["f"], "third"),
+            node("ReduceMax", ["e", "axes"], ["g"], "fourth", keepdims=0),
+            node("ArgMax", ["g"], ["h"], "fifth", axis=1),
+            node("Identity", ["image"], ["same"]),
+        ],
+        {"image": ("float32", (2, 3, 8, 8)), "scale": ("float32", (1,))},
+        ["h", "f", "b_at", "same", "e"],
+        constants={"axes": np.array([2, -1], np.int64)},
+    )  # fmt: skip
+
+
+def inputs_of_branches():
+    image = RNG.integers(-3, 9, (2, 3, 8, 8)).astype(np.float32)
+    return {"image": image, "scale": np.array([0.5], np.float32)}
+
+
+def test_branches():
+    outputs = check(branches(), inputs_of_branches())
+    assert [n.name for n in outputs.nodes] == ["first", "second", "third", "fourth", "fifth"]
+    assert all(n.layer is not None and n.compared for n in outputs.nodes)
+    assert outputs.names == ("h", "f", "b_at", "same", "e")
+    assert_equal_bits(outputs["f"], outputs[1])
+    listed = run(branches(), list(inputs_of_branches().values()))
+    assert_equal_bits(outputs["f"], listed["f"])
+
+
+def test_each_node_is_in_one_segment_and_runs_behind_what_it_reads():
+    graph = branches().graph
+    ours = [1, 2, 5, 6, 7]
+    segments = cut(graph, ours)
+    order = [index for s in segments for index in (*s.nodes, *s.layers)]
+    assert sorted(order) == list(range(len(graph.node)))
+    known = {"image", "scale", "axes"}
+    for segment in segments:
+        assert set(segment.inputs) <= known
+        known |= set(segment.outputs)
+        for index in segment.layers:
+            assert set(graph.node[index].input) <= known
+        for index in segment.layers:
+            known |= set(graph.node[index].output)
+    assert {"h", "f", "b_at", "same", "e"} <= known
+    assert [s.layers for s in segments] == [(1, 2), (5, 6), (7,)]
+
+
+@pytest.mark.parametrize("name", ["light_squeezenet", "light_shufflenet"])
+def test_published_topologies(name):
+    network = load(LIGHT / f"{name}.onnx")
+    inputs = {
+        n: RNG.standard_normal(network.input_type(n)[0], np.float32) for n in network.input_names
+    }
+    outputs = run(LIGHT / f"{name}.onnx", inputs)
+    assert outputs.difference is None
+    assert not outputs.differences
+    assert outputs.nodes
+    assert all(node.layer is not None for node in outputs.nodes)
+
+
+def test_open_sizes_come_from_the_inputs():
+    pool = helper.make_node("MaxPool", ["x"], ["y"], "pool", kernel_shape=[2], strides=[2])
+    model = model_of([pool], {"x": ("int8", ("N", 2, None))}, ["y"])
+    assert load(model).candidates[0].sizes is None
+    for sizes in ((1, 2, 6), (3, 2, 9)):
+        check(model, {"x": RNG.integers(-2, 3, sizes).astype(np.int8)})
+    with pytest.raises(NetworkError, match=r"x must have the sizes \(N, 2, \?\), not \(1, 3, 4\)"):
+        run(model, {"x": np.zeros((1, 3, 4), np.int8)})
+
+
+def test_axes_that_are_computed():
+    nodes = [
+        helper.make_node("Add", ["first", "one"], ["axes"]),
+        helper.make_node("ReduceMin", ["x", "axes"], ["y"], "least"),
+    ]
+    inputs = {"x": ("int32", (2, 3, 4)), "first": ("int64", (1,))}
+    y = helper.make_tensor_value_info("y", TensorProto.INT32, [None, None, None])
+    model = model_of(nodes, inputs, [y], constants={"one": np.array([1], np.int64)})
+    assert load(model).candidates[0].layer is None
+    x = RNG.integers(-9, 9, (2, 3, 4)).astype(np.int32)
+    for first in (0, 1, -2):
+        outputs = check(model, {"x": x, "first": np.array([first], np.int64)})
+        assert outputs.nodes[0].layer is not None
+
+
+def test_subgraphs_and_functions():
+    """A node in a subgraph is left, with that reason; a function is put in place of its call."""
+    pool = helper.make_node("ReduceMax", ["x"], ["inner"], "in_branch", keepdims=0)
+    same = helper.make_node("ReduceMin", ["x"], ["inner"], "in_other", keepdims=0)
+    result = [helper.make_tensor_value_info("inner", TensorProto.FLOAT, [])]
+    choice = helper.make_node(
+        "If", ["flag"], ["z"],
+        then_branch=helper.make_graph([pool], "then", [], result),
+        else_branch=helper.make_graph([same], "else", [], result),
+    )  # fmt: skip
+    call = helper.make_node("Largest", ["x"], ["y"], domain=OWN)
+    inside = helper.make_node("ReduceMax", ["a"], ["b"], "called", keepdims=1)
+    opsets = [helper.make_opsetid("", 18)]
+    largest = helper.make_function(OWN, "Largest", ["a"], ["b"], [inside], opsets)
+    inputs = {"x": ("float32", (2, 3)), "flag": ("bool", ())}
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1])
+    model = model_of([choice, call], inputs, ["z", y], functions=[largest])
+    x = RNG.standard_normal((2, 3)).astype(np.float32)
+    outputs = check(model, {"x": x, "flag": np.array(True)})
+    reasons = {node.reason for node in outputs.nodes if node.layer is None}
+    assert reasons == {"it is in a subgraph"}
+    assert [node.layer is None for node in outputs.nodes] == [True, True, False]
+
+
+def test_types_that_numpy_has_not_pass_through_unchanged():
+    nodes = [
+        helper.make_node("Cast", ["x"], ["b"], to=TensorProto.BFLOAT16),
+        helper.make_node("ArgMax", ["b"], ["at"], "wide", axis=0),
+        helper.make_node("Cast", ["b"], ["back"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMax", ["back"], ["y"], "taken"),
+    ]
+    model = model_of(nodes[:1] + nodes[2:], {"x": ("float32", (5,))}, ["y", "back"])
+    x = RNG.standard_normal(5).astype(np.float32)
+    outputs = check(model, {"x": x})
+    assert outputs.nodes[0].layer is not None
+    network = load(model_of(nodes[:2], {"x": ("float32", (5,))}, ["at"]))
+    assert network.candidates[0].reason == "elements of type bfloat16 are not taken"
+
+
+def test_weights_in_files_of_their_own(tmp_path):
+    weight = RNG.standard_normal((1, 2, 4, 4)).astype(np.float32)
+    nodes = [
+        helper.make_node("Add", ["x", "weight"], ["a"]),
+        helper.make_node("MaxPool", ["a"], ["y"], kernel_shape=[2, 2]),
+        helper.make_node("MaxPool", ["weight"], ["z"], kernel_shape=[2, 2]),
+    ]
+    inputs = {"x": ("float32", (1, 2, 4, 4))}
+    model = model_of(nodes, inputs, ["y", "z"], constants={"weight": weight})
+    path = tmp_path / "model.onnx"
+    onnx.save_model(
+        model, path, save_as_external_data=True, size_threshold=0, location="weights.bin"
+    )
+    x = RNG.standard_normal((1, 2, 4, 4)).astype(np.float32)
+    outputs = run(path, {"x": x})
+    assert outputs.difference is None
+    assert not outputs.differences
+    assert_equal_bits(
+        outputs["z"],
+        runtime(model_of(nodes, inputs, ["y", "z"], constants={"weight": weight}), {"x": x})[1],
+    )
+
+
+def test_a_layer_that_differs_is_named():
+    class Wrong:
+        report = None
+
+        def run(self, problem, x):
+            result = np.array(problem.evaluate(x))
+            result.reshape(-1)[-1] += 1
+            return result
+
+    x = RNG.integers(0, 9, (1, 1, 4, 4)).astype(np.int8)
+    model = one_node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    outputs = run(model, {"x": x}, accelerator=Wrong())
+    (node,) = outputs.differences
+    assert node.name == "node"
+    assert node.difference.coordinate == (0, 0, 1, 1)
+    assert outputs.difference.coordinate == (0, 0, 1, 1)
+    assert node.difference.got == node.difference.expected + 1
+    assert not run(model, {"x": x}, accelerator=Wrong(), compare=False).differences
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "^the input image is not given$"),
+        ([np.zeros(1)], "^the network has 2 inputs, not 1$"),
+        (
+            {"image": np.zeros(1), "scale": np.zeros(1), "other": np.zeros(1)},
+            "^the network has no input other: it has image, scale$",
+        ),
+        ({"image": np.zeros(1), "scale": np.zeros(1)}, "^the input image must have the sizes"),
+        (
+            {"image": np.zeros((2, 3, 8, 8), np.int8), "scale": np.zeros(1, np.float32)},
+            r"^ONNX Runtime cannot run it: ",
+        ),
+    ],
+)
+def test_wrong_inputs(inputs, message):
+    with pytest.raises(NetworkError, match=message):
+        run(branches(), inputs)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (b"no model", "^it is no ONNX model"),
+        (b"", "^it is no ONNX model"),
+        (onnx.ModelProto(), "^it is no ONNX model"),
+        (one_node("MaxPool", np.zeros((1, 1, 4, 4), np.int8)), "^it breaks a rule of ONNX: "),
+        (
+            one_node(
+                "MaxPool", np.zeros((1, 1, 4), np.float32), kernel_shape=[1], opset=9, dilations=[1]
+            ),
+            "^it breaks a rule of ONNX: ",
+        ),
+    ],
+)
+def test_what_is_no_model(model, message):
+    with pytest.raises(NetworkError, match=message):
+        load(model)
+
+
+def test_the_core_of_a_network():
+    network = load(branches())
+    config = core_for([c.layer.problem for c in network.candidates], lanes=2)
+    assert (config.lanes, config.max_window, config.max_dilation) == (2, (1, 3, 3), (1, 1, 1))
+    assert config.operators == ("argmax", "max-pool")
+    assert config.padding
+    assert core_for([]).lanes == 1

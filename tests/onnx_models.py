@@ -74,9 +74,9 @@ def one_node(
     return model_of([node], inputs, names, constants=constants, opset=opset)
 
 
-def runtime(model: ModelProto, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+def runtime(model: ModelProto, inputs: Mapping[str, np.ndarray]) -> list[Any]:
     """Return the outputs of ONNX Runtime."""
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    return session.run(None, dict(inputs))
+    return list(session.run(None, dict(inputs)))

@@ -70,6 +70,7 @@ def test_gateware(simulator):
 
         check(run_tests(OnAccelerator))
         assert len(jobs) == PASSED
+        assert accelerator.report is not None
         assert accelerator.report.cycles
 
 

@@ -43,13 +43,17 @@ WINGS = {
     "simulation": (),
     "fpga": (),
     "package": ("plan", "driver", "simulation", "fpga"),
-    "cli": ("plan", "driver", "simulation", "fpga", "package"),
+    "onnx": (),
+    "cli": ("plan", "driver", "simulation", "fpga", "package", "onnx"),
 }
 """The wings of ``host``, and which others each may import."""
 
+SHORT = {"extremum.host.onnx": "extremum.onnx"}
+"""Packages that have a shorter name than their folder, because users import them."""
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(FOLDERS)})\b(?:\.\w+)*")
+DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(FOLDERS)}|onnx)\b(?:\.\w+)*")
 
 
 def sources(*folders: str) -> list[Path]:
@@ -86,7 +90,15 @@ def imported(path: Path, root: Path = ROOT) -> set[str]:
             and id(node) not in documentation
         ):
             modules |= set(DOTTED.findall(node.value))
-    return modules
+    return {full_name(module) for module in modules}
+
+
+def full_name(module: str) -> str:
+    """Return the name that a module has by its folder."""
+    for full, short in SHORT.items():
+        if module == short or module.startswith(f"{short}."):
+            return full + module.removeprefix(short)
+    return module
 
 
 def absolute(name: str, package: list[str]) -> str:
@@ -206,10 +218,11 @@ def test_every_package_is_in_the_wheel() -> None:
     folders = {path.parent for path in sources(*FOLDERS)}
     for folder in folders:
         assert (folder / "__init__.py").exists(), f"{folder} is no package"
-    names = {
+    full = {
         "extremum." + ".".join(folder.relative_to(ROOT).parts): str(folder.relative_to(ROOT))
         for folder in folders
     }
+    names = {SHORT.get(name, name): folder for name, folder in full.items()}
     settings = PROJECT["tool"]["setuptools"]
     assert sorted(settings["packages"]) == sorted(names)
     assert settings["package-dir"] == names

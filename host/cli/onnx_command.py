@@ -13,7 +13,7 @@ import numpy as np
 
 from extremum.hdl.config import MAX_LANES
 from extremum.host.cli import onnx_printing, progress_bar, shared_options
-from extremum.host.cli.tensor_files import bad_input, load
+from extremum.host.cli.tensor_files import bad_input, load_any
 from extremum.host.tools import BACKEND_TOOLS, require
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def onnx(
     try:
         network = _load(model, {})
         given = _arrays(network, inputs)
+        if twice := [name for name in shapes if name in given]:
+            raise click.UsageError(f"--sizes gives {twice[0]}, and so does --input")
         network = _load(model, shapes | {name: x.shape for name, x in given.items()})
         config = _core(network, options)
         shown = onnx_printing.planned(model, network, config, clock)
@@ -183,14 +185,14 @@ def _arrays(network: Network, inputs: Sequence[str]) -> dict[str, np.ndarray]:
     """Read the files of the inputs."""
     names = network.input_names
     if len(inputs) == len(names) == 1 and not inputs[0].startswith(f"{names[0]}="):
-        return {names[0]: load(inputs[0])}
+        return {names[0]: load_any(inputs[0])}
     files = _named("--input", inputs)
     for name in files:
         if name not in names:
             raise click.UsageError(
                 f"the network has no input {name}: it has {', '.join(names) or 'none'}"
             )
-    return {name: load(path) for name, path in files.items()}
+    return {name: load_any(path) for name, path in files.items()}
 
 
 def _drawn(

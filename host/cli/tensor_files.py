@@ -37,16 +37,26 @@ def load(path: str) -> np.ndarray:
     click.ClickException
         The file cannot be read, holds no array, or holds one that no operator takes.
     """
+    with bad_input():
+        return as_tensor(load_any(path))
+
+
+def load_any(path: str) -> np.ndarray:
+    """Read the array in a .npy file, of any type and any number of dimensions.
+
+    Raises
+    ------
+    click.ClickException
+        The file cannot be read, or holds no array.
+    """
     try:
         with Path(path).open("rb") as file:
             if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
                 raise click.ClickException(f"{path} is not a .npy file")
             file.seek(0)
-            array = _read_array(file, path)
+            return _read_array(file, path)
     except OSError as error:
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
-    with bad_input():
-        return as_tensor(array)
 
 
 def _read_array(file: BinaryIO, path: str) -> np.ndarray:

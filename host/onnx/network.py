@@ -199,6 +199,9 @@ def load(
 
 def _set_sizes(model: ModelProto, sizes: Mapping[str, Sequence[int]]) -> None:
     """Write the sizes of inputs into a model; forget what it says of the sizes that follow."""
+    names = [value.name for value in model.graph.input]
+    if foreign := [name for name in sizes if name not in names]:
+        raise NetworkError(f"the network has no input {foreign[0]}: it has {', '.join(names)}")
     for value in model.graph.input:
         if value.name not in sizes:
             continue

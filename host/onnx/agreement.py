@@ -15,14 +15,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from extremum.model import Pooling, Reduction
+from extremum.model import Reduction
 from extremum.onnx.layers import Layer, NotTaken
 
 __all__ = ["check_values"]
 
 
-def check_values(layer: Layer, x: np.ndarray) -> None:
+def check_values(operator: str, layer: Layer, x: np.ndarray) -> None:
     """Refuse a tensor of which ONNX Runtime gives other bits than the contract.
+
+    Parameters
+    ----------
+    operator
+        The operator of the node, as ONNX names it.
+    layer
+        What it computes.
+    x
+        Its input.
 
     Raises
     ------
@@ -42,5 +51,5 @@ def check_values(layer: Layer, x: np.ndarray) -> None:
     negative = np.signbit(x[x == 0])
     if negative.any() and not negative.all():
         raise NotTaken("the input has zeros of both signs, of which ONNX Runtime takes any")
-    if isinstance(problem, Pooling) and np.isneginf(x).any():
+    if operator in ("MaxPool", "GlobalMaxPool") and np.isneginf(x).any():
         raise NotTaken("the input has -inf, which ONNX Runtime may pool to the lowest number")

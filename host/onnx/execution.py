@@ -183,7 +183,7 @@ class _Execution:
             x = self._tensor(value)
             axes = self._axes(node)
             layer = layer_of(node, x.shape, x.dtype, axes)
-            check_values(layer, x)
+            check_values(node.op_type, layer, x)
         except NotTaken as why:
             self._refuse(candidate, str(why))
             self._values |= self._reference(candidate, names)

@@ -18,7 +18,6 @@ from onnx import AttributeProto, NodeProto, helper
 from extremum.model import DataType, Pooling, ReduceFunction, Reduction
 from extremum.model.onnx import (
     arg_arguments,
-    global_max_pool_arguments,
     lifted_sizes,
     max_pool_arguments,
     reduce_axes,
@@ -142,8 +141,9 @@ def _global_max_pool(
     _check_pooled_rank(sizes)
     if given:
         raise NotTaken(f"{node.op_type} has no attribute {', '.join(given)}")
-    problem = Pooling.of(lifted_sizes(sizes), data_type, **global_max_pool_arguments(sizes))
-    return Layer(problem, _with_rank_of(problem.output_sizes, sizes))
+    # A window as large as the plane is a reduction, and the core needs no storage for it.
+    problem = Reduction.of(ReduceFunction.MAX, sizes, data_type, tuple(range(2, len(sizes))))
+    return Layer(problem, problem.output_sizes)
 
 
 def _arg(

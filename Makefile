@@ -12,6 +12,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
 .PHONY: regress regress-quick formal mutation coverage fuzz faults gates report
+.PHONY: networks
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -34,6 +35,7 @@ help:
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
 	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
+	@echo "make networks   runs eleven ONNX networks with their poolings and argmax on the core."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make lint       checks style and types."
@@ -72,6 +74,7 @@ $(eval $(call group,sim demo))
 $(eval $(call group,sim demo fpga))
 $(eval $(call group,sim soc))
 $(eval $(call group,sim docs))
+$(eval $(call group,sim networks))
 $(eval $(call group,sim regress))
 $(eval $(call group,sim report))
 $(eval $(call group,sim formal))
@@ -163,6 +166,9 @@ waveform: $(VENV)/docs
 
 workloads: $(VENV)/demo
 	$(BIN)/python bench/workloads.py
+
+networks: $(VENV)/networks
+	$(BIN)/python examples/networks/run.py
 
 bench: bench-cycles bench-fpga bench-simulation bench-model
 

@@ -44,16 +44,17 @@ WINGS = {
     "fpga": (),
     "package": ("plan", "driver", "simulation", "fpga"),
     "onnx": (),
+    "torch": (),
     "cli": ("plan", "driver", "simulation", "fpga", "package", "onnx"),
 }
 """The wings of ``host``, and which others each may import."""
 
-SHORT = {"extremum.host.onnx": "extremum.onnx"}
+SHORT = {"extremum.host.onnx": "extremum.onnx", "extremum.host.torch": "extremum.torch"}
 """Packages that have a shorter name than their folder, because users import them."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(FOLDERS)}|onnx)\b(?:\.\w+)*")
+DOTTED = re.compile(rf"\bextremum\.(?:{'|'.join(FOLDERS)}|onnx|torch)\b(?:\.\w+)*")
 
 
 def sources(*folders: str) -> list[Path]:

@@ -1,0 +1,215 @@
+"""Max pooling, argmax, argmin, amax and amin of PyTorch's tensors, on the golden model or a core.
+
+The functions have the signatures of `torch.nn.functional.max_pool2d`, `max_pool3d`, `torch.argmax`,
+`torch.argmin`, `torch.amax` and `torch.amin`, and one argument more: the accelerator that computes,
+or None for the golden model. Results have the device of the input. There are no gradients: an input
+that wants one is refused.
+
+Values and positions are those of PyTorch on the CPU, but for a pooling with several NaNs in a
+window: PyTorch names the last of them, this the first. Of zeros of both signs, which are equal, the
+first is taken here, and any in PyTorch.
+"""
+
+# PyTorch need not be installed where types are checked.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from extremum.model import Pooling, ReduceFunction, Reduction
+from extremum.model.onnx import max_pool_arguments, squeeze_axes
+
+if TYPE_CHECKING:
+    from extremum.host.accelerator import Accelerator
+
+__all__ = ["amax", "amin", "argmax", "argmin", "max_pool2d", "max_pool3d"]
+
+Sizes = int | Sequence[int]
+Dims = int | Sequence[int]
+
+
+def max_pool2d(
+    input: torch.Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    *,
+    accelerator: Accelerator | None = None,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """Do as `torch.nn.functional.max_pool2d`, on a tensor (N, C, H, W) or (C, H, W).
+
+    Parameters
+    ----------
+    input
+        Tensor of one of the ten types of the operators: no float64, no bfloat16.
+    kernel_size, stride, padding, dilation, ceil_mode, return_indices
+        As PyTorch has them. A position counts within its plane.
+    accelerator
+        What computes; the golden model, if None.
+
+    Returns
+    -------
+    Tensor, or (values, positions)
+        The positions are int64.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The input or an argument breaks a rule.
+    """
+    options = (kernel_size, stride, padding, dilation)
+    return _pool(input, 2, options, ceil_mode, return_indices, accelerator)
+
+
+def max_pool3d(
+    input: torch.Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    *,
+    accelerator: Accelerator | None = None,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """Do as `torch.nn.functional.max_pool3d`; see :func:`max_pool2d`."""
+    options = (kernel_size, stride, padding, dilation)
+    return _pool(input, 3, options, ceil_mode, return_indices, accelerator)
+
+
+def argmax(
+    input: torch.Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    accelerator: Accelerator | None = None,
+) -> torch.Tensor:
+    """Do as `torch.argmax`: the position of the greatest element, the first of equals, as int64."""
+    return _reduce(ReduceFunction.ARGMAX, input, dim, keepdim, accelerator)
+
+
+def argmin(
+    input: torch.Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    accelerator: Accelerator | None = None,
+) -> torch.Tensor:
+    """Do as `torch.argmin`; see :func:`argmax`."""
+    return _reduce(ReduceFunction.ARGMIN, input, dim, keepdim, accelerator)
+
+
+def amax(
+    input: torch.Tensor,
+    dim: Dims = (),
+    keepdim: bool = False,
+    *,
+    accelerator: Accelerator | None = None,
+) -> torch.Tensor:
+    """Do as `torch.amax`: the greatest element over some dimensions, or over all."""
+    return _reduce(ReduceFunction.MAX, input, dim, keepdim, accelerator)
+
+
+def amin(
+    input: torch.Tensor,
+    dim: Dims = (),
+    keepdim: bool = False,
+    *,
+    accelerator: Accelerator | None = None,
+) -> torch.Tensor:
+    """Do as `torch.amin`; see :func:`amax`."""
+    return _reduce(ReduceFunction.MIN, input, dim, keepdim, accelerator)
+
+
+def _pool(
+    tensor: torch.Tensor,
+    spatial: int,
+    options: tuple[Sizes, Sizes | None, Sizes, Sizes],
+    ceil_mode: bool,
+    return_indices: bool,
+    accelerator: Accelerator | None,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """Pool a tensor with or without a batch."""
+    x = _array(tensor)
+    if x.ndim not in (spatial + 1, spatial + 2):
+        raise ValueError(f"input must have {spatial + 1} or {spatial + 2} dimensions, not {x.ndim}")
+    kernel_size, stride, padding, dilation = options
+    window = _spread("kernel_size", kernel_size, spatial)
+    strides = window if stride is None else _spread("stride", stride, spatial)
+    pads = _spread("padding", padding, spatial)
+    for size, pad in zip(window, pads, strict=True):
+        if 2 * pad > size:
+            raise ValueError(f"padding must be at most half of kernel_size {size}, not {pad}")
+    batched = x if x.ndim == spatial + 2 else x[None]
+    arguments = max_pool_arguments(
+        batched.shape,
+        kernel_shape=window,
+        strides=strides,
+        dilations=_spread("dilation", dilation, spatial),
+        pads=[*pads, *pads],
+        ceil_mode=int(ceil_mode),
+    )
+    arguments |= {"index_layout": "plane", "return_indices": return_indices}
+    problem = Pooling.of(batched.shape, x.dtype, **arguments)
+    results = _run(problem, batched, accelerator)
+    listed = results if return_indices else (results,)
+    made = [_tensor(y if x.ndim == spatial + 2 else y[0], tensor) for y in listed]
+    return (made[0], made[1]) if return_indices else made[0]
+
+
+def _reduce(
+    function: ReduceFunction,
+    tensor: torch.Tensor,
+    dim: Dims | None,
+    keepdim: bool,
+    accelerator: Accelerator | None,
+) -> torch.Tensor:
+    x = _array(tensor)
+    listed = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    options = {"index_type": "int64"} if function.gives_index else {}
+    problem = Reduction.of(function, x.shape, x.dtype, listed or None, **options)
+    y = _run(problem, x, accelerator)
+    return _tensor(squeeze_axes(y, problem.axes, int(keepdim)), tensor)
+
+
+def _run(problem: Reduction | Pooling, x: np.ndarray, accelerator: Accelerator | None) -> Any:
+    return problem.evaluate(x) if accelerator is None else accelerator.run(problem, x)
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    """Return a tensor's elements.
+
+    Raises
+    ------
+    TypeError
+        It is no tensor, or NumPy has not its type.
+    ValueError
+        It wants a gradient.
+    """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"input must be a tensor, not {type(tensor).__name__}")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise ValueError("input must not require a gradient: there is none; use input.detach()")
+    return tensor.detach().cpu().numpy()
+
+
+def _tensor(y: np.ndarray, like: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(y, order="C")).to(like.device)
+
+
+def _spread(name: str, sizes: Sizes, spatial: int) -> tuple[int, ...]:
+    """Return a number for each spatial dimension; one number stands for all of them."""
+    if isinstance(sizes, int):
+        return (sizes,) * spatial
+    listed = tuple(int(size) for size in sizes)
+    if len(listed) not in (1, spatial):
+        raise ValueError(f"{name} must have one number or {spatial}, not {len(listed)}")
+    return listed * spatial if len(listed) == 1 else listed

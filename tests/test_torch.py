@@ -1,0 +1,75 @@
+"""`extremum.torch` against PyTorch, where that is installed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import tensors
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+import extremum.torch as ours  # noqa: E402 (it needs torch)
+
+POOLS = {2: (ours.max_pool2d, torch.nn.functional.max_pool2d),
+         3: (ours.max_pool3d, torch.nn.functional.max_pool3d)}  # fmt: skip
+
+
+def assert_same(actual, expected):
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+    assert torch.equal(actual, expected)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_poolings(data):
+    spatial = data.draw(st.sampled_from([2, 3]))
+    sizes = tuple(
+        data.draw(st.integers(1, 7)) for _ in range(spatial + data.draw(st.integers(1, 2)))
+    )
+    window = [data.draw(st.integers(1, min(3, size))) for size in sizes[-spatial:]]
+    options = {
+        "stride": data.draw(st.none() | st.integers(1, 3)),
+        "padding": [data.draw(st.integers(0, size // 2)) for size in window],
+        "ceil_mode": data.draw(st.booleans()),
+        "return_indices": data.draw(st.booleans()),
+    }
+    x = torch.from_numpy(data.draw(tensors(sizes, "float32", nan=False)))
+    mine, theirs = POOLS[spatial]
+    actual, expected = mine(x, window, **options), theirs(x, window, **options)
+    if options["return_indices"]:
+        for a, e in zip(actual, expected, strict=True):
+            assert_same(a, e)
+    else:
+        assert_same(actual, expected)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "amax", "amin"])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_reductions(name, data):
+    sizes = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
+    kind = data.draw(st.sampled_from(["float32", "int8", "uint8", "int32", "int64", "int16"]))
+    x = torch.from_numpy(data.draw(tensors(sizes, kind, nan=name.startswith("arg"))))
+    options = {"keepdim": data.draw(st.booleans())}
+    if data.draw(st.booleans()):
+        options["dim"] = data.draw(st.integers(-len(sizes), len(sizes) - 1))
+    assert_same(getattr(ours, name)(x, **options), getattr(torch, name)(x, **options))
+
+
+def test_several_dimensions():
+    x = torch.arange(24, dtype=torch.int16).reshape(2, 3, 4)
+    assert_same(ours.amax(x, (0, -1)), torch.amax(x, (0, -1)))
+
+
+def test_what_is_refused():
+    x = torch.zeros((1, 1, 4, 4))
+    with pytest.raises(ValueError, match=r"^input must not require a gradient"):
+        ours.max_pool2d(x.requires_grad_(), 2)
+    with pytest.raises(TypeError, match=r"not ndarray$"):
+        ours.argmax(np.zeros(3))
+    with pytest.raises(TypeError, match=r"float64"):
+        ours.argmax(torch.zeros(3, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"^padding must be at most half of kernel_size 2, not 2$"):
+        ours.max_pool2d(x.detach(), 2, padding=2)
+    with pytest.raises(ValueError, match=r"^input must have 4 or 5 dimensions, not 3$"):
+        ours.max_pool3d(torch.zeros((1, 2, 2)), 1)

@@ -172,7 +172,7 @@ class AxiBlock(wiring.Component):
                 Cat(words[lane * size : (lane + 1) * size], Const(0, width - size))
                 for lane in range(config.lanes)
             )
-            sink = OutputBuffer(len(padded) + config.lanes + 1)
+            sink = OutputBuffer(len(padded) + config.lanes + 1, copies=config.lanes > 1)
             m.submodules[name] = sinks[name] = sink
             given, keep, last = (
                 sink.o_data[: len(padded)],

@@ -16,13 +16,17 @@ def test_lanes_are_marked_for_every_beat(rate):
     """Jobs of full beats, and beats behind them; as many wait as there is space for."""
     marks, rng = ResultLanes(CONFIG), random.Random(rate)
     jobs = []
-    for _ in range(40):
-        full, rest = rng.choice((0, 0, 1, 1, 2, 3, 5, 20, 257)), rng.choice((0, 0, 1, 2, 7))
-        jobs.append((full, rng.randint(1, CONFIG.lanes), rest or not full))
+    for _ in range(60):
+        full = rng.choice((0, 0, 1, 1, *range(2, 6), *range(14, 20), *range(30, 36), 257))
+        rest = rng.choice((0, 0, 1, 2, 7, 30))
+        jobs.append((full, rng.randint(1, CONFIG.lanes), full + (rest or not full)))
+    # Of some jobs more full beats are told than come.
+    jobs += [(told, 1, 1 + told % 7) for told in (2, 17, 40, 1 << 8, 1 << 32 - 1, (1 << 32) - 1)]
+    rng.shuffle(jobs)
     beats = [
-        ((1 << CONFIG.lanes) - 1 if beat < full else (1 << lanes) - 1, beat == full + rest - 1)
-        for full, lanes, rest in jobs
-        for beat in range(full + rest)
+        ((1 << CONFIG.lanes) - 1 if beat < full else (1 << lanes) - 1, beat == count - 1)
+        for full, lanes, count in jobs
+        for beat in range(count)
     ]
     ahead = [0]
 

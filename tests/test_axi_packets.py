@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from gateware import run
 
-from extremum.hdl.axi import input_packets
+from extremum.hdl.axi import input_packets, zero
 from extremum.hdl.axi.commands import ANSWER, packet_layout
 from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.config import CoreConfig
@@ -133,7 +133,7 @@ def test_the_last_beat_is_known_around_every_borrow(waits):
 def test_the_upper_bits_of_the_count(monkeypatch, gaps, stalls):
     """With so short parts that packets reach the bits which nobody simulates in full length."""
     monkeypatch.setattr(input_packets, "LOW_BITS", 3)
-    monkeypatch.setattr(input_packets, "SEGMENT", 2)
+    monkeypatch.setattr(zero, "SEGMENT", 2)
     rng = random.Random(4)
     lengths = [
         *range(1, 70),

@@ -172,7 +172,7 @@ class AxiBlock(wiring.Component):
                 Cat(words[lane * size : (lane + 1) * size], Const(0, width - size))
                 for lane in range(config.lanes)
             )
-            sink = OutputBuffer(len(padded) + config.lanes + 1)
+            sink = OutputBuffer(len(padded) + config.lanes + 1, copies=config.lanes > 1)
             m.submodules[name] = sinks[name] = sink
             given, keep, last = (
                 sink.o_data[: len(padded)],
@@ -305,8 +305,6 @@ class AxiBlock(wiring.Component):
         m.d.comb += [control.failed.eq(failed), control.code.eq(code)]
         # The numbers of the job at the port, and of the job whose packet is expected.
         offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
-        job = Signal(JOB_BITS, name="job")
-        m.d.sync += job.eq(Mux(starter.refused, offered, expected))
         is_gone = delay(m, packets.expected | starter.refused, 1)
         with m.If(control.soft_reset):
             m.d.sync += offered.eq(0)
@@ -314,7 +312,9 @@ class AxiBlock(wiring.Component):
             m.d.sync += offered.eq(offered + 1)
         with m.If(packets.expected):
             m.d.sync += expected.eq(offered)
-        m.d.comb += control.job.eq(job)
+        # In the clock in which the registers are told, so that a packet that ends in the very clock
+        # in which it is expected has its number already.
+        m.d.comb += control.job.eq(Mux(delay(m, starter.refused, 1), offered, expected))
 
         empties: list[Value] = []
         if config.index_width:

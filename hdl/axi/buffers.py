@@ -90,6 +90,14 @@ class OutputBuffer(_Buffer):
 
     Latency: 1 clock. Throughput: one word per clock.
 
+    Parameters
+    ----------
+    width
+        Bits of a word.
+    copies
+        The flip-flops of the words are enabled by copies of ``i_ready`` and ``o_valid``, since they
+        are many and lie far apart.
+
     Members
     -------
     drops : In(1)
@@ -99,7 +107,8 @@ class OutputBuffer(_Buffer):
 
     drops: Signal
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, *, copies: bool = False):
+        self.copies = copies
         super().__init__(width, {"drops": In(1)})
 
     def elaborate(self, platform: object) -> Module:
@@ -108,13 +117,16 @@ class OutputBuffer(_Buffer):
         comes = self.i_valid & is_ready & ~self.drops
         waits = self.o_valid & ~is_ready & ~self.drops
         m.d.comb += self.i_ready.eq(is_ready)
-        m.d.sync += [
-            is_ready.eq(~(self.o_valid & ~self.o_ready & (waits | comes))),
-            self.o_valid.eq(comes | waits | (self.o_valid & ~self.o_ready)),
-        ]
+        will_be_ready = ~(self.o_valid & ~self.o_ready & (waits | comes))
+        will_be_valid = comes | waits | (self.o_valid & ~self.o_ready)
+        m.d.sync += [is_ready.eq(will_be_ready), self.o_valid.eq(will_be_valid)]
+        is_full, is_empty = ~is_ready, ~self.o_valid
+        if self.copies:
+            is_full, is_empty = Signal(name="is_full", init=1), Signal(name="is_empty", init=1)
+            m.d.sync += [is_full.eq(~will_be_ready), is_empty.eq(~will_be_valid)]
         kept = Signal(self.width, name="kept", reset_less=True)
-        with m.If(is_ready):
+        with m.If(~is_full):
             m.d.sync += kept.eq(self.i_data)
-        with m.If(self.o_ready | ~self.o_valid):
-            m.d.sync += self.o_data.eq(Mux(is_ready, self.i_data, kept))
+        with m.If(self.o_ready | is_empty):
+            m.d.sync += self.o_data.eq(Mux(is_full, kept, self.i_data))
         return m

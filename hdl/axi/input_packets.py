@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi.commands import packet_layout
+from extremum.hdl.axi.zero import late_is_zero
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.timing import delay
 
 LOW_BITS = 8
 """Bits of the beats left that are counted in every beat; those above them have time."""
-
-SEGMENT = 12
-"""Bits that are compared with zero in a clock."""
 
 
 class InputPackets(wiring.Component):
@@ -133,10 +131,10 @@ class InputPackets(wiring.Component):
         new_high_is_zero: Value = Const(1, 1)
         if len(new_high):
             high, high_is_zero = Signal.like(new_high, name="high_beats"), Signal(name="high_zero")
-            new_high_is_zero = _is_zero(m, new_high)
+            new_high_is_zero = late_is_zero(m, new_high)
             loads = delay(m, (beat & is_last) | is_idle, 1)
             borrows = delay(m, beat & (low == 0) & ~is_last, 1)
-            settled, is_zero = delay(m, borrows, 2), _is_zero(m, high)
+            settled, is_zero = delay(m, borrows, 2), late_is_zero(m, high)
             with m.If(loads | borrows):
                 m.d.sync += high.eq(Mux(loads, new_high, high - 1))
             with m.If((beat & is_last) | is_idle | settled):
@@ -148,9 +146,3 @@ class InputPackets(wiring.Component):
                 is_last.eq(Mux(begins, new_is_one, high_is_zero & (low == 1))),
             ]
         return is_last
-
-
-def _is_zero(m: Module, value: Value) -> Value:
-    """Return whether a value that stays was zero in the clock before."""
-    parts = (value[low : low + SEGMENT] for low in range(0, len(value), SEGMENT))
-    return Cat(*(delay(m, part == 0, 1) for part in parts)).all()

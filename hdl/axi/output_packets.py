@@ -7,21 +7,26 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi.commands import packet_layout
+from extremum.hdl.axi.zero import ZERO_CLOCKS, late_is_zero
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.counter import Cycle
 from extremum.hdl.queue import Queue
-from extremum.hdl.shadow import shadow
 from extremum.hdl.timing import delay, timing_parameters
 
 JOBS = 4
 """Jobs whose results may be on their way; the next one waits."""
 
 STABLE = 2
-"""Clocks for which the length of a packet stands on a counter's port before it is loaded."""
+"""Clocks for which the numbers of a job stand at the queue's output before they are used."""
+
+LOW_BITS = 4
+"""Bits of the full beats left that are counted in every beat; those above them have time."""
 
 
 class ResultLanes(wiring.Component):
     """Tells which lanes of a result beat hold a result: all, up to the last beats of a job.
+
+    That a beat is taken is known late in the clock. So ``lanes`` comes from registers, which take
+    the lanes of the following beat, decided a beat ahead, and the beats are counted a clock late.
 
     Parameters
     ----------
@@ -68,8 +73,8 @@ class ResultLanes(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        parameters = timing_parameters(self.config)
         told = Cat(self.packet.full_beats, self.packet.result_lanes)
+        parameters = timing_parameters(self.config)
         m.submodules.queue = queue = Queue(len(told), JOBS, parameters)
         load = Signal(name="load")
         # What is loaded leaves the queue a clock later: the load is decided late in the clock.
@@ -82,24 +87,63 @@ class ResultLanes(wiring.Component):
 
         stable = Signal(STABLE, name="stable")
         m.d.sync += stable.eq(Mux(loaded, 0, Cat(queue.valid, stable[:-1])))
-        m.d.comb += load.eq(stable[-1] & ~loaded & (~self.valid | (self.beat & self.last)))
+        ends = self.beat & self.last
+        m.d.comb += load.eq(stable[-1] & ~loaded & (~self.valid | ends))
+        m.d.sync += self.valid.eq(load | (self.valid & ~ends))
+
         width = len(self.packet.full_beats)
-        new_full, new_lanes = queue.o[:width], queue.o[width:]
-        # The step behind the full beats is the first beat in which lanes may be without a result.
-        full_beats = shadow(m, new_full, load, "full_beats")
-        beats = Cycle(m, parameters, full_beats, "result")
-        beats.run(load, load | self.beat, new_full)
-        result_lanes = shadow(m, new_lanes, load, "result_lanes")
-        is_past = Signal(name="is_past")
-        with m.If(load):
-            m.d.sync += [self.valid.eq(1), is_past.eq(0)]
-        with m.Elif(self.beat):
-            with m.If(self.last):
-                m.d.sync += self.valid.eq(0)
-            with m.If(beats.last):
-                m.d.sync += is_past.eq(1)
-        is_partial: Value = beats.last | is_past
-        m.d.comb += self.lanes.eq(
-            Cat(~is_partial | (result_lanes > lane) for lane in range(self.config.lanes))
-        )
+        new_full, new_count = queue.o[:width], queue.o[width:]
+        new_rest = delay(m, Cat(new_count > lane for lane in range(self.config.lanes)), 1)
+        new_high_is_zero = late_is_zero(m, new_full[LOW_BITS:])
+        # The first, second and third beat of the next job are behind its full beats.
+        new_ends = [
+            new_high_is_zero & delay(m, new_full[:LOW_BITS] <= beats, 1) for beats in range(3)
+        ]
+        second_next_is_rest = self._count(m, new_full, new_high_is_zero, new_ends[2], loaded)
+        next_is_rest = Signal(name="next_is_rest")
+        rest = Signal(self.config.lanes, name="rest")
+        with m.If(~self.valid | self.beat):
+            with m.If(~self.valid | self.last):
+                m.d.sync += [
+                    self.lanes.eq(new_rest | (~new_ends[0]).replicate(len(rest))),
+                    next_is_rest.eq(new_ends[1]),
+                    rest.eq(new_rest),
+                ]
+            with m.Else():
+                m.d.sync += [
+                    self.lanes.eq(self.lanes & (rest | (~next_is_rest).replicate(len(rest)))),
+                    next_is_rest.eq(second_next_is_rest),
+                ]
         return m
+
+    def _count(
+        self, m: Module, new: Value, new_high_is_zero: Value, new_ends: Value, loaded: Value
+    ) -> Value:
+        """Count the full beats left down; return whether the second next beat is behind them.
+
+        The count lags by a clock. What the low bits borrow from those above them has time to
+        settle, as in :class:`extremum.hdl.axi.input_packets.InputPackets`. Behind the full beats
+        the count means nothing, and nobody asks for it.
+        """
+        low, high = (
+            Signal(LOW_BITS, name="low_beats"),
+            Signal(len(new) - LOW_BITS, name="high_beats"),
+        )
+        high_is_zero = Signal(name="high_is_zero")
+        late_beat, late_zero = delay(m, self.beat, 1), late_is_zero(m, high)
+        borrows = Signal(name="borrows")
+        settles = Signal(ZERO_CLOCKS + 1, name="settles")
+        m.d.sync += [
+            borrows.eq(late_beat & (low == 0)),
+            settles.eq(Mux(loaded, 0, Cat(borrows, settles[:-1]))),
+        ]
+        with m.If(loaded):
+            m.d.sync += [Cat(low, high).eq(new), high_is_zero.eq(new_high_is_zero), borrows.eq(0)]
+        with m.Else():
+            with m.If(late_beat):
+                m.d.sync += low.eq(low - 1)
+            with m.If(borrows):
+                m.d.sync += high.eq(high - 1)
+            with m.If(settles[-1]):
+                m.d.sync += high_is_zero.eq(late_zero)
+        return Mux(loaded, new_ends, high_is_zero & (low <= Mux(late_beat, 3, 2)))

@@ -44,8 +44,10 @@ def input_buffer(p: Property) -> None:
 
 def output_buffer(drops: bool, p: Property) -> None:
     """State what an output buffer gives, with or without words being dropped."""
-    block = OutputBuffer(WIDTH)
+    block = OutputBuffer(WIDTH, copies=True)
     inside = p.add("buffer", block)
+    p.invariant("the copy of ready", inside.signal("is_full") == ~block.i_ready)
+    p.invariant("the copy of valid", inside.signal("is_empty") == ~block.o_valid)
     leaves = block.o_valid & block.o_ready
     offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
     if drops:
@@ -72,8 +74,8 @@ def output_buffer(drops: bool, p: Property) -> None:
 
 MODULE = "extremum.hdl.axi.buffers"
 READY = Fault("ready a clock too long", MODULE, "(waits | comes))", "waits)")
-OVERWRITTEN = Fault("an offer is overwritten", MODULE, "with m.If(self.o_ready | ~self.o_valid):",
-                    "with m.If(self.o_ready | ~self.o_valid | comes):")  # fmt: skip
+OVERWRITTEN = Fault("an offer is overwritten", MODULE, "with m.If(self.o_ready | is_empty):",
+                    "with m.If(self.o_ready | is_empty | comes):")  # fmt: skip
 SWAPPED = Fault("a word goes to the other register", MODULE,
                 "((even, ~next_newest), (odd, next_newest))",
                 "((even, next_newest), (odd, ~next_newest))")  # fmt: skip
@@ -86,8 +88,9 @@ DROPS = Fault(
     "self.o_valid & ~is_ready & ~self.drops",
     "self.o_valid & ~is_ready",
 )
-GONE = Fault("what is offered is dropped", MODULE, "(self.o_valid & ~self.o_ready)),",
-             "(self.o_valid & ~self.o_ready & ~self.drops)),")  # fmt: skip
+GONE = Fault("what is offered is dropped", MODULE,
+             "comes | waits | (self.o_valid & ~self.o_ready)",
+             "comes | waits | (self.o_valid & ~self.o_ready & ~self.drops)")  # fmt: skip
 
 PROOFS = (
     Proof(

@@ -72,8 +72,8 @@ DEEP = Fault("the memory's output goes on while the sink waits", "extremum.hdl.q
              "output_free = ~self.valid | self.ready",
              "output_free = ~self.valid | self.ready | both")  # fmt: skip
 OUTPUT = Fault("an offer is overwritten", "extremum.hdl.axi.buffers",
-               "with m.If(self.o_ready | ~self.o_valid):",
-               "with m.If(self.o_ready | ~self.o_valid | comes):")  # fmt: skip
+               "with m.If(self.o_ready | is_empty):",
+               "with m.If(self.o_ready | is_empty | comes):")  # fmt: skip
 
 ANSWER = Fault("an answer goes before it is taken", "extremum.hdl.axi.lite",
                "with m.Elif(axi.bready):", "with m.Else():")  # fmt: skip

@@ -17,10 +17,10 @@ from extremum.tb.regression.tensors import FILLS
 SCALES = {"native": 1.0, "verilator": 0.01, "icarus": 0.004}
 """How long the long jobs are on each backend: the others are slower by two orders of magnitude."""
 
-LONGEST = 1 << 18
+LONGEST = 1 << 20
 """Beats of the longest job, about, at scale 1."""
 
-FEWEST = 1 << 14
+FEWEST = 1 << 16
 """Beats of the shortest of the long jobs at scale 1."""
 
 
@@ -36,7 +36,7 @@ def drawn_case(seed: int, backend: str = "native") -> Case:
             batches.append(Batch([_item(source, target, None)], seed=source.getrandbits(30)))
     scale = SCALES[backend]
     # Wide cores are slow to simulate, and take many elements in a beat.
-    scale *= min(1.0, 8 / target.config.lanes)
+    scale *= min(1.0, 2 / target.config.lanes)
     beats = max(1, int(scale * FEWEST * (LONGEST / FEWEST) ** source.random()))
     batches.insert(source.randint(0, len(batches)), _batch(source, target, beats))
     if batches[-1].reset_after is not None:

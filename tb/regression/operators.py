@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
@@ -15,8 +17,8 @@ from extremum.tb.regression.case import Item
 
 DIMENSIONS = ("depth", "height", "width")
 TRIES = 300
-GATHERED_BEATS = 4
-"""A gathered window is streamed with all its elements, so a long job of them has fewer outputs."""
+KEPT = 64
+"""Operators whose jobs are kept, so that they are planned once for a case."""
 
 
 def jobs_of(item: Item, config: CoreConfig) -> list[Job]:
@@ -27,16 +29,29 @@ def jobs_of(item: Item, config: CoreConfig) -> list[Job]:
     ValueError
         The core was not built for the operator.
     """
-    problem = item.problem
+    return _some_jobs(item.operator, json.dumps(item.arguments), config, item.first, item.jobs)
+
+
+@lru_cache(KEPT)
+def _some_jobs(
+    operator: str, arguments: str, config: CoreConfig, first: int, count: int
+) -> list[Job]:
+    """Return a part of all jobs; who draws, runs and observes a case shares them."""
+    todo = _all_jobs(operator, arguments, config)
+    if "slots" in dict(config.fixed):
+        return list(todo)
+    first %= max(1, len(todo))
+    return [todo[number] for number in range(first, min(len(todo), first + count))]
+
+
+@lru_cache(KEPT)
+def _all_jobs(operator: str, arguments: str, config: CoreConfig) -> Sequence[Job]:
+    problem = Item(operator, json.loads(arguments)).problem
     if isinstance(problem, Reduction) and "slots" in dict(config.fixed):
         # In a core without a job port one row follows the other, each a job of its own.
         rows = math.prod(problem.output_sizes)
-        jobs: list[Job] = [ReductionJob(problem, config, row, row + 1) for row in range(rows)]
-    else:
-        todo = plan(problem, config).jobs
-        first = item.first % max(1, len(todo))
-        jobs = [todo[number] for number in range(first, min(len(todo), first + item.jobs))]
-    return jobs
+        return [ReductionJob(problem, config, row, row + 1) for row in range(rows)]
+    return plan(problem, config).jobs
 
 
 def drawn_operator(

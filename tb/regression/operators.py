@@ -17,6 +17,12 @@ from extremum.tb.regression.case import Item
 
 DIMENSIONS = ("depth", "height", "width")
 TRIES = 300
+MANY_TYPES = 4
+"""A core of more types than these reduces as often as it pools: each type has many reductions."""
+
+SCARCE = {"uint16": 9, "uint64": 5, "int16": 2, "int64": 2, "int32": 2, "uint32": 2}
+"""Types that few cores reduce are drawn so many times as often as others."""
+
 KEPT = 64
 """Operators whose jobs are kept, so that they are planned once for a case."""
 
@@ -72,7 +78,8 @@ def drawn_operator(
     if config.has_values:
         # Windows beyond the core are gathered, which needs an argmax; where no window can slide
         # all are.
-        kinds += ["pooling"] * (3 if config.has_windows else "argmax" in config.operators)
+        often = 1 if len(config.data_types) > MANY_TYPES else 3
+        kinds += ["pooling"] * (often if config.has_windows else "argmax" in config.operators)
     for _ in range(TRIES):
         kind = source.choice(kinds)
         draw = _reduction if kind == "reduction" else _pooling
@@ -108,16 +115,21 @@ def _reduction(
     sizes = _row_sizes(source, config, fixed, beats)
     rank = len(sizes)
     axes = source.sample(range(rank), source.randint(1, rank))
-    if "length" in fixed or (beats is not None and source.random() < 0.7):
+    if "length" in fixed or source.random() < (0.4 if beats is None else 0.7):
         axes = [rank - 1]
     return {
         "function": function,
         "sizes": sizes,
-        "data_type": source.choice(config.data_types).value,
+        "data_type": _data_type(source, config),
         "axes": axes,
         "axis_direction": direction,
         "nan": ("propagate", "ignore")[fixed.get("ignore_nan", source.getrandbits(1))],
     }
+
+
+def _data_type(source: random.Random, config: CoreConfig) -> str:
+    names = [data_type.value for data_type in config.data_types]
+    return source.choices(names, [SCARCE.get(name, 1) for name in names])[0]
 
 
 def _row_sizes(
@@ -138,10 +150,12 @@ def _row_sizes(
         return [max(1, elements // length), length]
     if source.random() < 0.2:
         return [1]
-    if source.random() < 0.3:
-        # Rows that end near the edge of a beat, in as many as fill the lanes or nearly.
+    if source.random() < (0.3 if lanes < 16 else 0.6):
+        # Rows that end near the edge of a beat; as many as fill the lanes or nearly, or a few that
+        # are folded.
         length = max(1, lanes * source.randint(1, 6) + source.randint(-1, 1))
-        return [max(1, lanes * source.randint(1, 2) + source.randint(-lanes, 1)), length]
+        nearly = max(1, lanes * source.randint(1, 2) + source.randint(-lanes, 1))
+        return [source.choice((nearly, source.randint(1, 3))), length]
     sizes, left = [], source.choice((60, 60, 400))
     for _ in range(source.randint(1, 4)):
         sizes.append(source.randint(1, max(1, min(left, 40))))
@@ -175,7 +189,7 @@ def _pooling(source: random.Random, config: CoreConfig, beats: int | None) -> di
     layout = source.choice(("tensor", "plane", "column_major"))
     return {
         "sizes": slices + size,
-        "data_type": source.choice(config.data_types).value,
+        "data_type": _data_type(source, config),
         "window": window,
         "strides": strides,
         "start_padding": start,

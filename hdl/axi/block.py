@@ -306,7 +306,9 @@ class AxiBlock(wiring.Component):
         # The numbers of the job at the port, and of the job whose packet is expected.
         offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
         job = Signal(JOB_BITS, name="job")
-        m.d.sync += job.eq(Mux(starter.refused, offered, expected))
+        # A packet may be wrong in the clock from which on it is expected.
+        at_packet = Mux(packets.expected, offered, expected)
+        m.d.sync += job.eq(Mux(starter.refused, offered, at_packet))
         is_gone = delay(m, packets.expected | starter.refused, 1)
         with m.If(control.soft_reset):
             m.d.sync += offered.eq(0)

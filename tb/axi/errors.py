@@ -106,7 +106,7 @@ async def tlast_too_early(dut: Any, stall: int) -> None:
     block.stall(stall, stall, 5)
     (job, x), after = good_jobs(2, least_beats=5)
     given, expected = packets(job, x)
-    for number, beats in enumerate((1, 2, job.beats_in // 2, job.beats_in - 1)):
+    for number, beats in enumerate((1, 2, 1, job.beats_in // 2, job.beats_in - 1)):
         await block.send(given[: beats * BEAT_BYTES])
         await block.start(job)
         for name, packet in expected.items():

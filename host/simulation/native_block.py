@@ -155,10 +155,7 @@ class NativeBlock(NativeModel):
         return self._outcome.word
 
     def write(self, address: int, word: int, strobes: int = 0b1111) -> None:
-        """Do as :meth:`extremum.host.driver.transport.Transport.write`.
-
-        ``strobes`` has a bit for each byte of the word that is written.
-        """
+        """Do as :meth:`extremum.host.driver.transport.Transport.write`, with those strobes."""
         self._library.pump_write(self._pump, address, word, strobes)
         self._advance(_ACCESS)
 

@@ -149,3 +149,59 @@ class BlockRegisters:
         first, second = self.field(counter), self.field(counter)
         if is_idle and first != second:
             raise Difference(f"{counter} went from {first} to {second} in an idle block")
+
+
+class Counts:
+    """What the counters of a block must hold, as far as a job's plan tells.
+
+    Parameters
+    ----------
+    registers
+        The block's registers.
+
+    Attributes
+    ----------
+    expected : dict
+        By how much each counter must have grown at the next check.
+    """
+
+    def __init__(self, registers: BlockRegisters) -> None:
+        self.expected = dict.fromkeys(("BEATS_IN", "BEATS_OUT", "JOBS"), 0)
+        self._registers, self._is_cleared = registers, False
+        self._base = dict(self.expected)
+
+    def begin(self) -> None:
+        """Count from what the counters of the idle block hold now."""
+        counted = self._registers.counters()
+        self._base, self._is_cleared = {name: counted[name] for name in self.expected}, False
+        self.expected = dict.fromkeys(self.expected, 0)
+
+    def check(self) -> None:
+        """Compare the counters of an idle block; cleared while jobs ran, they may hold less.
+
+        Raises
+        ------
+        Difference
+            One of them is wrong.
+        """
+        counted = self._registers.counters()
+        for name, expected in self.expected.items():
+            base = 0 if self._is_cleared else self._base[name]
+            found = (counted[name] - base) % (1 << 32)
+            if found > expected or (found < expected and not self._is_cleared):
+                raise Difference(f"the block counted {found} {name}, expected {expected}")
+        self.begin()
+
+    def clear(self) -> None:
+        """Clear the counters of the idle block, and see that they are zero."""
+        self._registers.write("CONTROL", 0b10)
+        self._registers.block.pass_clocks(PASS_CLOCKS)
+        counted = self._registers.counters()
+        if any(counted.values()):
+            raise Difference(f"the counters were cleared, and hold {counted}")
+        self.begin()
+
+    def clear_while_counting(self) -> None:
+        """Clear the counters while jobs run."""
+        self._registers.write("CONTROL", 0b10)
+        self._is_cleared = True

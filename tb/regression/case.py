@@ -134,7 +134,7 @@ class Case:
                 for batch in made["batches"]
             ]
             return cls(str(made["target"]), batches)
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"this is no case: {error}") from error
 
     def with_batch(self, number: int, **changes: Any) -> Case:

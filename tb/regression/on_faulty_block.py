@@ -26,6 +26,7 @@ from extremum.tb.regression.block_registers import (
     ERROR,
     PASS_CLOCKS,
     BlockRegisters,
+    Counts,
 )
 from extremum.tb.regression.case import Batch
 from extremum.tb.regression.faults import Fault, fault_of
@@ -88,9 +89,7 @@ class _Run:
         self._wrong: tuple[Fault, int] | None = None
         self._last_was: str | None = None
         self._started = 0
-        self._expected = dict.fromkeys(("BEATS_IN", "BEATS_OUT", "JOBS"), 0)
-        self._base = dict(self._expected)
-        self._is_cleared = False
+        self._counts = Counts(self.registers)
         self._events = 0
 
     def begin(self) -> None:
@@ -109,7 +108,7 @@ class _Run:
         self.registers.write("CONTROL", 0b01)
         self.registers.write("IRQ_STATUS", DONE | ERROR)
         self.registers.enable(0)
-        self._base = self._counted()
+        self._counts.begin()
 
     def end(self) -> None:
         """Leave the block as the driver expects it."""
@@ -170,7 +169,10 @@ class _Run:
         self._events |= DONE if self._pending or self._wrong else 0
         self._pending.clear()
         self._check_error()
-        self._check_counters()
+        self._counts.check()
+        if self.batch.accesses and self._source.random() < 0.3:
+            self._counts.clear()
+            self.tally.count("accesses", "clear of the counters", "idle")
         self._access()
         self._last_was = None
 
@@ -208,22 +210,22 @@ class _Run:
                 lambda: bool(self.registers.field("STATUS", "queue_free")), "the queue stays full"
             )
             self.block.write(address, word)
-            if self.batch.accesses and self._source.random() < 0.05:
+            if not self._is_idle and self._source.random() < 0.05:
                 self._access()
         self._words |= words if known is None else known
         self._started += 1
-        self._expected["JOBS"] += 1
+        self._counts.expected["JOBS"] += 1
 
     def _expect(self, each: Todo, received: Received | None) -> None:
         packets = ResultPackets(each.job, each.x.dtype, received or _anything)
         for name in packets.names(self.config):
             self.block.receive(name, packets.size(name), partial(packets.add, name))
         self._pending.append((packets, received))
-        self._expected["BEATS_OUT"] += each.job.beats_out
+        self._counts.expected["BEATS_OUT"] += each.job.beats_out
 
     def _send(self, beats: int, pieces: Iterator[np.ndarray]) -> None:
         self.block.send(pieces, beats * port_widths(self.config)[INPUT] // 8)
-        self._expected["BEATS_IN"] += beats
+        self._counts.expected["BEATS_IN"] += beats
 
     def _cut(self, pieces: Iterator[np.ndarray], beats: int) -> Iterator[np.ndarray]:
         """Yield so many beats: those of the pieces, and others behind them."""
@@ -265,38 +267,18 @@ class _Run:
             self._events &= ~cleared
         self._wrong = None
 
-    def _check_counters(self) -> None:
-        """Compare the counters; if they were cleared while jobs ran, they may hold less."""
-        counted = self._counted()
-        for name, expected in self._expected.items():
-            found = (counted[name] - self._base[name]) % (1 << 32)
-            if self._is_cleared:
-                found = counted[name]
-            if found > expected or (found < expected and not self._is_cleared):
-                raise Difference(f"the block counted {found} {name}, expected {expected}")
-        if self.batch.accesses and self._source.random() < 0.3:
-            self.registers.write("CONTROL", 0b10)
-            self.block.pass_clocks(PASS_CLOCKS)
-            counted = self.registers.counters()
-            if any(counted.values()):
-                raise Difference(f"the counters were cleared, and hold {counted}")
-            self.tally.count("accesses", "clear of the counters", "idle")
-        self._base, self._is_cleared = {name: counted[name] for name in self._expected}, False
-        self._expected = dict.fromkeys(self._expected, 0)
-
-    def _counted(self) -> dict[str, int]:
-        counted = self.registers.counters()
-        return {name: counted[name] for name in self._expected}
+    @property
+    def _is_idle(self) -> bool:
+        return not self._pending and self._wrong is None
 
     def _access(self) -> None:
         """Access registers in a way that must change nothing, now and then."""
         if self._source.random() * 100 >= self.batch.accesses:
             return
-        is_idle = not self._pending and self._wrong is None
+        is_idle = self._is_idle
         when = "idle" if is_idle else "jobs under way"
         if not is_idle and self._source.random() < 0.1:
-            self.registers.write("CONTROL", 0b10)
-            self._is_cleared = True
+            self._counts.clear_while_counting()
             self.tally.count("accesses", "clear of the counters", when)
             return
         self.tally.count("accesses", self.registers.disturb(self._source, is_idle=is_idle), when)

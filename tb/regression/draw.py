@@ -56,7 +56,7 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
     items = [_item(source, target, None) for _ in range(count)]
     if beats is not None:
         items[source.randrange(count)] = _item(source, target, beats)
-    is_faulty = target.bus == "axi" and target.has_jobs and beats is None and source.random() < 0.4
+    is_faulty = target.bus == "axi" and target.has_jobs and beats is None and source.random() < 0.3
     if is_faulty:
         items = _with_faults(source, items)
     batch: dict[str, Any] = {"items": items, "seed": source.getrandbits(30)}

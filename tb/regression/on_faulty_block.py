@@ -88,7 +88,7 @@ class _Run:
         self._pending: list[tuple[ResultPackets, Received | None]] = []
         self._wrong: tuple[Fault, int] | None = None
         self._last_was: str | None = None
-        self._started = 0
+        self._started = self._space = 0
         self._counts = Counts(self.registers)
         self._events = 0
 
@@ -188,6 +188,7 @@ class _Run:
             self.block.write(*words[number % len(words)])
         self.registers.check("STATUS", "queue_free", 0)
         self.registers.check("STATUS", "can_start", 0)
+        self._space = 0
         start = regs.command_address(regs.START_COMMAND)
         for address in (words[0][0], start):
             self.registers.check_refused(
@@ -206,9 +207,8 @@ class _Run:
         """Write registers and START; ``known`` is what the registers hold then."""
         changed = {a: word for a, word in words.items() if self._words.get(a) != word}
         for address, word in (*changed.items(), (regs.command_address(regs.START_COMMAND), 1)):
-            self._until(
-                lambda: bool(self.registers.field("STATUS", "queue_free")), "the queue stays full"
-            )
+            self._until(self._has_space, "the queue stays full")
+            self._space -= 1
             self.block.write(address, word)
             if not self._is_idle and self._source.random() < 0.05:
                 self._access()
@@ -236,6 +236,12 @@ class _Run:
                 left -= min(left, len(piece))
         if left:
             yield np.frombuffer(self._source.randbytes(left), np.uint8)
+
+    def _has_space(self) -> bool:
+        """Return whether the queue takes a command. Nobody else writes commands."""
+        if not self._space:
+            self._space = self.registers.field("STATUS", "queue_free")
+        return bool(self._space)
 
     def _until(self, holds: Callable[[], bool], problem: str) -> None:
         """Let clocks pass until something holds; it is a difference if nothing moves for long."""

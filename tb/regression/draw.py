@@ -57,8 +57,12 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
     if beats is not None:
         items[source.randrange(count)] = _item(source, target, beats)
     is_faulty = target.bus == "axi" and target.has_jobs and beats is None and source.random() < 0.3
+    is_jam = target.bus == "axi" and beats is None and not is_faulty and source.random() < 0.2
     if is_faulty:
         items = _with_faults(source, items)
+    elif is_jam:
+        # The very same job needs no register, so that starts queue up behind results that wait.
+        items = [replace(items[0], jobs=1)] * source.randint(4, 8)
     batch: dict[str, Any] = {"items": items, "seed": source.getrandbits(30)}
     if is_faulty:
         batch["accesses"] = source.choice((0, 20, 80))
@@ -68,6 +72,8 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
         sides = ("input", "output", "job") if target.bus == "none" else ("input", "output")
         for side in sides:
             batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
+    if is_jam:
+        batch["output_stalls"] = [[source.randint(0, 80), 0], [600, 100], [1, 0]]
     if not is_faulty and source.random() < 0.2:
         batch |= _reset(source, target, sum(_last_beat(item, target) for item in items))
     return Batch(**batch)

@@ -92,12 +92,8 @@ class NativeBlock(NativeModel):
     ----------
     config
         Configuration of the core.
-    waves, wave_window
-        See :class:`extremum.host.simulation.native_library.NativeModel`.
-    verilog, tell
-        See :func:`extremum.host.simulation.native_build.compile_native`.
-    library
-        The compiled block, if it has been compiled in another way.
+    waves, wave_window, verilog, tell, library
+        See :class:`extremum.host.simulation.native.NativeSimulator`.
 
     Raises
     ------

@@ -7,17 +7,11 @@ to count one of these is an error, as it is to count a bin that is not declared.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-
 from extremum.model import DataType
+from extremum.tb.coverage_block import BLOCK_POINTS
+from extremum.tb.coverage_point import Point
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.tensors import landmarks
-
-Rule = tuple[str, Callable[..., bool]]
-"""Why bins are impossible, and which: a function of a bin's places on the axes."""
 
 TYPES = tuple(data_type.value for data_type in DataType)
 FLOATS = tuple(data_type.value for data_type in DataType if data_type.format.is_float)
@@ -29,50 +23,6 @@ KINDS = ("slices", "fold", *WINDOWS)
 PHASES = ("none", "seldom", "often", "mostly", "begin", "middle", "end", "full", "turns")
 """When a port rests: at a rate below 10, below 60, above that; for a while at the first beats,
 halfway, or at the last ones; for so long that all queues fill; in random turns."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """One question to the regression, and its possible answers.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    question
-        What it asks, for the report.
-    axes
-        The axes by name, and the places on each.
-    impossible
-        Rules for bins that cannot be met.
-    only
-        The bins, if they are not the whole product of the axes.
-    """
-
-    name: str
-    question: str
-    axes: Mapping[str, tuple[str, ...]]
-    impossible: tuple[Rule, ...] = ()
-    only: tuple[tuple[str, ...], ...] = field(default=())
-
-    @cached_property
-    def reasons(self) -> dict[tuple[str, ...], str]:
-        """The bins that cannot be met, and why."""
-        return {
-            places: why
-            for places in self._all
-            for why, holds in reversed(self.impossible)
-            if holds(*places)
-        }
-
-    @cached_property
-    def bins(self) -> tuple[tuple[str, ...], ...]:
-        """The bins that shall be met."""
-        return tuple(places for places in self._all if places not in self.reasons)
-
-    @property
-    def _all(self) -> tuple[tuple[str, ...], ...]:
-        return self.only or tuple(itertools.product(*self.axes.values()))
 
 
 def _values() -> tuple[tuple[str, ...], ...]:
@@ -264,14 +214,6 @@ POINTS = (
         },
     ),
     Point(
-        "block reset",
-        "In which phase was a block reset, and how?",
-        {
-            "phase": ("before the first beat", "between beats", "after the last beat"),
-            "reset": ("aresetn", "soft"),
-        },
-    ),
-    Point(
         "clocks",
         "Were the clocks compared with the prediction?",
         {"bus": ("core", "block"), "jobs": ("one", "several")},
@@ -281,6 +223,7 @@ POINTS = (
         "Which cores and blocks ran?",
         {"core": tuple(target.name for target in TARGETS)},
     ),
+    *BLOCK_POINTS,
 )
 """All points."""
 

@@ -126,13 +126,13 @@ def noisy_beats(job: Job, x: np.ndarray, rng: random.Random) -> np.ndarray:
     shape = (len(beats), config.lanes, lane_bytes)
     noise = np.frombuffer(rng.randbytes(len(beats) * config.lanes * lane_bytes), np.uint8)
     block = noise.reshape(shape).copy()
-    live = np.ones(shape[:2], bool)
     registers = job.registers
     if registers.fold:
-        live[registers.length - 1 :: registers.length, registers.tail :] = False
+        last = slice(registers.length - 1, None, registers.length)
     else:
-        live[-len(beats) // registers.groups :, registers.tail :] = False
-    block[live, :size] = beats[live].view(np.uint8).reshape(-1, size)
+        last = slice(len(beats) - len(beats) // registers.groups, None)
+    block[..., :size] = np.ascontiguousarray(beats).view(np.uint8).reshape(*shape[:2], size)
+    block[last, registers.tail :] = noise.reshape(shape)[last, registers.tail :]
     return block.view(lane).reshape(shape[:2])
 
 

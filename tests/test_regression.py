@@ -7,7 +7,9 @@ import os
 import random
 import shlex
 import signal
+import sqlite3
 import tomllib
+from contextlib import closing
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
@@ -18,11 +20,13 @@ from extremum.host import cache
 from extremum.host.cli import commands
 from extremum.tb.coverage import BINS, EXCUSED, POINTS, Tally
 from extremum.tb.regression import lots as lots_module
+from extremum.tb.regression.block_registers import BlockRegisters
 from extremum.tb.regression.campaign import Settings, run_pass
-from extremum.tb.regression.case import Batch, Case
+from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.command import regress
 from extremum.tb.regression.database import Database
 from extremum.tb.regression.draw import drawn_case
+from extremum.tb.regression.faults import FAULTS
 from extremum.tb.regression.lots import Lot, close_rigs, run_lot
 from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_of
 from extremum.tb.regression.revision import revision
@@ -223,3 +227,58 @@ def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsy
     assert "regress" in capsys.readouterr().out
     assert commands.main(["regress", "--case", "63"]) == 2
     assert "seed modulo 64 must be below" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--case", "\u00b2"), "this is no case"),
+        (("--case", '{"target":"nix","batches":[]}'), "core must be one of"),
+        (("--hours", "0"), "not in the range"),
+        (("--minutes", "nan"), "nan is no finite number"),
+        (("--hours", "inf"), "inf is no finite number"),
+        (("--workers", "-1"), "not in the range"),
+        (("--core", "nix"), "--core must be of"),
+        (("--backend", "nix"), "is not one of"),
+        (("--lots", "0", "--workers", "0", "--database", "FOREIGN"), "file is not a database"),
+        (("--lots", "0", "--workers", "0", "--database", "OTHER"), "none of the regression's"),
+        (("--lots", "0", "--workers", "0", "--database", "/proc/no/x"), "No such file"),
+        (("--lots", "0", "--evidence", "FOREIGN/x"), "File exists"),
+    ],
+)
+def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    (tmp_path / "FOREIGN").write_text("no database, but a text of many letters. " * 9)
+    with closing(sqlite3.connect(tmp_path / "OTHER")) as other:
+        other.execute("create table lots (mine)")
+    monkeypatch.chdir(tmp_path)
+    assert commands.main(["regress", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("extremum: ")
+    assert told in line
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_job_that_fails_is_told_and_the_next_one_is_right(fault):
+    """A block that tells another error, or none, or goes on wrongly, is a difference."""
+    arguments = {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]}
+    item = Item("reduction", arguments, fault=fault, fault_number=259)
+    case = Case("axi-reduction", [Batch([item, item], accesses=80, seed=5)])
+    assert Case.from_json(case.to_json()) == case
+    with Rig("native") as rig:
+        assert failure(case, rig) is None
+
+
+def test_an_error_that_names_another_job_is_a_difference(monkeypatch):
+    arguments = {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]}
+    item = Item("reduction", arguments, fault="early", fault_number=256)
+    sound = BlockRegisters.field
+
+    def field(self, register, name="value"):
+        return sound(self, register, name) - (name == "job")
+
+    monkeypatch.setattr(BlockRegisters, "field", field)
+    with Rig("native") as rig:
+        told = failure(Case("axi-reduction", [Batch([item])]), rig)
+    assert told == "batch 0: ERROR.job is 0, expected 1"

@@ -62,7 +62,10 @@ class AxiPump {
         packets.clear();
     }
 
-    void write(uint32_t address, uint32_t word) { lite_.write(address, word); }
+    void write(uint32_t address, uint32_t word, uint32_t strobes) {
+        lite_.write(address, word, strobes);
+    }
+    void rest_answers(uint32_t rate, uint32_t seed) { lite_.rest(rate, seed); }
     void read(uint32_t address) { lite_.read(address); }
 
     // Adds a packet of so many beats, which come by `feed`.
@@ -229,8 +232,13 @@ EXPORT void* pump_open(const char* waves, uint64_t first, uint64_t last) {
 
 EXPORT void pump_begin(void* pump, const Settings* settings) { pump_of(pump)->begin(*settings); }
 
-EXPORT void pump_write(void* pump, uint32_t address, uint32_t word) {
-    pump_of(pump)->write(address, word);
+EXPORT void pump_write(void* pump, uint32_t address, uint32_t word, uint32_t strobes) {
+    pump_of(pump)->write(address, word, strobes);
+}
+
+// Lets the answers on AXI4-Lite wait in this percentage of the clocks.
+EXPORT void pump_rest_answers(void* pump, uint32_t rate, uint32_t seed) {
+    pump_of(pump)->rest_answers(rate, seed);
 }
 
 EXPORT void pump_read(void* pump, uint32_t address) { pump_of(pump)->read(address); }

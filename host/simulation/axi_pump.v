@@ -13,16 +13,19 @@ module extremum_native #(
     input awvalid,
     output awready,
     input [31:0] wdata,
+    input [3:0] wstrb,
     input wvalid,
     output wready,
     output [1:0] bresp,
     output bvalid,
+    input bready,
     input [ADDRESS_BITS-1:0] araddr,
     input arvalid,
     output arready,
     output [31:0] rdata,
     output [1:0] rresp,
     output rvalid,
+    input rready,
     output irq,
     input [INPUT_BITS-1:0] i_data,
     input i_last,
@@ -49,7 +52,10 @@ module extremum_native #(
   reg index_ready_now = 0;
   reg [ADDRESS_BITS-1:0] awaddr_now = 0;
   reg [ADDRESS_BITS-1:0] araddr_now = 0;
+  reg bready_now = 0;
+  reg rready_now = 0;
   reg [31:0] wdata_now = 0;
+  reg [3:0] wstrb_now = 0;
   reg [INPUT_BITS-1:0] i_data_now = 0;
 
   always @(posedge clk) begin
@@ -58,6 +64,9 @@ module extremum_native #(
     awaddr_now <= awaddr;
     wvalid_now <= wvalid;
     wdata_now <= wdata;
+    wstrb_now <= wstrb;
+    bready_now <= bready;
+    rready_now <= rready;
     arvalid_now <= arvalid;
     araddr_now <= araddr;
     i_valid_now <= i_valid;
@@ -77,12 +86,12 @@ module extremum_native #(
       .s_axil_awvalid(awvalid_now),
       .s_axil_awready(awready),
       .s_axil_wdata(wdata_now),
-      .s_axil_wstrb(4'b1111),
+      .s_axil_wstrb(wstrb_now),
       .s_axil_wvalid(wvalid_now),
       .s_axil_wready(wready),
       .s_axil_bresp(bresp),
       .s_axil_bvalid(bvalid),
-      .s_axil_bready(1'b1),
+      .s_axil_bready(bready_now),
       .s_axil_araddr(araddr_now),
       .s_axil_arprot(3'b0),
       .s_axil_arvalid(arvalid_now),
@@ -90,7 +99,7 @@ module extremum_native #(
       .s_axil_rdata(rdata),
       .s_axil_rresp(rresp),
       .s_axil_rvalid(rvalid),
-      .s_axil_rready(1'b1),
+      .s_axil_rready(rready_now),
       .irq(irq),
 `endif
 `ifdef EXTREMUM_NO_VALUE

@@ -65,7 +65,8 @@ class _Outcome(ctypes.Structure):
 
 _FUNCTIONS: tuple[native_library.Function, ...] = (
     ("pump_begin", None, POINTER, ctypes.POINTER(_Settings)),
-    ("pump_write", None, POINTER, NUMBER, NUMBER),
+    ("pump_write", None, POINTER, NUMBER, NUMBER, NUMBER),
+    ("pump_rest_answers", None, POINTER, NUMBER, NUMBER),
     ("pump_read", None, POINTER, NUMBER),
     ("pump_send", None, POINTER, COUNT),
     ("pump_feed", None, POINTER, POINTER, COUNT),
@@ -91,12 +92,8 @@ class NativeBlock(NativeModel):
     ----------
     config
         Configuration of the core.
-    waves, wave_window
-        See :class:`extremum.host.simulation.native_library.NativeModel`.
-    verilog, tell
-        See :func:`extremum.host.simulation.native_build.compile_native`.
-    library
-        The compiled block, if it has been compiled in another way.
+    waves, wave_window, verilog, tell, library
+        See :class:`extremum.host.simulation.native.NativeSimulator`.
 
     Raises
     ------
@@ -153,9 +150,9 @@ class NativeBlock(NativeModel):
             raise DeviceError(f"the block refused the read of address {address:#05x}")
         return self._outcome.word
 
-    def write(self, address: int, word: int) -> None:
-        """Do as :meth:`extremum.host.driver.transport.Transport.write`."""
-        self._library.pump_write(self._pump, address, word)
+    def write(self, address: int, word: int, strobes: int = 0b1111) -> None:
+        """Do as :meth:`extremum.host.driver.transport.Transport.write`, with those strobes."""
+        self._library.pump_write(self._pump, address, word, strobes)
         self._advance(_ACCESS)
 
     def send(self, pieces: Iterable[np.ndarray], size: int) -> None:
@@ -173,6 +170,15 @@ class NativeBlock(NativeModel):
         self._advance(_ANSWERS)
         self._advance(_EVENT)
         self._hand_out()
+        return bool(self._outcome.irq)
+
+    def rest_answers(self, rate: int, seed: int) -> None:
+        """From now on, let answers to reads and writes wait in this percentage of the clocks."""
+        self._library.pump_rest_answers(self._pump, rate, seed)
+
+    @property
+    def interrupt(self) -> bool:
+        """Whether the block raised its interrupt in the last clock."""
         return bool(self._outcome.irq)
 
     def pass_clocks(self, clocks: int) -> None:

@@ -28,8 +28,15 @@ AHEAD = 2
 DEATHS = 3
 """A lot that has taken so many workers with it is given up, and its last case has failed."""
 
+CONNECT_SECONDS = 15
+"""Seconds after which a scheduler that does not answer, or has no worker, is given up."""
+
 SHRUNK = 3
 """Failures that are shrunk, at the most."""
+
+
+class SchedulerError(Exception):
+    """The workers of another scheduler cannot be used."""
 
 
 @dataclass
@@ -147,6 +154,8 @@ def run_pass(settings: Settings, database: Database, tell: Tell, versions: dict[
     ------
     ToolError
         Dask is missing.
+    SchedulerError
+        The scheduler does not answer, or has no workers.
     """
     started = time.monotonic()
     end = started + settings.seconds
@@ -213,8 +222,32 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
             )
             client = stack.enter_context(Client(cluster))
         else:
-            client = stack.enter_context(Client(settings.scheduler))
+            client = stack.enter_context(_connected(settings.scheduler))
         yield _Cluster(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
+
+
+def _connected(address: str) -> Client:
+    """Return a client of a scheduler that has workers.
+
+    Raises
+    ------
+    SchedulerError
+        There is none, or no worker has come.
+    """
+    import dask.config  # noqa: PLC0415
+    from distributed import Client  # noqa: PLC0415
+
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": CONNECT_SECONDS}):
+            client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TypeError) as error:  # a timeout is an OSError
+        raise SchedulerError(f"there is no scheduler of Dask at {address}: {error}") from error
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except OSError as error:
+        client.close()
+        raise SchedulerError(f"the scheduler at {address} has no workers") from error
+    return client
 
 
 def _run_on_worker(lot: Lot, name: str) -> dict[str, object]:

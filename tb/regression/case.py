@@ -33,6 +33,11 @@ class Item:
         Number of the first of these, modulo the number of jobs.
     refused
         Number of a bad job that is offered before them, among all that can be made; or None.
+    fault
+        What is wrong with a job that is started on an AXI block before them: one of
+        :data:`extremum.tb.regression.faults.FAULTS`; or None.
+    fault_number
+        Number of that fault, among all of its kind.
     """
 
     operator: str
@@ -42,6 +47,8 @@ class Item:
     jobs: int = 4
     first: int = 0
     refused: int | None = None
+    fault: str | None = None
+    fault_number: int = 0
 
     @property
     def problem(self) -> Reduction | Pooling:
@@ -67,6 +74,9 @@ class Batch:
         Clock in which the batch is ended by a reset; or None.
     reset_clocks
         Length of that reset. On an AXI block 0 stands for the soft reset.
+    accesses
+        On an AXI block, how often registers are accessed as its driver never does, in percent of
+        the places where that is possible.
     """
 
     items: list[Item]
@@ -76,6 +86,7 @@ class Batch:
     seed: int = 0
     reset_after: int | None = None
     reset_clocks: int = 1
+    accesses: int = 0
 
     @property
     def has_stalls(self) -> bool:
@@ -123,7 +134,7 @@ class Case:
                 for batch in made["batches"]
             ]
             return cls(str(made["target"]), batches)
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except (KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"this is no case: {error}") from error
 
     def with_batch(self, number: int, **changes: Any) -> Case:

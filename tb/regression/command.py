@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import shlex
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +20,13 @@ from rich.progress import Progress as Bars
 from extremum.host.tools import BACKEND_TOOLS, require
 from extremum.tb.coverage import BINS, Tally
 from extremum.tb.regression import evidence
-from extremum.tb.regression.campaign import Progress, Settings, Tell, run_pass
+from extremum.tb.regression.campaign import (
+    Progress,
+    SchedulerError,
+    Settings,
+    Tell,
+    run_pass,
+)
 from extremum.tb.regression.case import Case
 from extremum.tb.regression.database import Database, Failure
 from extremum.tb.regression.draw import SCALES, drawn_case
@@ -45,12 +54,22 @@ backend_option = click.option(
 )
 
 
+TIME = click.FloatRange(0, min_open=True)
+
+
+def _finite(_context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    """Refuse a time that is no number, or without an end."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no finite number", param=option)
+    return value
+
+
 @click.command()
 @click.option("--case", "text", help="Run one case alone: its seed, or a case as JSON.")
 @backend_option
 @click.option("--core", "cores", multiple=True, help="Run these cores or blocks alone.")
-@click.option("--hours", type=click.FloatRange(0), default=0.0, help="Budget of time.")
-@click.option("--minutes", type=click.FloatRange(0), default=0.0, help="Budget of time.")
+@click.option("--hours", type=TIME, callback=_finite, help="Budget of time.")
+@click.option("--minutes", type=TIME, callback=_finite, help="Budget of time.")
 @click.option("--lots", "most_lots", type=click.IntRange(0), help="End after so many lots.")
 @click.option(
     "--workers",
@@ -78,8 +97,8 @@ def regress(
     text: str | None,
     backends: tuple[str, ...],
     cores: tuple[str, ...],
-    hours: float,
-    minutes: float,
+    hours: float | None,
+    minutes: float | None,
     most_lots: int | None,
     workers: int,
     scheduler: str | None,
@@ -102,25 +121,34 @@ def regress(
     if unknown := set(cores) - {target.name for target in TARGETS}:
         known = ", ".join(target.name for target in TARGETS)
         raise click.UsageError(f"--core must be of {known}, not {sorted(unknown)[0]!r}")
-    seconds = 3600 * hours + 60 * minutes
-    if not seconds:
+    seconds = 3600 * (hours or 0) + 60 * (minutes or 0)
+    if hours is None and minutes is None:
         seconds = 60.0 if most_lots is None else float("inf")
     path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
     settings = Settings(backends, cores, seconds, most_lots, workers, scheduler)
-    database = Database(path, revision())
+    if report is not None:
+        evidence.require_writable(report)
+    try:
+        database = Database(path, revision())
+    except ValueError as error:
+        raise click.UsageError(f"--database: {error}") from error
     try:
         with _progress(seconds) as tell:
             number = run_pass(settings, database, tell, evidence.versions())
         if report is not None:
             evidence.write(database, report)
         return _tell_result(database, number, full_coverage=full_coverage)
+    except SchedulerError as error:
+        raise click.UsageError(f"--scheduler: {error}") from error
+    except sqlite3.Error as error:
+        raise click.UsageError(f"--database: {path}: {error}") from error
     finally:
         database.close()
 
 
 def _run_one(text: str, backend: str) -> int:
     """Run one case, given by its seed or as JSON."""
-    if text.lstrip("-").isdigit():
+    if re.fullmatch("-?[0-9]{1,30}", text):
         try:
             target_of(int(text))
         except ValueError as error:
@@ -144,8 +172,12 @@ def _run_one(text: str, backend: str) -> int:
     except Difference as error:
         click.echo(f"difference: {error}\n0 passed, 1 failed")
         return MISMATCH
-    except ValueError as error:
-        raise click.UsageError(f"--case: {error}") from error
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
+        # Of a seed every case can be run, so that is a fault of the bench.
+        if text.lstrip("-").isdigit():
+            raise
+        told = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(error)
+        raise click.UsageError(f"--case: no core can run it: {told}") from error
     click.echo(f"{figures.jobs} jobs, {figures.beats} beats, no difference\n1 passed, 0 failed")
     return AGREEMENT
 

@@ -11,6 +11,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,25 @@ create table if not exists failures (
     smallest text, primary key (gateware, bench, backend, seed)
 );
 """
+
+
+def _tables(db: sqlite3.Connection) -> dict[str, list[str]]:
+    """Return the names of the columns of each table."""
+    names = [name for (name,) in db.execute("select name from sqlite_master where type = 'table'")]
+    return {
+        name: [row[0] for row in db.execute("select name from pragma_table_info(?)", (name,))]
+        for name in names
+    }
+
+
+def _check_schema(db: sqlite3.Connection) -> None:
+    """Raise a DatabaseError if tables are there that are not the regression's."""
+    with closing(sqlite3.connect(":memory:")) as own:
+        own.executescript(SCHEMA)
+        expected = _tables(own)
+    for name, columns in _tables(db).items():
+        if columns != expected.get(name):
+            raise sqlite3.DatabaseError(f"its table {name!r} is none of the regression's")
 
 
 @dataclass(frozen=True)
@@ -72,14 +92,27 @@ class Database:
         The file; it is made if it does not exist.
     revision
         The sources that are tested. Results of others stay in the file, and are told apart.
+
+    Raises
+    ------
+    ValueError
+        The file is not one of the regression's, or cannot be written.
     """
 
     def __init__(self, path: Path, revision: Revision) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.revision = path, revision
-        self._db = sqlite3.connect(path)
-        self._db.execute("pragma journal_mode = wal")
-        self._db.executescript(SCHEMA)
+        try:
+            self._db = sqlite3.connect(path)
+        except sqlite3.Error as error:
+            raise ValueError(f"{path}: {error}") from error
+        try:
+            _check_schema(self._db)
+            self._db.execute("pragma journal_mode = wal")
+            self._db.executescript(SCHEMA)
+        except sqlite3.Error as error:
+            self._db.close()
+            raise ValueError(f"{path}: {error}") from error
         self._key = (revision.gateware, revision.bench)
 
     def close(self) -> None:

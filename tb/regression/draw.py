@@ -7,9 +7,11 @@ same seed gives the same case on every machine.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from extremum.tb.regression.case import Batch, Case, Item, Rests
+from extremum.tb.regression.faults import FAULTS
 from extremum.tb.regression.operators import drawn_operator, jobs_of
 from extremum.tb.regression.pool import Target, target_of
 from extremum.tb.regression.tensors import FILLS
@@ -17,11 +19,15 @@ from extremum.tb.regression.tensors import FILLS
 SCALES = {"native": 1.0, "verilator": 0.01, "icarus": 0.004}
 """How long the long jobs are on each backend: the others are slower by two orders of magnitude."""
 
-LONGEST = 1 << 18
+LONGEST = 1 << 20
 """Beats of the longest job, about, at scale 1."""
 
-FEWEST = 1 << 14
+FEWEST = 1 << 16
 """Beats of the shortest of the long jobs at scale 1."""
+
+
+OFTEN = (6, 2, 2, 2, 1)
+"""How often each of the faults is drawn: the core has many reasons to refuse registers."""
 
 
 def drawn_case(seed: int, backend: str = "native") -> Case:
@@ -36,7 +42,7 @@ def drawn_case(seed: int, backend: str = "native") -> Case:
             batches.append(Batch([_item(source, target, None)], seed=source.getrandbits(30)))
     scale = SCALES[backend]
     # Wide cores are slow to simulate, and take many elements in a beat.
-    scale *= min(1.0, 8 / target.config.lanes)
+    scale *= min(1.0, 2 / target.config.lanes)
     beats = max(1, int(scale * FEWEST * (LONGEST / FEWEST) ** source.random()))
     batches.insert(source.randint(0, len(batches)), _batch(source, target, beats))
     if batches[-1].reset_after is not None:
@@ -50,14 +56,25 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
     items = [_item(source, target, None) for _ in range(count)]
     if beats is not None:
         items[source.randrange(count)] = _item(source, target, beats)
+    is_faulty = target.bus == "axi" and target.has_jobs and beats is None and source.random() < 0.3
+    is_jam = target.bus == "axi" and beats is None and not is_faulty and source.random() < 0.2
+    if is_faulty:
+        items = _with_faults(source, items)
+    elif is_jam:
+        # The very same job needs no register, so that starts queue up behind results that wait.
+        items = [replace(items[0], jobs=1)] * source.randint(4, 8)
     batch: dict[str, Any] = {"items": items, "seed": source.getrandbits(30)}
+    if is_faulty:
+        batch["accesses"] = source.choice((0, 20, 80))
     if source.random() < 0.55:
         # In the other batches the clocks are predicted exactly.
         last = sum(_last_beat(item, target) for item in items)
         sides = ("input", "output", "job") if target.bus == "none" else ("input", "output")
         for side in sides:
             batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
-    if source.random() < 0.2:
+    if is_jam:
+        batch["output_stalls"] = [[source.randint(0, 80), 0], [600, 100], [1, 0]]
+    if not is_faulty and source.random() < 0.2:
         batch |= _reset(source, target, sum(_last_beat(item, target) for item in items))
     return Batch(**batch)
 
@@ -74,6 +91,18 @@ def _item(source: random.Random, target: Target, beats: int | None) -> Item:
         first=source.randrange(64),
         refused=source.randrange(64) if bad else None,
     )
+
+
+def _with_faults(source: random.Random, items: list[Item]) -> list[Item]:
+    """Return items of a block with faults in most of them."""
+    return [
+        replace(
+            item, fault=source.choices(FAULTS, OFTEN)[0], fault_number=source.randrange(1 << 16)
+        )
+        if source.random() < 0.7
+        else item
+        for item in items
+    ]
 
 
 def _last_beat(item: Item, target: Target) -> int:

@@ -84,6 +84,16 @@ def _pass(row: dict[str, Any]) -> dict[str, Any]:
     return row | told | {"versions": json.loads(row["versions"])} | rates
 
 
+def require_writable(path: Path) -> None:
+    """Raise an OSError if a file cannot be written, before time is spent on its content."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
+    with path.open("a"):
+        pass
+    if is_new:
+        path.unlink()
+
+
 def write(database: Database, path: Path) -> None:
     """Write the evidence as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from extremum.tb.regression.pool import CORES_MOST, TARGETS, Target
 from extremum.tb.regression.run import Rig, run_case
 from extremum.tb.regression.work import Difference, Figures
 
-LOT_CASES = {"native": 24, "verilator": 8, "icarus": 8}
+LOT_CASES = {"native": 12, "verilator": 8, "icarus": 8}
 """Cases of a lot: a few seconds of work, so that little is lost with a worker."""
 
 Tell = Callable[[int], None]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.ports import JobError
 from extremum.host.plan.gathered import GatheredJob
 from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
@@ -189,6 +190,12 @@ def _changes(first: Offered, second: Offered) -> list[str]:
         "the very same job": one == two,
     }
     return [what for what, holds in told.items() if holds]
+
+
+def observe_fault(tally: Tally, code: BlockError, where: str, batch: Batch) -> None:
+    """Count a job of a block that fails: its error, what is around it, and whether ports rest."""
+    tally.count("block errors", code.name, where)
+    tally.count("block errors and stalls", code.name, "some" if batch.has_stalls else "none")
 
 
 def observe_reset(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from extremum.host.driver.block import (
     DATAFLOW_CLOCKS,
     START_CLOCKS,
@@ -20,36 +18,19 @@ from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.case import Batch
 from extremum.tb.regression.observe import observe, observe_reset
+from extremum.tb.regression.on_faulty_block import run_on_faulty_block
 from extremum.tb.regression.pool import Target
+from extremum.tb.regression.received import Received
 from extremum.tb.regression.work import (
     Difference,
     Figures,
     Todo,
-    compare,
-    name_of,
     todo_of,
     watchdog,
 )
 
 SPARED = 4
 """Clocks by which a block may be faster with a single job than is predicted."""
-
-
-class _Given:
-    """The results of one job as they come."""
-
-    def __init__(self, todo: Todo) -> None:
-        self._todo = todo
-        self._best, self._where = todo.expected()
-        self.beats = 0
-
-    def __call__(self, values: np.ndarray, positions: np.ndarray) -> None:
-        """Compare the next results; they are exact, so none can be in a wrong place."""
-        start, self.beats = self.beats, self.beats + len(values)
-        bits = (f"u{self._best.itemsize}", name_of(self._todo.job))
-        best, where = self._best[start : self.beats], self._where[start : self.beats]
-        compare(values.view(bits[0]), best.view(bits[0]), "value", bits[1])
-        compare(positions, where, "position", bits[1])
 
 
 def run_on_block(
@@ -65,8 +46,10 @@ def run_on_block(
     if batch.reset_clocks == 0 and not isinstance(block, NativeBlock):
         # Under cocotb only `aresetn` can end a batch in its middle.
         batch = replace(batch, reset_clocks=1)
+    if batch.accesses or any(item.fault for item in batch.items):
+        return run_on_faulty_block(block, target, batch, tally)
     todo = todo_of(target, batch)
-    given = [_Given(each) for each in todo]
+    given = [Received(each) for each in todo]
     driver = BlockDriver(block, target.config)
     before = driver.counters()
     block.begin(
@@ -118,7 +101,7 @@ def _interrupted(
 
 
 def _check_counts(
-    todo: Sequence[Todo], given: Sequence[_Given], counted: Mapping[str, int]
+    todo: Sequence[Todo], given: Sequence[Received], counted: Mapping[str, int]
 ) -> None:
     """Check that all results have come, and that the block counted what it did."""
     jobs = [each.job for each in todo]

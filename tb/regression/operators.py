@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
@@ -15,8 +17,14 @@ from extremum.tb.regression.case import Item
 
 DIMENSIONS = ("depth", "height", "width")
 TRIES = 300
-GATHERED_BEATS = 4
-"""A gathered window is streamed with all its elements, so a long job of them has fewer outputs."""
+MANY_TYPES = 4
+"""A core of more types than these reduces as often as it pools: each type has many reductions."""
+
+SCARCE = {"uint16": 9, "uint64": 5, "int16": 2, "int64": 2, "int32": 2, "uint32": 2}
+"""Types that few cores reduce are drawn so many times as often as others."""
+
+KEPT = 64
+"""Operators whose jobs are kept, so that they are planned once for a case."""
 
 
 def jobs_of(item: Item, config: CoreConfig) -> list[Job]:
@@ -27,16 +35,29 @@ def jobs_of(item: Item, config: CoreConfig) -> list[Job]:
     ValueError
         The core was not built for the operator.
     """
-    problem = item.problem
+    return _some_jobs(item.operator, json.dumps(item.arguments), config, item.first, item.jobs)
+
+
+@lru_cache(KEPT)
+def _some_jobs(
+    operator: str, arguments: str, config: CoreConfig, first: int, count: int
+) -> list[Job]:
+    """Return a part of all jobs; who draws, runs and observes a case shares them."""
+    todo = _all_jobs(operator, arguments, config)
+    if "slots" in dict(config.fixed):
+        return list(todo)
+    first %= max(1, len(todo))
+    return [todo[number] for number in range(first, min(len(todo), first + count))]
+
+
+@lru_cache(KEPT)
+def _all_jobs(operator: str, arguments: str, config: CoreConfig) -> Sequence[Job]:
+    problem = Item(operator, json.loads(arguments)).problem
     if isinstance(problem, Reduction) and "slots" in dict(config.fixed):
         # In a core without a job port one row follows the other, each a job of its own.
         rows = math.prod(problem.output_sizes)
-        jobs: list[Job] = [ReductionJob(problem, config, row, row + 1) for row in range(rows)]
-    else:
-        todo = plan(problem, config).jobs
-        first = item.first % max(1, len(todo))
-        jobs = [todo[number] for number in range(first, min(len(todo), first + item.jobs))]
-    return jobs
+        return [ReductionJob(problem, config, row, row + 1) for row in range(rows)]
+    return plan(problem, config).jobs
 
 
 def drawn_operator(
@@ -57,7 +78,8 @@ def drawn_operator(
     if config.has_values:
         # Windows beyond the core are gathered, which needs an argmax; where no window can slide
         # all are.
-        kinds += ["pooling"] * (3 if config.has_windows else "argmax" in config.operators)
+        often = 1 if len(config.data_types) > MANY_TYPES else 3
+        kinds += ["pooling"] * (often if config.has_windows else "argmax" in config.operators)
     for _ in range(TRIES):
         kind = source.choice(kinds)
         draw = _reduction if kind == "reduction" else _pooling
@@ -93,16 +115,21 @@ def _reduction(
     sizes = _row_sizes(source, config, fixed, beats)
     rank = len(sizes)
     axes = source.sample(range(rank), source.randint(1, rank))
-    if "length" in fixed or (beats is not None and source.random() < 0.7):
+    if "length" in fixed or source.random() < (0.4 if beats is None else 0.7):
         axes = [rank - 1]
     return {
         "function": function,
         "sizes": sizes,
-        "data_type": source.choice(config.data_types).value,
+        "data_type": _data_type(source, config),
         "axes": axes,
         "axis_direction": direction,
         "nan": ("propagate", "ignore")[fixed.get("ignore_nan", source.getrandbits(1))],
     }
+
+
+def _data_type(source: random.Random, config: CoreConfig) -> str:
+    names = [data_type.value for data_type in config.data_types]
+    return source.choices(names, [SCARCE.get(name, 1) for name in names])[0]
 
 
 def _row_sizes(
@@ -123,10 +150,12 @@ def _row_sizes(
         return [max(1, elements // length), length]
     if source.random() < 0.2:
         return [1]
-    if source.random() < 0.3:
-        # Rows that end near the edge of a beat, in as many as fill the lanes or nearly.
+    if source.random() < (0.3 if lanes < 16 else 0.6):
+        # Rows that end near the edge of a beat; as many as fill the lanes or nearly, or a few that
+        # are folded.
         length = max(1, lanes * source.randint(1, 6) + source.randint(-1, 1))
-        return [max(1, lanes * source.randint(1, 2) + source.randint(-lanes, 1)), length]
+        nearly = max(1, lanes * source.randint(1, 2) + source.randint(-lanes, 1))
+        return [source.choice((nearly, source.randint(1, 3))), length]
     sizes, left = [], source.choice((60, 60, 400))
     for _ in range(source.randint(1, 4)):
         sizes.append(source.randint(1, max(1, min(left, 40))))
@@ -160,7 +189,7 @@ def _pooling(source: random.Random, config: CoreConfig, beats: int | None) -> di
     layout = source.choice(("tensor", "plane", "column_major"))
     return {
         "sizes": slices + size,
-        "data_type": source.choice(config.data_types).value,
+        "data_type": _data_type(source, config),
         "window": window,
         "strides": strides,
         "start_padding": start,

@@ -23,6 +23,8 @@ BENCH = (
     "tb/regression",
     "tb/cores.py",
     "tb/coverage.py",
+    "tb/coverage_block.py",
+    "tb/coverage_point.py",
     "tb/refusal.py",
     "tb/scoreboard.py",
     "tb/sequences.py",

@@ -92,6 +92,8 @@ def _smaller_batches(batch: Batch) -> Iterator[Batch]:
     for side in sides:
         if getattr(batch, side):
             yield replace(batch, **{side: 0})
+    if batch.accesses:
+        yield replace(batch, accesses=0)
     if batch.seed:
         yield replace(batch, seed=0)
     for number, item in enumerate(batch.items):
@@ -104,6 +106,10 @@ def _smaller_batches(batch: Batch) -> Iterator[Batch]:
 def _smaller_items(item: Item) -> Iterator[Item]:
     if item.refused is not None:
         yield replace(item, refused=None)
+    if item.fault is not None:
+        yield replace(item, fault=None, fault_number=0)
+        for number in range(min(3, item.fault_number)):
+            yield replace(item, fault_number=number)
     for arguments in _smaller_arguments(item.arguments):
         yield replace(item, arguments=arguments)
     if item.jobs > 1:

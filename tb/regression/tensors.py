@@ -69,7 +69,7 @@ def classes(x: np.ndarray) -> dict[str, np.ndarray]:
         rest = np.ones(x.shape, bool)
         for name, patterns in landmarks(data_type).items():
             if name != "other" and patterns:
-                found[name] = np.isin(bits, np.array(patterns, bits.dtype))
+                found[name] = np.logical_or.reduce([bits == pattern for pattern in patterns])
                 rest &= ~found[name]
         return found | {"other": rest}
     top, infinity = 1 << form.width - 1, ((1 << form.exponent) - 1) << form.mantissa

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 from amaranth.hdl import Signal
@@ -9,7 +10,7 @@ from amaranth.hdl import Signal
 from extremum.hdl.queue import Queue
 from extremum.hdl.timing import TimingParameters
 from extremum.tb.formal.fault import Fault
-from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proof import Checked, Claim, Exhaustion, Proof
 from extremum.tb.formal.property import Property
 from extremum.tb.formal.streams import offers_stay
 
@@ -48,6 +49,14 @@ def stays(p: Property) -> None:
     offers_stay(p, "o", queue.valid, queue.ready, queue.o)
 
 
+def colours(right: float, fault: Fault | None) -> Checked:
+    """Look at the weights of a colour, in a module of Python's own that a fault may be in."""
+    import colorsys  # noqa: PLC0415 - the fault must be planted before
+
+    weight = colorsys.rgb_to_yiq(1, 0, 0)[0]
+    return Checked(1, Counter(red=1), None if weight == right else f"red weighs {weight}")
+
+
 FOUND = Fault("the output takes a word while the sink waits", "extremum.hdl.queue",
               "free = ~self.valid | self.ready\n        waiting",
               "free = ~self.valid | self.ready | self.write\n        waiting")  # fmt: skip
@@ -58,7 +67,17 @@ def _proof(name: str, state, *faults: Fault, depth: int = 5) -> Proof:
     return Proof(name, "hdl/queue.py", "An example.", state, depth=depth, search=6, faults=faults)
 
 
-PROOFS = {
+RED = Fault("weights", "colorsys", "0.30*r + 0.59*g", "0.59*r + 0.30*g")
+SAME = Fault("nothing is changed", "colorsys", "0.30*r + 0.59*g", "0.59*g + 0.30*r")
+
+
+def _cases(name: str, right: float, *kinds: str) -> Exhaustion:
+    return Exhaustion(
+        name, "hdl/queue.py", "An example.", partial(colours, right), kinds, (RED, SAME)
+    )
+
+
+PROOFS: dict[str, Claim] = {
     proof.name: proof
     for proof in (
         _proof("true", stays, FOUND, HARMLESS),
@@ -66,10 +85,13 @@ PROOFS = {
         _proof("later", partial(below, 12), FOUND),
         _proof("empty", empty),
         _proof("impossible", impossible),
+        _cases("all cases", 0.3, "red"),
+        _cases("a wrong case", 0.5, "red"),
+        _cases("no such case", 0.3, "red", "green"),
     )
 }
 
 
-def proof_named(name: str) -> Proof:
+def proof_named(name: str) -> Claim:
     """Return an example."""
     return PROOFS[name]

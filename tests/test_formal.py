@@ -85,6 +85,19 @@ def test_a_fault_must_be_noticed(outcome_of):
     assert list(outcome.found) == ["the output takes a word while the sink waits"]
 
 
+def test_all_cases_are_looked_at_with_and_without_faults(outcome_of):
+    """Of the two faults one changes nothing."""
+    outcome = outcome_of("all cases", faults=True)
+    assert (outcome.cases, outcome.covered) == (1, {"red": 1})
+    assert outcome.failures == ["the fault 'nothing is changed' is not noticed"]
+    assert outcome.found == {"weights": "red weighs 0.59"}
+
+
+def test_a_wrong_case_and_a_missing_kind_fail(outcome_of):
+    assert outcome_of("a wrong case").failures == ["it does not hold: red weighs 0.3"]
+    assert outcome_of("no such case").failures == ["no case is of the kind 'green'"]
+
+
 def test_a_fault_is_in_the_module_that_is_imported(monkeypatch):
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
     Fault("wrong", "colorsys", "no such text", "").plant()
@@ -117,8 +130,8 @@ def test_every_fault_fits_one_place():
     """So a fault whose place has changed is noticed without a solver."""
     for proof in all_proofs():
         for fault in proof.faults:
-            path = ROOT / Path(*fault.module.split(".")[1:]).with_suffix(".py")
-            assert path.read_text().count(fault.find) == 1, (proof.name, fault.what)
+            source = (ROOT / fault.path).read_text()
+            assert source.count(fault.find) == 1, (proof.name, fault.what)
             assert fault.find != fault.replace
 
 
@@ -138,6 +151,10 @@ def test_the_results_are_those_of_the_proofs():
     told = [(proof["name"], proof["claim"], proof["depth"]) for proof in report["proofs"]]
     assert told == [(proof.name, proof.claim, proof.depth) for proof in all_proofs()]
     assert report["failed"] == 0
+    for proof in report["proofs"]:
+        if proof["bounded"]:
+            # What matters comes within the clocks that the proof looks at.
+            assert max(proof["covered"].values()) < proof["depth"], proof["name"]
 
 
 def test_a_name_that_no_proof_has_is_refused():

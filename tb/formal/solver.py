@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from extremum.host.processes import Processes
 from extremum.tb.formal.fault import Fault
-from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proof import Checked, Claim, Exhaustion, Proof
 from extremum.tb.formal.trace import Trace
 
 LONGEST = 900
@@ -45,22 +46,26 @@ class Outcome:
     cover_seconds, fault_seconds
         Time for these.
     covered
-        For each cover, the clock in which it is reached first.
+        For each cover, the clock in which it is reached first; of an exhaustion, how many cases
+        are of that kind.
     found
         For each fault, the claim that it breaks, and in which clock.
+    cases
+        Of an exhaustion, how many cases were looked at.
     """
 
-    proof: Proof
+    proof: Claim
     failures: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cover_seconds: float = 0.0
     fault_seconds: float = 0.0
     covered: dict[str, int] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
+    cases: int = 0
 
 
 def prove(
-    proof: Proof, processes: Processes, *, faults: bool = True, proofs: str = PROOFS
+    proof: Claim, processes: Processes, *, faults: bool = True, proofs: str = PROOFS
 ) -> Outcome:
     """Carry out a proof: the claim, its cover, and its faults.
 
@@ -78,7 +83,11 @@ def prove(
     outcome = Outcome(proof)
     with tempfile.TemporaryDirectory(prefix="extremum-formal-") as folder:
         try:
-            _prove(proof, _Problem(Path(folder), processes, proof, proofs), outcome, faults)
+            problem = _Problem(Path(folder), processes, proof, proofs)
+            if isinstance(proof, Exhaustion):
+                _exhaust(proof, problem, outcome, faults)
+            else:
+                _prove(proof, problem, outcome, faults)
         except ProofError as error:
             outcome.failures.append(str(error))
     return outcome
@@ -117,25 +126,58 @@ def _prove(proof: Proof, problem: _Problem, outcome: Outcome, faults: bool) -> N
     outcome.fault_seconds = time.monotonic() - start
 
 
+def _exhaust(proof: Exhaustion, problem: _Problem, outcome: Outcome, faults: bool) -> None:
+    start = time.monotonic()
+    checked = problem.exhaust()
+    outcome.seconds, outcome.cases = time.monotonic() - start, checked.cases
+    if checked.broken is not None:
+        outcome.failures.append(f"it does not hold: {checked.broken}")
+        return
+    outcome.covered = {kind: checked.seen[kind] for kind in proof.kinds if checked.seen[kind]}
+    outcome.failures += [
+        f"no case is of the kind {kind!r}" for kind in proof.kinds if kind not in outcome.covered
+    ]
+    start = time.monotonic()
+    for fault in proof.faults if faults else ():
+        broken = problem.exhaust(fault).broken
+        if broken is None:
+            outcome.failures.append(f"the fault {fault.what!r} is not noticed")
+        else:
+            outcome.found[fault.what] = broken
+    outcome.fault_seconds = time.monotonic() - start
+
+
 @dataclass
 class _Problem:
     """The problem in SMT-LIB 2, in a folder: YoWASP's tools take no path that leads out of it."""
 
     folder: Path
     processes: Processes
-    proof: Proof
+    proof: Claim
     proofs: str
 
     def build(self, fault: Fault | None = None) -> None:
         """Make the problem of the block, or of the block with a fault."""
-        order = {
-            "proof": self.proof.name,
-            "proofs": self.proofs,
-            "fault": asdict(fault) if fault else None,
-        }
-        status, told = self._run("-m", "extremum.tb.formal.build", json.dumps(order))
+        status, told = self._run("-m", "extremum.tb.formal.build", self._order(fault))
         if status:
             raise ProofError(f"it cannot be built: {told.strip()[-2000:]}")
+
+    def exhaust(self, fault: Fault | None = None) -> Checked:
+        """Look at all cases, of the project or of one with a fault."""
+        status, told = self._run("-m", "extremum.tb.formal.exhaust", self._order(fault))
+        if status:
+            raise ProofError(f"the cases cannot be looked at: {told.strip()[-2000:]}")
+        said = json.loads(told.splitlines()[-1])
+        return Checked(said["cases"], Counter(said["seen"]), said["broken"])
+
+    def _order(self, fault: Fault | None) -> str:
+        return json.dumps(
+            {
+                "proof": self.proof.name,
+                "proofs": self.proofs,
+                "fault": asdict(fault) if fault else None,
+            }
+        )
 
     def search(self, clocks: int) -> Trace | None:
         """Return how a claim is broken within some clocks after the reset, or None if none is."""

@@ -25,7 +25,9 @@ def formal(evidence: dict[str, Any]) -> Told:
         paragraph(
             f"{summary}. An unbounded proof is by induction over k clocks, and holds at any time "
             "after reset. The cover is the clock at which the last of the situations that the "
-            "property is about has been reached; a planted fault must break the property."
+            "property is about has been reached; a planted fault must break the property. What is "
+            "said of numbers is shown by looking at all cases up to a bound; there the cover is "
+            "the number of cases of the rarest kind that the claim is about."
         ),
         table(columns, map(_row, proofs)),
     ]
@@ -44,16 +46,20 @@ def formal(evidence: dict[str, Any]) -> Told:
 
 
 def _row(proof: dict[str, Any]) -> list[Any]:
+    covered, faults = proof["covered"], proof["faults"]
     holds = (
         f"{number(proof['depth'])} clocks" if proof["bounded"] else f"ever, k = {proof['depth']}"
     )
-    covered, faults = proof["covered"], proof["faults"]
+    cover = f"clock {max(covered.values())}" if covered else "none"
+    if "cases" in proof:
+        holds = f"{number(proof['cases'])} cases"
+        cover = f"{number(min(covered.values()))} cases" if covered else "none"
     found = sum(fault["found"] is not None for fault in faults)
     return [
         f"{proof['name']}: {proof['claim']}",
         f"`{proof['block']}`",
         holds if proof["status"] == "proved" else "not shown",
         float(proof["seconds"]["proof"]),
-        f"clock {max(covered.values())}" if covered else "none",
+        cover,
         f"{found} of {len(faults)}",
     ]

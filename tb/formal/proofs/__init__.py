@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proof import Claim
 
 SUBJECTS = (
     "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "buffers",
-    "packets", "lite", "ports",
+    "packets", "lite", "ports", "schedule", "slots", "storage", "results", "pooling",
+    "plan",
 )  # fmt: skip
 """The files of proofs, in the order in which the report lists them."""
 
 
-def all_proofs() -> list[Proof]:
+def all_proofs() -> list[Claim]:
     """Return all proofs.
 
     Raises
@@ -31,7 +32,7 @@ def all_proofs() -> list[Proof]:
     return proofs
 
 
-def proof_named(name: str) -> Proof:
+def proof_named(name: str) -> Claim:
     """Return the proof of that name.
 
     Raises

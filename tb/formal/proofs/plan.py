@@ -1,0 +1,129 @@
+"""The plans: the registers of all small poolings describe what was asked for, in both languages."""
+
+from __future__ import annotations
+
+import itertools
+
+from extremum.hdl.config import CoreConfig
+from extremum.model import DataType
+from extremum.tb.formal.fault import Fault
+from extremum.tb.formal.plan.check import check
+from extremum.tb.formal.plan.definition import Axis, axes_up_to
+from extremum.tb.formal.proof import Checked, Exhaustion
+
+ALONE = [Axis(1, 1, 1, 1, 0, 0)]
+"""A dimension of one element."""
+
+
+def lines(fault: Fault | None) -> Checked:
+    """Check two planes of one line each, in a core that holds all of it."""
+    axes = itertools.product(ALONE, axes_up_to(8, 5, 4, 3, 4))
+    return check(_core(window=(1, 5, 5), dilation=(1, 3, 3)), 2, axes, fault)
+
+
+def planes(fault: Fault | None) -> Checked:
+    """Check two planes, in a core that holds all of them."""
+    axes = axes_up_to(4, 3, 2, 2, 1)
+    core = _core(window=(1, 3, 3), dilation=(1, 2, 2))
+    return check(core, 2, itertools.product(axes, axes), fault)
+
+
+def volumes(fault: Fault | None) -> Checked:
+    """Check two volumes, in a core that holds all of them."""
+    axes = axes_up_to(2, 2, 2, 1, 1)
+    core = _core(window=(2, 2, 2), dilation=(1, 1, 1))
+    return check(core, 2, itertools.product(axes, axes_up_to(2, 2, 1, 1, 0), axes), fault)
+
+
+def tiles(fault: Fault | None) -> Checked:
+    """Check three planes on two lanes, in a core that holds short lines and small planes."""
+    axes = axes_up_to(4, 2, 2, 1, 1)
+    core = _core(window=(1, 2, 2), dilation=(1, 1, 1), lanes=2, line=2, plane=3)
+    return check(core, 3, itertools.product(axes, axes), fault)
+
+
+def _core(
+    *,
+    window: tuple[int, int, int],
+    dilation: tuple[int, int, int],
+    lanes: int = 1,
+    line: int = 256,
+    plane: int = 3136,
+) -> CoreConfig:
+    return CoreConfig(
+        (DataType.UINT8,), lanes=lanes, max_window=window, max_dilation=dilation, max_line=line,
+        max_plane=plane, coordinate_width=4 if line < 256 else 16, operators=("max-pool",),
+    )  # fmt: skip
+
+
+REGISTERS, JOBS, DRIVER = (
+    "extremum.host.plan.registers", "extremum.host.plan.jobs", "drivers/c/extremum.c",
+)  # fmt: skip
+WHERE = (
+    "the registers follow the rules of a job, which takes as many elements as there are, and gives "
+    "as many results as there are windows; each result is of the elements that the formulas of "
+    "MAX_POOLING2 name, with their positions; the last slot is of use; and the C driver has the "
+    "same registers."
+)
+EARLY, NEGATIVE, PADDED, EMPTY, CUT = (
+    "a window given early", "a line that begins in padding", "a line with slots for windows alone",
+    "an empty window", "cut into tiles",
+)  # fmt: skip
+
+PROOFS = (
+    Exhaustion(
+        "plan-lines", "host/plan/registers.py",
+        "For all lines of up to 8 elements, windows of 5 taps, strides of 4, dilations of 3 and "
+        f"paddings of 4 on either side: {WHERE}",
+        lines, (EARLY, NEGATIVE, PADDED, EMPTY),
+        (
+            Fault("an early window is given a slot too late", REGISTERS,
+                  "last - shift * dilation", "last - shift * dilation + (shift > 0)"),
+            Fault("the next line begins a slot too early", REGISTERS,
+                  "self.final - self.head + 1)", "self.final - self.head)"),
+            Fault("a tap that no window needs is kept", DRIVER,
+                  "larger(0, divide_up(head - size + 1, dilation))",
+                  "larger(0, divide_up(head - size, dilation))"),
+        ),
+        quick=True,
+    ),
+    Exhaustion(
+        "plan-planes", "host/plan/jobs.py",
+        "For all planes of up to 4 by 4 elements, windows of 3 by 3 taps, strides and dilations "
+        f"of 2 and paddings of 1 on every side: {WHERE}",
+        planes, (EARLY, NEGATIVE, PADDED, EMPTY),
+        (
+            Fault("lines of elements are stored, not of windows", REGISTERS,
+                  "words *= dimension.outputs", "words *= dimension.size"),
+            Fault("the next line is reached from the last but one window", REGISTERS,
+                  "within += (dimension.outputs - 1) * stride",
+                  "within += dimension.outputs * stride"),
+            Fault("the next plane is reached from its first window", JOBS,
+                  "slice_weight - within)", "slice_weight)"),
+        ),
+    ),
+    Exhaustion(
+        "plan-volumes", "host/plan/jobs.py",
+        "For all volumes of up to 2 by 2 by 2 elements and windows of as many taps, with strides "
+        f"of up to 2 and paddings of up to 1 in depth and width: {WHERE}",
+        volumes, (EARLY, PADDED, EMPTY),
+        (
+            Fault("planes of elements are stored, not of windows", REGISTERS,
+                  "words *= dimension.outputs", "words *= dimension.size"),
+        ),
+    ),
+    Exhaustion(
+        "plan-tiles", "host/plan/tiles.py",
+        "For three planes on two lanes, of up to 4 by 4 elements, windows of 2 by 2 taps, strides "
+        "of 2 and paddings of 1, cut into tiles for a core that holds lines of 2 windows and "
+        f"planes of 3: {WHERE}",
+        tiles, (CUT, EARLY, PADDED, EMPTY),
+        (
+            Fault("tiles are taken to lie at the number of their first window", JOBS,
+                  "(tile.offset + dimension.head)", "(tile.first + dimension.head)"),
+            Fault("the C driver takes tiles to lie at the number of their first window", DRIVER,
+                  "modulo(tiles[axis].offset + line.head)",
+                  "modulo(tiles[axis].first + line.head)"),
+        ),
+    ),
+)  # fmt: skip

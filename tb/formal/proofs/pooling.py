@@ -1,0 +1,220 @@
+"""Whole cores with windows: of any small geometry, every result is what its window defines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from amaranth.hdl import Cat, Signal, Value, signed
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+from extremum.hdl.registers import encode, job_shapes
+from extremum.model import DataType, SpatialDimension
+from extremum.tb.formal.fault import Fault
+from extremum.tb.formal.geometry import Line, Range, kept, pooling_registers
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.property import Property
+
+BITS = 2
+"""Bits of an element that are not 0: enough for elements to be better, equal and worse."""
+
+NUMBER = signed(9)
+"""The shape of positions and coordinates in the model."""
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs that are looked at.
+
+    Parameters
+    ----------
+    config
+        The core.
+    heights, widths
+        The geometries of the two dimensions.
+    planes
+        The largest number of planes.
+    stalls
+        Whether either stream may stall.
+    """
+
+    config: CoreConfig
+    heights: list[SpatialDimension]
+    widths: list[SpatialDimension]
+    planes: int
+    stalls: bool
+
+
+def pooling(jobs: Jobs, p: Property) -> None:
+    """State what the results of a job are, by any one of them and any one tap of its window."""
+    config, sizes, groups = jobs.config, (jobs.heights, jobs.widths), jobs.planes
+    block, m = Core(config), p.m
+    p.add("core", block, driven=("job", "i"))
+    p.never_reset()
+    height, width = (
+        Line.any(p, name, size) for name, size in zip(("height", "width"), sizes, strict=True)
+    )
+    planes = p.constant("planes", range(groups + 1))
+    p.assume((planes >= 1) & (planes <= groups))
+    _drive_job(p, block, config, pooling_registers(height, width, planes))
+
+    element = p.input("element", BITS)
+    m.d.comb += [
+        Value.cast(block.i.payload).eq(element),
+        block.i.valid.eq(p.input("element_here") if jobs.stalls else 1),
+    ]
+    if not jobs.stalls:
+        p.assume(block.o.ready)
+    plane_size = kept(m, "plane_size", height.size * width.size, 5)
+    plane_outputs = kept(m, "plane_outputs", height.outputs * width.outputs, 5)
+    taken, given = (_counter(p, name, port.valid & port.ready)
+                    for name, port in (("taken", block.i), ("given", block.o)))  # fmt: skip
+
+    # Any one result, and any one tap of its window.
+    plane, row, column, tap_row, tap_column = (
+        p.constant(name, 3) for name in ("plane", "row", "column", "tap_row", "tap_column")
+    )
+    for place, most in (
+        (plane, planes), (row, height.outputs), (column, width.outputs),
+        (tap_row, height.window), (tap_column, width.window),
+    ):  # fmt: skip
+        p.assume(place < most)
+    y = kept(m, "y", height.coordinate(row, tap_row), NUMBER)
+    x = kept(m, "x", width.coordinate(column, tap_column), NUMBER)
+    is_element = kept(m, "is_element", height.has(y) & width.has(x), 1)
+    position = kept(m, "position", plane * plane_size + y * width.size + x, NUMBER)
+    number = kept(m, "number", plane * plane_outputs + row * width.outputs + column, 9)
+    seen, rival = Signal(name="seen"), Signal(BITS, name="rival")
+    with m.If(block.i.valid & block.i.ready & is_element & (taken == position.as_unsigned())):
+        m.d.sync += [seen.eq(1), rival.eq(element)]
+
+    taps = []
+    for tap_y in range(_most("window", sizes[0])):
+        for tap_x in range(_most("window", sizes[1])):
+            here_y, here_x = height.coordinate(row, tap_y), width.coordinate(column, tap_x)
+            at = kept(m, f"at_{tap_y}_{tap_x}", plane * plane_size + here_y * width.size + here_x,
+                      NUMBER)  # fmt: skip
+            is_tap = (tap_y < height.window) & (tap_x < width.window)
+            taps.append((kept(m, f"has_{tap_y}_{tap_x}", is_tap & height.has(here_y)
+                              & width.has(here_x), 1), at))  # fmt: skip
+    is_empty = ~Cat(has for has, _ in taps).any()
+    out = block.o.payload
+    value, index = Value.cast(out.value[0]), Value.cast(out.index[0])
+    here = block.o.valid & (given == number)
+    names = [has & (index == at.as_unsigned()[: len(index)]) for has, at in taps]
+    rivals = here & is_element
+    own = index == position.as_unsigned()[: len(index)]
+    results = kept(m, "results", planes * plane_outputs, 9)
+    p.claim("no element of the window is better", ~rivals | (value >= rival))
+    p.claim("it is the first of equals", ~rivals | (value != rival) | (index <= position))
+    p.claim("the value is the element at its position", ~(rivals & own) | (value == rival))
+    p.claim("the position is one of the window's", ~here | is_empty | Cat(names).any())
+    p.claim("an empty window has the lowest value and all ones",
+            ~here | ~is_empty | ((value == 0) & index.all()))  # fmt: skip
+    p.claim("its elements have been taken", ~rivals | seen)
+    p.claim("last marks the last result",
+            ~here | (out.last == (number + 1 == results)))  # fmt: skip
+    p.claim("there is no result beyond the last", ~block.o.valid | (given < results))
+    p.claim("no element is taken beyond the last",
+            ~block.i.ready | (taken < planes * plane_size))  # fmt: skip
+    tie = rivals & (value == rival) & (value == 3) & (index < position)
+    ends = here & out.last
+    p.reached("the first of equal elements wins", tie)
+    p.reached("the last of several results", ends & (number > 0))
+    if len(jobs.widths) > 1:
+        p.reached("an empty window", here & is_empty)
+        p.reached("the last window, given early",
+                  ends & (width.registers["shift"] > 0) & (number > 0))  # fmt: skip
+    if jobs.planes > 1:
+        p.reached(
+            "the first result of the second plane", here & (plane == 1) & (number == plane_outputs)
+        )
+    if jobs.stalls:
+        p.reached("the last result waits", ends & p.late(ends, 3))
+
+
+def _most(part: str, dimensions: list[SpatialDimension]) -> int:
+    return max(getattr(dimension, part) for dimension in dimensions)
+
+
+def _counter(p: Property, name: str, step: Value) -> Signal:
+    count = Signal(9, name=name)
+    p.m.d.sync += count.eq(count + step)
+    p.shown.append(name)
+    return count
+
+
+def _drive_job(p: Property, block: Core, config: CoreConfig, registers: dict[str, Value]) -> None:
+    """Offer one job, from the first clock on."""
+    job, given = block.job, Signal(name="job_given")
+    p.m.d.sync += given.eq(given | (job.valid & job.ready))
+    p.m.d.comb += job.valid.eq(~given)
+    for name in job_shapes(config):
+        less = 1 - encode(name, 1)
+        p.m.d.comb += job.payload[name.replace(".", "_")].eq(registers[name] - less)
+
+
+def _core(window: tuple[int, int, int], dilation: int) -> CoreConfig:
+    return CoreConfig(
+        (DataType.UINT8,), max_window=window, max_dilation=(1, 1, dilation), max_line=4,
+        coordinate_width=4, index_width=8, operators=("max-pool",),
+    )  # fmt: skip
+
+
+def _short(size: Range, slots: int) -> list[SpatialDimension]:
+    """Return the geometries whose lines take few slots."""
+    dimensions = size.dimensions()
+    return [one for one in dimensions if Line.of(one).registers["period"] <= slots]
+
+
+ALONE = [SpatialDimension(1, 1)]
+SHORT = _short(Range(size=2, window=2, stride=2, dilation=1, padding=1), 3)
+DILATED = _short(Range(size=3, window=3, stride=2, dilation=2, padding=1), 4)
+BEFORE = [SpatialDimension(2, 2, start_padding=1)]
+
+CORE, LONG = _core((1, 2, 2), 1), _core((1, 1, 3), 2)
+
+BACK = Fault("the next line is reached by the step to the next window", "extremum.hdl.position",
+             "chosen = Mux(self.early_control[f\"final_{DIMENSIONS[axis]}\"], chosen, step)",
+             "chosen = step")  # fmt: skip
+SHIFT = Fault("the taps that an early window lacks are not counted", "extremum.hdl.pooling",
+              "shifted = number + self.o.control[f\"shift_{self.name}\"]",
+              "shifted = number")  # fmt: skip
+DONE = Fault("the last result of each plane is marked as the job's last", "extremum.hdl.windows",
+             "self.done.eq(groups.last & closing.at(clock))",
+             "self.done.eq(closing.at(clock))")  # fmt: skip
+DEEP = Fault("the queue's output goes on while the sink waits", "extremum.hdl.queue",
+             "output_free = ~self.valid | self.ready",
+             "output_free = ~self.valid | self.ready | both")  # fmt: skip
+
+RESULTS = (
+    "no element of a window is better than its result, which is the first of equals; the value is "
+    "that of the element at the position given; an empty window has the lowest value and all ones; "
+    "no more elements are taken and no more results given than there are; last marks the last."
+)
+
+
+def _proof(name: str, what: str, jobs: Jobs, depth: int, *faults: Fault) -> Proof:
+    return Proof(
+        f"pooling-{name}", "hdl/core.py",
+        f"In a whole core, with the registers that the host computes, for {what}, of elements of "
+        f"{BITS} bits: {RESULTS}",
+        partial(pooling, jobs), depth=depth, search=depth, faults=faults, bounded=True,
+    )  # fmt: skip
+
+
+PROOFS = (
+    _proof("planes", "a plane of any geometry of up to 2 by 2 elements, windows of 2 by 2, strides "
+           "of 2 and paddings of 1 whose lines take up to 3 slots, without stalls",
+           Jobs(CORE, SHORT, SHORT, planes=1, stalls=False), 38, BACK),
+    _proof("groups", "one or two planes of one line each, of up to 2 elements, windows of 2, "
+           "strides of 2 and paddings of 1 in up to 3 slots, without stalls",
+           Jobs(CORE, ALONE, SHORT, planes=2, stalls=False), 36, DONE),
+    _proof("lines", "a line of up to 3 elements, windows of 3, strides and dilations of 2 and "
+           "paddings of 1 in up to 4 slots, without stalls",
+           Jobs(LONG, ALONE, DILATED, planes=1, stalls=False), 34, SHIFT),
+    _proof("stalls", "a plane of 2 by 2 elements with windows of 2 by 2 and a padding of 1 before "
+           "them, whenever either stream stalls",
+           Jobs(CORE, BEFORE, BEFORE, planes=1, stalls=True), 36, DEEP),
+)  # fmt: skip

@@ -13,12 +13,13 @@ import numpy as np
 
 from extremum.hdl.config import MAX_LANES
 from extremum.host.cli import onnx_printing, progress_bar, shared_options
-from extremum.host.cli.tensor_files import bad_input, load_any
+from extremum.host.cli.tensor_files import bad_input, load_any, refuse_unwritable
 from extremum.host.tools import BACKEND_TOOLS, require
 
 if TYPE_CHECKING:
     from extremum.hdl.config import CoreConfig
-    from extremum.onnx import Network
+    from extremum.onnx import Layer, Network
+    from extremum.onnx.page import FeatureMap
 
 __all__ = ["onnx"]
 
@@ -78,6 +79,7 @@ INTEGERS = shared_options.Integers()
     help="Compare each layer, and the outputs, with ONNX Runtime; by default they are.",
 )
 @click.option("--output", type=shared_options.FILE, help="Folder to write the outputs to, as .npy.")
+@click.option("--report", type=shared_options.FILE, help="HTML page to write about the network.")
 @shared_options.json_option
 def onnx(
     model: str,
@@ -86,6 +88,7 @@ def onnx(
     seed: int | None,
     output: str | None,
     *,
+    report: str | None,
     plan_only: bool,
     strict: bool,
     compare: bool,
@@ -106,6 +109,10 @@ def onnx(
     from extremum.onnx.execution import run_network  # noqa: PLC0415
 
     _refuse_folder(output)
+    if report is not None:
+        require("jinja2", "matplotlib")
+        refuse_unwritable({"report": report})
+    maps = _FirstMap()
     shapes = {name: _sizes(name, text) for name, text in _named("--sizes", sizes).items()}
     try:
         network = _load(model, {})
@@ -129,16 +136,46 @@ def onnx(
                 ) as device,
             ):
                 outputs = run_network(
-                    network, given, accelerator=device, strict=strict, compare=compare
-                )
+                    network, given, accelerator=device, strict=strict, compare=compare,
+                    watch=maps if report is not None else None,
+                )  # fmt: skip
             seconds = time.monotonic() - started
             shown = onnx_printing.ran(shown, outputs, options["backend"], seconds)
             if shown.agreement and output is not None:
                 shown.files.extend(_save(Path(output), outputs.names, outputs))
+        if report is not None:
+            _write_page(report, shown, network, maps)
     except NetworkError as error:
         raise click.ClickException(f"{model}: {error}") from error
     click.echo(onnx_printing.as_json(shown)) if as_json else onnx_printing.print_table(shown)
     return 0 if shown.agreement else 1
+
+
+class _FirstMap:
+    """Keeps what the first pooling of planes selects."""
+
+    def __init__(self) -> None:
+        self.found: FeatureMap | None = None
+
+    def __call__(self, name: str, layer: Layer, x: np.ndarray) -> None:
+        """Look at a layer that was carried out."""
+        if self.found is None:
+            from extremum.onnx.page import feature_map  # noqa: PLC0415 (needs the extra report)
+
+            self.found = feature_map(name, layer, x)
+
+
+def _write_page(path: str, shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> None:
+    """Write the page about a network, and list it among the files."""
+    from extremum.onnx.page import boxes, page  # noqa: PLC0415 (needs the extra report)
+
+    facts = onnx_printing.page_facts(shown) | {"nodes": len(network.graph.node)}
+    text = page(facts, shown.rows, boxes(network), maps.found)
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
+    shown.files.append(path)
 
 
 def _load(model: str, sizes: Mapping[str, Sequence[int]]) -> Network:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from extremum.onnx import Network, NodeReport, Outputs
     from extremum.onnx.network import Candidate
 
-__all__ = ["Row", "Shown", "as_json", "planned", "print_table", "ran", "refuse_left"]
+__all__ = ["Row", "Shown", "as_json", "page_facts", "planned", "print_table", "ran", "refuse_left"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ class Shown:
         The first difference of the network's outputs from those of ONNX Runtime alone.
     seconds
         Time that the run took; None for a plan.
+    compared
+        Whether anything was compared.
     files
         Files that were written.
     """
@@ -101,6 +104,7 @@ class Shown:
     outputs: tuple[tuple[str, tuple[int, ...], str], ...] = ()
     difference: Difference | None = None
     seconds: float | None = None
+    compared: bool = False
     files: list[str] = field(default_factory=list)
 
     @property
@@ -144,6 +148,7 @@ def ran(shown: Shown, outputs: Outputs, backend: str, seconds: float) -> Shown:
         outputs=tuple((name, y.shape, str(y.dtype)) for name, y in arrays if hasattr(y, "dtype")),
         difference=outputs.difference,
         seconds=seconds,
+        compared=any(node.compared for node in outputs.nodes),
     )
 
 
@@ -218,6 +223,20 @@ def print_table(shown: Shown) -> None:
         print_rich(f"written: {path}", markup=False)
 
 
+def page_facts(shown: Shown) -> dict[str, Any]:
+    """Return what a page about the network tells beside its table."""
+    named = [(row.name, row.difference) for row in shown.rows] + [("the network", shown.difference)]
+    return {
+        "model": Path(shown.model).name,
+        "lanes": shown.config.lanes,
+        "clocks": shown.clocks,
+        "milliseconds": _milliseconds(shown.clocks, shown.clock),
+        "clock": f"{shown.clock:g}",
+        "agreement": shown.agreement if shown.compared else None,
+        "differences": [f"{name}: {difference_text(d)}" for name, d in named if d is not None],
+    }
+
+
 def as_json(shown: Shown) -> str:
     """Return everything as one JSON object."""
     return dumps(
@@ -235,7 +254,7 @@ def as_json(shown: Shown) -> str:
                 for name, sizes, data_type in shown.outputs
             ],
             "difference": shown.difference and difference_dict(shown.difference),
-            "agreement": None if shown.seconds is None else shown.agreement,
+            "agreement": shown.agreement if shown.compared else None,
             "seconds": shown.seconds,
             "files": shown.files,
         }

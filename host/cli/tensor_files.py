@@ -16,7 +16,7 @@ from extremum.model import as_tensor
 
 __all__ = ["bad_input", "flag", "load", "refuse_unwritable", "save"]
 
-WRITTEN = ("output", "indices", "waves")
+WRITTEN = ("output", "indices", "waves", "report")
 """Options that name a file to write."""
 
 

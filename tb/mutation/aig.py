@@ -55,6 +55,9 @@ def read(text: str) -> Netlist:
             found.inputs[name] = in_literals[int(place[1:])]
         elif place[0] == "o":
             found.outputs[name] = out_literals[int(place[1:])]
+    # What nothing drives may be anything.
+    named = set(found.inputs.values())
+    found.inputs |= {f"undriven{lit}": lit for lit in in_literals if lit not in named}
     return found
 
 

@@ -185,23 +185,31 @@ class Prover:
             example = self._example(number, close)
             if example is None:
                 return not self._differs(number, close)
-            if not self._pass(number, close, self._around(example)):
+            grows = self._pass(number, close, *self._around(example, close.members()))
+            if grows is None:
                 return False
+            assert grows, "the solver's example is one"
         return False
 
     def close(self) -> None:
         """Free the solver."""
         self._solver.delete()
 
-    def _pass(self, number: int, close: Close, given: np.ndarray) -> bool | None:
-        """Let close states pass a clock; return whether D or a cube grows, None for a fault."""
+    def _pass(
+        self, number: int, close: Close, given: np.ndarray, flips: np.ndarray | None = None
+    ) -> bool | None:
+        """Let close states pass a clock; return whether D or a cube grows, None for a fault.
+
+        ``flips`` tells which members of D differ where they may; if not given that is random.
+        """
         columns, rng = self._columns, self._rng
         values = packed(given)
         values[self._selector] = 0
         marks = given[columns.states[self._marks]]
         members = close.members()
-        rates = rng.choice((0.02, 0.5, 1.0), given.shape[1]).astype(np.float32)
-        flips = rng.random((len(members), given.shape[1]), np.float32) < rates
+        if flips is None:
+            rates = rng.choice((0.02, 0.5, 1.0), given.shape[1]).astype(np.float32)
+            flips = rng.random((len(members), given.shape[1]), np.float32) < rates
         mutated = values.copy()
         mutated[columns.states[members]] ^= packed(flips & close.allows(members, marks))
         for place, node in enumerate(self._selector):
@@ -216,18 +224,20 @@ class Prover:
         apart = following ^ columns.next_states(mutated)
         return close.join(unpacked(apart), unpacked(following[self._marks]))
 
-    def _around(self, example: list[int]) -> np.ndarray:
+    def _around(self, example: list[int], members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return an example as a column, and beside it others that are like it in most bits."""
         rng, logic = self._rng, self._logic
-        told = [logic.told(self._plain.of(2 * node), example) for node in self._free]
+        literals = [self._plain.of(2 * node) for node in self._free]
+        literals += [self._flips[latch] for latch in members]
+        told = [logic.told(literal, example) for literal in literals]
         blank = np.array([value is None for value in told])
         rates = np.concatenate([[0], rng.choice((0.003, 0.02, 0.1, 0.4), 63)]).astype(np.float32)
         rates = np.where(blank[:, None], np.float32(0.5), rates)
+        bits = (rng.random(rates.shape, np.float32) < rates) ^ np.array(told, bool)[:, None]
         found = np.zeros((self._columns.nodes, 64), bool)
-        found[self._free] = rng.random(rates.shape, np.float32) < rates
-        found[self._free] ^= np.array(told, bool)[:, None]
+        found[self._free] = bits[: len(self._free)]
         found[[node for node, value in self._constants.items() if value]] = True
-        return found
+        return found, bits[len(self._free) :]
 
     def _mutated(self, number: int, close: Close) -> dict[int, int]:
         """Return the literals of the nodes that are others in the copy with the fault."""

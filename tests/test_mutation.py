@@ -121,7 +121,7 @@ def test_a_survivor_fails_unless_it_is_explained(design, mutants, monkeypatch):
 
 
 def test_rules_explain_what_matches_them_and_nothing_else():
-    text = '[[survivor]]\nblock = "key"\nat = "reset of a"\nmutants = "B.*"\nreason = "{}"\n'
+    text = '[[survivor]]\nblock = "key"\nat = "reset of a"\nmutants = ".*B.*"\nreason = "{}"\n'
     some = explained.rules(text.format("nobody can tell it"))
     assert explained.reason(some, "key", "reset of a", "a.$3.B[0] inv") == "nobody can tell it"
     for other in (

@@ -199,6 +199,7 @@ def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]
         problem = Reduction.of(
             rng.choice(("argmin", "argmax", "min", "max")), shape, kind, 1,
             nan=rng.choice(("propagate", "ignore")),
+            axis_direction=rng.choice(("increasing", "decreasing")),
         )  # fmt: skip
     width = kind.format.width
     base = _special(rng, kind)

@@ -19,6 +19,12 @@ SURVIVORS = "survivors.toml"
 OPEN = "open.txt"
 """The survivors that are not explained yet: work to do, but not new."""
 
+QUICK = "quick.txt"
+"""The survivors of the few mutants and trials of the quick form; most of them die in the long one.
+
+The sample and the trials are the same in each run, so any other survivor is new.
+"""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -32,7 +38,7 @@ class Rule:
         A regular expression that the whole place of a mutant matches, such as
         ``reset of encoder\\.line.*``: see :func:`places`.
     mutants
-        A regular expression for the rest of the mutant's name: port, bit and mode.
+        A regular expression that the whole name of a mutant matches.
     reason
         Why nobody can tell it from the design.
     """
@@ -65,13 +71,8 @@ def rules(text: str | None = None) -> list[Rule]:
 
 def reason(rules: Sequence[Rule], block: str, place: str, key: str) -> str | None:
     """Return why a mutant, at a place and with a key, lives; None if no rule explains it."""
-    rest = re.sub(r".*\.(?=[A-Z_]+\[)", "", key)
     for rule in rules:
-        if (
-            rule.block == block
-            and re.fullmatch(rule.at, place)
-            and re.fullmatch(rule.mutants, rest)
-        ):
+        if rule.block == block and re.fullmatch(rule.at, place) and re.fullmatch(rule.mutants, key):
             return rule.reason
     return None
 
@@ -132,13 +133,14 @@ def _code(source: str) -> str:
     return f"{match[1]}: {linecache.getline(str(ROOT / match[1]), int(match[2])).strip()}"
 
 
-def open_survivors() -> set[str]:
-    """Return the survivors, ``block: key``, that are known, but not explained yet."""
-    return set((FOLDER / OPEN).read_text().splitlines())
+def open_survivors(name: str = OPEN) -> set[str]:
+    """Return the survivors, ``block: key``, that a list holds, which may be missing."""
+    path = FOLDER / name
+    return set(path.read_text().splitlines()) if path.exists() else set()
 
 
-def accept(survivors: Mapping[str, Sequence[str]]) -> None:
-    """List survivors of some blocks as open ones, in place of those that were listed for them."""
-    others = {name for name in open_survivors() if name.partition(": ")[0] not in survivors}
+def accept(survivors: Mapping[str, Sequence[str]], name: str = OPEN) -> None:
+    """Put survivors of some blocks into a list, in place of those that it holds of them."""
+    others = {each for each in open_survivors(name) if each.partition(": ")[0] not in survivors}
     found = {f"{block}: {key}" for block, keys in survivors.items() for key in keys}
-    (FOLDER / OPEN).write_text("".join(f"{name}\n" for name in sorted(others | found)))
+    (FOLDER / name).write_text("".join(f"{each}\n" for each in sorted(others | found)))

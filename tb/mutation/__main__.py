@@ -21,9 +21,8 @@ from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
 EVIDENCE = Path("docs/evidence/mutation.json")
 MUTANTS, QUICK_MUTANTS = 500, 12
 ROUNDS, QUICK_ROUNDS = 12, 1
-QUICK_BLOCKS = ("key", "fold", "reduction", "winner", "position", "results", "axi.lite",
-                "axi.control", "axi.commands", "axi.packets")  # fmt: skip
-"""The blocks of the quick form: one build of each design."""
+QUICK_BLOCKS = ("key", "fold", "reduction", "winner", "position", "results")
+"""The blocks of the quick form: one build of each core."""
 
 
 def run(

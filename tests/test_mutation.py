@@ -6,10 +6,12 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.tb.mutation import campaign, planted, yosys
+from extremum.tb.mutation import campaign, explained, planted, yosys
 from extremum.tb.mutation.blocks import BLOCKS, Cell, block_of
+from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.model import Model, Recorder
-from extremum.tb.mutation.proof import Prover
+from extremum.tb.mutation.proof import Prover, netlist_of
+from extremum.tb.mutation.software import PACKAGES
 
 
 class Counter(wiring.Component):
@@ -69,6 +71,12 @@ def record(model, clocks=20, valids=None):
     return recorder.trial("counts", valids or {})
 
 
+def made_prover(design, mutants, valids):
+    model, netlist = Model(design, mutants), netlist_of(design, mutants)
+    seen = reached(netlist, Columns(netlist), model.inputs, [record(model)], 100)
+    return Prover(netlist, len(mutants), valids, ("rst", 1), seen)
+
+
 def test_a_fault_is_killed_and_told_by_its_output(design, mutants):
     model = Model(design, mutants)
     trial = record(model)
@@ -87,7 +95,7 @@ def test_outputs_that_do_not_count_are_not_compared(design, mutants):
 
 
 def test_an_equivalent_is_proved_and_a_fault_is_not(design, mutants):
-    prover = Prover(design, mutants, {})
+    prover = made_prover(design, mutants, {})
     assert [prover.is_equivalent(number) for number in (1, 2, 3)] == [False, True, False]
     prover.close()
 
@@ -96,30 +104,42 @@ def test_a_survivor_fails_unless_it_is_explained(design, mutants, monkeypatch):
     monkeypatch.setattr(campaign, "trials", lambda design, model, rounds: [record(model)])
     monkeypatch.setattr(campaign, "valids", lambda design: {})
 
-    def outcome(reasons, known=()):
+    def outcome(rules, known=()):
         run = campaign.Campaign(design, {"part": mutants}, lambda line: None)
         run.kill(range(1), float("inf"))
         run.alive[3] = mutants[2]  # as if no trial had found it
         run.prove(float("inf"))
-        run.explain(reasons, known)
+        run.explain(rules, known)
         return run.outcomes["part"]
 
-    name = f"part: {mutants[2].key}"
-    assert outcome({}).surviving == [mutants[2].key]
-    assert outcome({}).equivalent == 1
-    assert outcome({name: "for a test"}).explained == 1
-    assert outcome({}, {name}).open == [mutants[2].key]
-    assert not outcome({}, {name}).surviving
+    assert outcome([]).surviving == [mutants[2].key]
+    assert outcome([]).equivalent == 1
+    rule = explained.Rule("part", "", r".*Y\[0\] const0", "for a test")
+    assert outcome([rule]).explained == {"for a test": 1}
+    assert outcome([], {f"part: {mutants[2].key}"}).open == [mutants[2].key]
+    assert not outcome([], {f"part: {mutants[2].key}"}).surviving
 
 
-def test_what_is_explained_has_a_reason():
-    text = '[[survivor]]\nblock = "key"\nreason = "{}"\nmutants = ["a", "{}"]\n'
-    assert campaign.explanations(text.format("why", "b")) == {"key: a": "why", "key: b": "why"}
-    for bad in (text.format("", "b"), text.format("why", "a")):
-        with pytest.raises(ValueError, match="explained twice, or has no reason"):
-            campaign.explanations(bad)
-    known = [*campaign.explanations(), *campaign.open_survivors()]
-    assert {name.partition(": ")[0] for name in known} <= set(BLOCKS)
+def test_rules_explain_what_matches_them_and_nothing_else():
+    text = '[[survivor]]\nblock = "key"\nat = "reset of a"\nmutants = ".*B.*"\nreason = "{}"\n'
+    some = explained.rules(text.format("nobody can tell it"))
+    assert explained.reason(some, "key", "reset of a", "a.$3.B[0] inv") == "nobody can tell it"
+    for other in (
+        ("fold", "reset of a", "a.$3.B[0] inv"),
+        ("key", "reset of ab", "a.$3.B[0] inv"),
+        ("key", "reset of a", "a.$3.A[0] inv"),
+    ):
+        assert explained.reason(some, *other) is None
+    with pytest.raises(ValueError, match="has no reason"):
+        explained.rules(text.format("why"))
+    known = {name.partition(": ")[0] for name in explained.open_survivors()}
+    known |= {rule.block for rule in explained.rules()}
+    assert known <= {*BLOCKS, *PACKAGES}
+
+
+def test_a_cell_is_told_by_its_code_or_by_the_register_that_it_leads_to(design):
+    found = set(explained.places(yosys.flat(design)).values())
+    assert {"reset of spare @ ", "reset of count @ ", "choice of count @ "} <= found
 
 
 def test_cells_are_sorted_into_blocks():

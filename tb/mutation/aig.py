@@ -55,6 +55,9 @@ def read(text: str) -> Netlist:
             found.inputs[name] = in_literals[int(place[1:])]
         elif place[0] == "o":
             found.outputs[name] = out_literals[int(place[1:])]
+    # What nothing drives may be anything.
+    named = set(found.inputs.values())
+    found.inputs |= {f"undriven{lit}": lit for lit in in_literals if lit not in named}
     return found
 
 
@@ -109,14 +112,39 @@ class Logic:
         number = literal // 2 + 1
         return -number if bool(literal & 1) != (literal < 2) else number
 
-    def example(self, literal: int) -> list[int] | None:
-        """Return the solver's model of an example in which a literal holds; None if it never does.
+    def again(self, solver: Any) -> Logic:
+        """Return the same gates for another solver, which knows of no clause yet."""
+        other = Logic(solver)
+        other._gates, other._known = self._gates, self._known
+        return other
 
-        :meth:`is_in` looks literals up in it.
+    def example(self, literal: int, given: Sequence[int] = ()) -> list[int] | None:
+        """Return the solver's model of an example in which literals hold; None if there is none.
+
+        :meth:`told` looks literals up in it.
         """
         if literal == 0:
             return None
-        pending = [literal // 2]
+        every = [literal, *given]
+        self._tell(each // 2 for each in every)
+        if not self._solver.solve(assumptions=[self._variable(each) for each in every]):
+            return None
+        return list(self._solver.get_model())
+
+    def always(self, *literals: int) -> None:
+        """Look at no example any more in which none of some literals holds."""
+        self._tell(literal // 2 for literal in literals)
+        self._solver.add_clause([self._variable(literal) for literal in literals])
+
+    def prefer(self, literals: Iterable[int]) -> None:
+        """Let examples hold as many of these literals as is easy."""
+        chosen = [literal for literal in literals if literal > 1]
+        self._tell(literal // 2 for literal in chosen)
+        self._solver.set_phases([self._variable(literal) for literal in chosen])
+
+    def _tell(self, nodes: Iterable[int]) -> None:
+        """Tell the solver of gates, and of all that they depend on."""
+        pending = list(nodes)
         while pending:
             node = pending.pop()
             if node in self._told:
@@ -129,15 +157,12 @@ class Logic:
                 self._solver.add_clause([-own, other])
                 self._solver.add_clause([own, -one, -other])
                 pending += [gate[0] // 2, gate[1] // 2]
-        if not self._solver.solve(assumptions=[self._variable(literal)]):
-            return None
-        return list(self._solver.get_model())
 
-    def is_in(self, literal: int, example: list[int]) -> bool:
-        """Return whether a literal holds in an example."""
+    def told(self, literal: int, example: list[int]) -> bool | None:
+        """Return whether a literal holds in an example; None if the example is not about it."""
         variable = self._variable(literal)
-        if abs(variable) > len(example):
-            return False
+        if literal // 2 not in self._told or abs(variable) > len(example):
+            return None
         return (example[abs(variable) - 1] > 0) == (variable > 0)
 
 
@@ -155,7 +180,7 @@ class Evaluation:
     """
 
     def __init__(self, netlist: Netlist, logic: Logic, given: dict[int, int]) -> None:
-        self._netlist, self._logic = netlist, logic
+        self._netlist, self.logic = netlist, logic
         self._value = {0: 0} | given
         self._users: dict[int, list[int]] = {}
         for node, (one, other) in netlist.gates.items():
@@ -180,7 +205,7 @@ class Evaluation:
             one, other = self._netlist.gates[node]
             a = new.get(one // 2, value[one // 2]) ^ (one & 1)
             b = new.get(other // 2, value[other // 2]) ^ (other & 1)
-            literal = self._logic.both(a, b)
+            literal = self.logic.both(a, b)
             if literal != value[node]:
                 new[node] = literal
                 for user in users.get(node, ()):

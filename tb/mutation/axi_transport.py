@@ -1,0 +1,165 @@
+"""The ports of an AXI block, recorded clock by clock while the driver uses them."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+
+from extremum.host.driver.transport import Part
+from extremum.tb.mutation.core_trials import Rest
+from extremum.tb.mutation.model import Model, Recorder
+
+SINKS = ("m_axis_value", "m_axis_index")
+VALIDS = {f"{n}_tvalid": (f"{n}_tdata", f"{n}_tkeep", f"{n}_tlast") for n in SINKS} | {
+    "s_axil_rvalid": ("s_axil_rdata", "s_axil_rresp"),
+    "s_axil_bvalid": ("s_axil_bresp",),
+}
+WATCHDOG = 4000
+
+
+class HungError(AssertionError):
+    """The block did not answer."""
+
+
+class RecordedBlock:
+    """A transport of the driver to a block that is recorded clock by clock.
+
+    Parameters
+    ----------
+    model
+        The block.
+    rng
+        Source of stalls and of garbage.
+    mode
+        How all agents rest: a mode of :class:`Rest`.
+    """
+
+    def __init__(self, model: Model, rng: random.Random, mode: int | str) -> None:
+        self.recorder = Recorder(model)
+        self._rng, self._model = rng, model
+        self._rest = {
+            name: Rest(rng, mode) for name in ("source", "aw", "w", "b", "ar", "r", *SINKS)
+        }
+        self.beat_bytes = model.inputs["s_axis_tdata"].width // 8
+        self._beats: deque[tuple[int, bool]] = deque()
+        self._asked: dict[str, deque[Part]] = {name: deque() for name in SINKS}
+        self._parts: dict[str, list[bytes]] = {name: [] for name in SINKS}
+        self._holds = False
+        self.irq = False
+        self.pass_clocks(8, aresetn=0)
+
+    def pass_clocks(self, clocks: int, **values: int) -> None:
+        """Let so many clocks pass."""
+        for _ in range(clocks):
+            self._clock(**values)
+
+    def _noise(self, name: str) -> int:
+        return self._rng.getrandbits(self._model.inputs[name].width)
+
+    def _clock(self, **lite: int) -> dict[str, int]:
+        """Pass a clock; the streams move in it. Return the outputs."""
+        self._holds = self._holds or (bool(self._beats) and not self._rest["source"]())
+        valid = self._holds and bool(self._beats)
+        data, last = self._beats[0] if valid else (self._noise("s_axis_tdata"), True)
+        ready = {name: not self._rest[name]() for name in SINKS}
+        values = {
+            "aresetn": 1, "s_axil_awvalid": 0, "s_axil_wvalid": 0, "s_axil_arvalid": 0,
+            "s_axil_bready": not self._rest["b"](), "s_axil_rready": not self._rest["r"](),
+            "s_axil_awprot": self._rng.getrandbits(3), "s_axil_arprot": self._rng.getrandbits(3),
+            "s_axil_awaddr": self._noise("s_axil_awaddr"), "s_axil_wstrb": 0,
+            "s_axil_araddr": self._noise("s_axil_araddr"),
+            "s_axil_wdata": self._noise("s_axil_wdata"),
+            "s_axis_tvalid": valid, "s_axis_tdata": data, "s_axis_tlast": last,
+            "s_axis_tkeep": self._noise("s_axis_tkeep"),
+            **{f"{name}_tready": ready[name] for name in SINKS},
+        }  # fmt: skip
+        values |= lite
+        self.values = values
+        out = self.recorder.clock(**values)
+        if values["aresetn"]:
+            if valid and out["s_axis_tready"]:
+                self._beats.popleft()
+                self._holds = False
+            for name in SINKS:
+                if ready[name] and out[f"{name}_tvalid"]:
+                    self._take(name, out)
+            self.irq = bool(out["irq"])
+        return out
+
+    def _take(self, name: str, out: dict[str, int]) -> None:
+        """Take a beat of a packet; hand the packet over when it is complete."""
+        size = self._model.outputs[f"{name}_tdata"].width // 8
+        data = out[f"{name}_tdata"].to_bytes(size, "little")
+        self._parts[name].append(data[: out[f"{name}_tkeep"].bit_count()])
+        if out[f"{name}_tlast"]:
+            packet = np.frombuffer(b"".join(self._parts[name]), np.uint8)
+            self._parts[name] = []
+            if self._asked[name]:
+                self._asked[name].popleft()(packet, True)
+
+    def access(self, address: int, word: int | None = None, strobes: int = 15) -> tuple[int, int]:
+        """Write a word, or read it if it is None; return the data and the response."""
+        sent = {"aw": word is None, "w": word is None, "ar": word is not None}
+        held = dict.fromkeys(sent, False)
+        answer = "b" if word is not None else "r"
+        for _ in range(WATCHDOG):
+            for name, done in sent.items():
+                held[name] = held[name] or (not done and not self._rest[name]())
+            lite: dict[str, int] = {}
+            if held["aw"]:
+                lite |= {"s_axil_awvalid": 1, "s_axil_awaddr": address}
+            if held["w"]:
+                lite |= {"s_axil_wvalid": 1, "s_axil_wdata": word or 0, "s_axil_wstrb": strobes}
+            if held["ar"]:
+                lite |= {"s_axil_arvalid": 1, "s_axil_araddr": address}
+            out = self._clock(**lite)
+            for name in held:
+                if held[name] and out[f"s_axil_{name}ready"]:
+                    sent[name], held[name] = True, False
+            if out[f"s_axil_{answer}valid"] and self.values[f"s_axil_{answer}ready"]:
+                return out["s_axil_rdata"], out[f"s_axil_{answer}resp"]
+        raise HungError(f"no answer at address {address:#x}")
+
+    def read(self, address: int) -> int:
+        """Do as :meth:`extremum.host.driver.transport.Transport.read`."""
+        return self.access(address)[0]
+
+    def write(self, address: int, word: int) -> None:
+        """Do as :meth:`extremum.host.driver.transport.Transport.write`."""
+        self.access(address, word)
+
+    def send(self, pieces: Iterable[np.ndarray], size: int) -> None:
+        """Do as :meth:`extremum.host.driver.transport.Transport.send`."""
+        data = b"".join(np.ascontiguousarray(piece).tobytes() for piece in pieces)
+        self.send_beats(data)
+
+    def send_beats(self, data: bytes) -> None:
+        """Send a packet of whole beats."""
+        step = self.beat_bytes
+        for place in range(0, len(data), step):
+            word = int.from_bytes(data[place : place + step], "little")
+            self._beats.append((word, place + step >= len(data)))
+
+    def receive(self, stream: str, size: int, take: Part) -> None:
+        """Do as :meth:`extremum.host.driver.transport.Transport.receive`."""
+        self._asked[stream].append(take)
+
+    def wait(self) -> bool:
+        """Do as :meth:`extremum.host.driver.transport.Transport.wait`."""
+        waiting = sum(map(len, self._asked.values()))
+        for _ in range(WATCHDOG):
+            self._clock()
+            if self.irq or sum(map(len, self._asked.values())) < waiting:
+                return self.irq
+        raise HungError("no packet came")
+
+    def forget(self) -> None:
+        """Forget what is sent and asked for."""
+        self._beats.clear()
+        self._holds = False
+        for name in SINKS:
+            self._asked[name].clear()
+            self._parts[name] = []

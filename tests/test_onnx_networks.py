@@ -9,6 +9,7 @@ from onnx_models import OWN, model_of, one_node, runtime
 from onnx_vectors import LIGHT
 
 from extremum.host import Accelerator
+from extremum.host.team import Team
 from extremum.onnx import NetworkError, core_for, load, run
 from extremum.onnx.segments import cut
 
@@ -60,6 +61,17 @@ def test_branches():
     assert_equal_bits(outputs["f"], outputs[1])
     listed = run(branches(), list(inputs_of_branches().values()))
     assert_equal_bits(outputs["f"], listed["f"])
+
+
+def test_a_team_runs_layers_side_by_side():
+    network = load(branches())
+    config = core_for([c.layer.problem for c in network.candidates if c.layer], lanes=2)
+    with Team(config, workers=2, backend="model") as team:
+        outputs = check(branches(), inputs_of_branches(), accelerator=team)
+        assert team._executor is not None
+    with Accelerator(config, backend="model") as accelerator:
+        alone = run(branches(), inputs_of_branches(), accelerator=accelerator)
+    assert [node.report for node in outputs.nodes] == [node.report for node in alone.nodes]
 
 
 def test_each_node_is_in_one_segment_and_runs_behind_what_it_reads():

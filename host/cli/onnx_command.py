@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,8 @@ import click
 import numpy as np
 
 from extremum.hdl.config import MAX_LANES
-from extremum.host.cli import onnx_printing, progress_bar, shared_options
-from extremum.host.cli.tensor_files import bad_input, load_any, refuse_unwritable
+from extremum.host.cli import onnx_inputs, onnx_printing, progress_bar, shared_options
+from extremum.host.cli.tensor_files import bad_input, refuse_unwritable
 from extremum.host.tools import BACKEND_TOOLS, require
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ INTEGERS = shared_options.Integers()
     metavar="MHZ",
     help="Clock of the core, from which clocks become time.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="the processors",
+    help="Processes that share the layers, and the jobs of a layer.",
+)
+@click.option("--scheduler", help="Use the workers of this Dask scheduler: tcp://HOST:PORT.")
 @click.option("--plan", "plan_only", is_flag=True, help="Predict the clocks; run nothing.")
 @click.option("--strict", is_flag=True, help="Refuse a network with a node that is not taken.")
 @click.option(
@@ -89,6 +98,8 @@ def onnx(
     output: str | None,
     *,
     report: str | None,
+    workers: int,
+    scheduler: str | None,
     plan_only: bool,
     strict: bool,
     compare: bool,
@@ -104,19 +115,24 @@ def onnx(
     if options["backend"] == "model" and options["bus"] is not None:
         raise click.UsageError("--bus does not apply to --backend model")
     require("onnx", "onnxruntime", *BACKEND_TOOLS[options["backend"]])
-    from extremum.host.accelerator import Accelerator  # noqa: PLC0415 (needs the extra sim)
+    from extremum.host.team import Team  # noqa: PLC0415 (needs the extra sim)
     from extremum.onnx import NetworkError  # noqa: PLC0415 (needs the extra onnx)
     from extremum.onnx.execution import run_network  # noqa: PLC0415
 
+    if scheduler is not None:
+        require("distributed")
     _refuse_folder(output)
     if report is not None:
         require("jinja2", "matplotlib")
         refuse_unwritable({"report": report})
     maps = _FirstMap()
-    shapes = {name: _sizes(name, text) for name, text in _named("--sizes", sizes).items()}
+    shapes = {
+        name: onnx_inputs.sizes_of(name, text)
+        for name, text in onnx_inputs.named("--sizes", sizes).items()
+    }
     try:
         network = _load(model, {})
-        given = _arrays(network, inputs)
+        given = onnx_inputs.arrays(network, inputs)
         if twice := [name for name in shapes if name in given]:
             raise click.UsageError(f"--sizes gives {twice[0]}, and so does --input")
         network = _load(model, shapes | {name: x.shape for name, x in given.items()})
@@ -126,13 +142,18 @@ def onnx(
             if strict:
                 onnx_printing.refuse_left(shown)
         else:
-            given |= _drawn(network, given, seed)
+            given |= onnx_inputs.drawn(network, given, seed)
             bus = options["bus"] or "none"
             started = time.monotonic()
             with (
                 progress_bar.progress() as progress,
-                Accelerator(
-                    config, backend=options["backend"], bus=bus, progress=progress
+                Team(
+                    config,
+                    backend=options["backend"],
+                    bus=bus,
+                    workers=workers,
+                    scheduler=scheduler,
+                    progress=progress,
                 ) as device,
             ):
                 outputs = run_network(
@@ -195,70 +216,6 @@ def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:
     problems = [c.layer.problem for c in network.candidates if c.layer is not None]
     with bad_input():
         return core_for(problems, **given)
-
-
-def _named(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return the values of an option that is written NAME=VALUE, by their names."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, separator, value = text.rpartition("=")
-        if not separator or not name or not value:
-            raise click.UsageError(f"{option} is written NAME=VALUE, not {text!r}")
-        if name in found:
-            raise click.UsageError(f"{option} gives {name} twice")
-        found[name] = value
-    return found
-
-
-def _sizes(name: str, text: str) -> tuple[int, ...]:
-    sizes = INTEGERS.convert(text, None, None)
-    listed = (sizes,) if isinstance(sizes, int) else sizes
-    if min(listed) < 1:
-        raise click.UsageError(f"the sizes of {name} must be at least 1, not {text}")
-    return listed
-
-
-def _arrays(network: Network, inputs: Sequence[str]) -> dict[str, np.ndarray]:
-    """Read the files of the inputs."""
-    names = network.input_names
-    if len(inputs) == len(names) == 1 and not inputs[0].startswith(f"{names[0]}="):
-        return {names[0]: load_any(inputs[0])}
-    files = _named("--input", inputs)
-    for name in files:
-        if name not in names:
-            raise click.UsageError(
-                f"the network has no input {name}: it has {', '.join(names) or 'none'}"
-            )
-    return {name: load_any(path) for name, path in files.items()}
-
-
-def _drawn(
-    network: Network, given: Mapping[str, np.ndarray], seed: int | None
-) -> dict[str, np.ndarray]:
-    """Draw the inputs that are not given."""
-    missing = [name for name in network.input_names if name not in given]
-    if missing and seed is None:
-        raise click.UsageError(
-            f"the input {missing[0]} needs --input {missing[0]}=FILE or --random"
-        )
-    generator = np.random.default_rng(seed)
-    return {name: _random(network, name, generator) for name in missing}
-
-
-def _random(network: Network, name: str, generator: np.random.Generator) -> np.ndarray:
-    """Draw an array for an input: floats from the normal distribution, integers from all."""
-    sizes, data_type = network.input_type(name)
-    if sizes is None:
-        raise click.UsageError(f"the model leaves sizes of {name} open: give --sizes {name}=...")
-    dtype = np.dtype(data_type)
-    if dtype.kind == "f":
-        return generator.standard_normal(sizes).astype(dtype)
-    if dtype.kind == "b":
-        return generator.integers(0, 2, sizes).astype(dtype)
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
-    raise click.UsageError(f"--random draws no {data_type}: give --input {name}=FILE")
 
 
 def _refuse_folder(output: str | None) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto
 
 from extremum.host.comparison import Difference, first_difference
+from extremum.host.team import Team
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.onnx.agreement import check_values
 from extremum.onnx.layers import Layer, NotTaken, layer_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from extremum.host.accelerator import Accelerator
+    from extremum.host.report import Report
 
 __all__ = ["run", "run_network"]
 
@@ -34,7 +36,7 @@ def run(
     model: ModelProto | bytes | str | Path,
     inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike],
     *,
-    accelerator: Accelerator | None = None,
+    accelerator: Accelerator | Team | None = None,
     strict: bool = False,
     compare: bool = True,
 ) -> Outputs:
@@ -47,7 +49,9 @@ def run(
     inputs
         Arrays for the inputs, by their names or in their order.
     accelerator
-        What carries out the layers that are taken; the golden model, if None.
+        What carries out the layers that are taken; the golden model, if None. A
+        :class:`extremum.host.team.Team` carries out those side by side that do not wait for each
+        other.
     strict
         Whether a node whose operator is ours by name, and is not taken, is an error.
     compare
@@ -80,7 +84,7 @@ def run_network(
     network: Network,
     inputs: Mapping[str, np.ndarray],
     *,
-    accelerator: Accelerator | None = None,
+    accelerator: Accelerator | Team | None = None,
     strict: bool = False,
     compare: bool = True,
     watch: Watch | None = None,
@@ -119,7 +123,7 @@ class _Execution:
     def __init__(
         self,
         network: Network,
-        accelerator: Accelerator | None,
+        accelerator: Accelerator | Team | None,
         *,
         strict: bool,
         compare: bool,
@@ -144,8 +148,7 @@ class _Execution:
             if segment.outputs:
                 given = {name: self._value(name) for name in segment.inputs}
                 self._values |= self._runtime.run(segment.nodes, given, segment.outputs)
-            for index in segment.layers:
-                self._reports[index] = self._layer(ours[index])
+            self._layers([ours[index] for index in segment.layers])
         # ONNX Runtime's arrays are views of memory that ends with the run.
         outputs = {name: _kept(self._value(name)) for name in network.output_names}
         difference = self._whole_difference(inputs, outputs) if self._compare else None
@@ -175,30 +178,53 @@ class _Execution:
             self._values[name] = self._runtime.weight(name)
         return self._values[name]
 
-    def _layer(self, candidate: Candidate) -> NodeReport:
-        """Carry out a node: by an operator of ours, or in ONNX Runtime if it cannot be taken."""
-        node = candidate.node
-        names = [name for name in node.output if name]
-        value = self._value(node.input[0])
-        told = (candidate.name, node.op_type, tuple(value.shape()), _type_name(value))
-        try:
-            x = self._tensor(value)
-            axes = self._axes(node)
-            layer = layer_of(node, x.shape, x.dtype, axes)
-            check_values(node.op_type, layer, x)
-        except NotTaken as why:
-            self._refuse(candidate, str(why))
-            self._values |= self._reference(candidate, names)
-            return NodeReport(*told, None, str(why))
+    def _layers(self, candidates: Sequence[Candidate]) -> None:
+        """Carry out nodes that do not wait for each other, those that are taken side by side."""
+        taken = []
+        for candidate in candidates:
+            prepared = self._prepared(candidate)
+            if isinstance(prepared, NodeReport):
+                self._keep(candidate, prepared)
+            else:
+                taken.append((candidate, *prepared))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyWindowWarning)
-            results = layer.outputs(self._carry_out, x)
-        report = None if self._accelerator is None else self._accelerator.report
-        if self._watch is not None:
-            self._watch(candidate.name, layer, x)
+            done = self._carry_out([(layer.problem, layer.lifted(x)) for _, layer, x in taken])
+        for (candidate, layer, x), (result, report) in zip(taken, done, strict=True):
+            if self._watch is not None:
+                self._watch(candidate.name, layer, x)
+            self._keep(candidate, self._finished(candidate, layer, layer.outputs(result), report))
+
+    def _keep(self, candidate: Candidate, report: NodeReport) -> None:
+        assert candidate.index is not None
+        self._reports[candidate.index] = report
+
+    def _prepared(self, candidate: Candidate) -> NodeReport | tuple[Layer, np.ndarray]:
+        """Return what a node computes, and its input; its report, if ONNX Runtime computes it."""
+        value = self._value(candidate.node.input[0])
+        try:
+            x = self._tensor(value)
+            layer = layer_of(candidate.node, x.shape, x.dtype, self._axes(candidate.node))
+            check_values(candidate.node.op_type, layer, x)
+        except NotTaken as why:
+            self._refuse(candidate, str(why))
+            self._values |= self._reference(candidate)
+            return NodeReport(*_told(candidate, value), None, str(why))
+        return layer, x
+
+    def _finished(
+        self,
+        candidate: Candidate,
+        layer: Layer,
+        results: Sequence[np.ndarray],
+        report: Report | None,
+    ) -> NodeReport:
+        """Compare a layer's results with ONNX Runtime's, and keep them for those who need them."""
+        told = _told(candidate, self._value(candidate.node.input[0]))
+        names = _outputs(candidate.node)
         difference = None
         if self._compare:
-            reference = self._reference(candidate, names)
+            reference = self._reference(candidate)
             pairs = zip(names, results, strict=True)
             found = (first_difference(name, reference[name].numpy(), y) for name, y in pairs)
             difference = next((each for each in found if each), None)
@@ -206,16 +232,22 @@ class _Execution:
             self._values[name] = Value.ortvalue_from_numpy(np.asarray(result, order="C"))
         return NodeReport(*told, layer, "", report, self._compare, difference)
 
-    def _carry_out(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
-        if self._accelerator is None:
-            return problem.evaluate(x)
-        return self._accelerator.run(problem, x)
+    def _carry_out(
+        self, work: Sequence[tuple[Reduction | Pooling, np.ndarray]]
+    ) -> Sequence[tuple[Any, Report | None]]:
+        """Carry out operators; return the result and the report of each."""
+        device = self._accelerator
+        if device is None:
+            return [(problem.evaluate(x), None) for problem, x in work]
+        if isinstance(device, Team):
+            return device.run_all(work)
+        return [(device.run(problem, x), device.report) for problem, x in work]
 
-    def _reference(self, candidate: Candidate, names: Sequence[str]) -> dict[str, Value]:
+    def _reference(self, candidate: Candidate) -> dict[str, Value]:
         """Return what ONNX Runtime gives for the node."""
         assert candidate.index is not None
         given = {name: self._value(name) for name in candidate.node.input if name}
-        return self._runtime.run([candidate.index], given, names)
+        return self._runtime.run([candidate.index], given, _outputs(candidate.node))
 
     def _axes(self, node: NodeProto) -> list[int] | None:
         if len(node.input) < 2 or not node.input[1]:
@@ -232,6 +264,16 @@ class _Execution:
         """Refuse a node that is not taken, where that is asked for."""
         if self._strict and reason:
             raise NetworkError(f"{candidate.node.op_type} {candidate.name} is not taken: {reason}")
+
+
+def _outputs(node: NodeProto) -> list[str]:
+    """Return the names of the outputs that a node gives."""
+    return [name for name in node.output if name]
+
+
+def _told(candidate: Candidate, value: Value) -> tuple[str, str, tuple[int, ...], str]:
+    """Return name and operator of a node, and the sizes and the type of its input."""
+    return candidate.name, candidate.node.op_type, tuple(value.shape()), _type_name(value)
 
 
 def _kept(value: Value) -> Any:

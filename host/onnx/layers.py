@@ -25,9 +25,6 @@ from extremum.model.onnx import (
 
 __all__ = ["OPERATORS", "Layer", "NotTaken", "is_candidate", "layer_of"]
 
-Run = Callable[[Reduction | Pooling, np.ndarray], Any]
-"""What carries out an operator: the golden model, or an accelerator."""
-
 POOLED_RANKS = (3, 4, 5)
 MOST_AXES = 8
 
@@ -51,11 +48,14 @@ class Layer:
     problem: Reduction | Pooling
     output_sizes: tuple[int, ...]
 
-    def outputs(self, run: Run, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Carry out the operator; return the node's outputs in their order."""
-        results = run(self.problem, x.reshape(self.problem.sizes))
-        listed = results if isinstance(results, tuple) else (results,)
-        return tuple(result.reshape(self.output_sizes) for result in listed)
+    def lifted(self, x: np.ndarray) -> np.ndarray:
+        """Return the node's input with the sizes that the operator has."""
+        return x.reshape(self.problem.sizes)
+
+    def outputs(self, result: Any) -> tuple[np.ndarray, ...]:
+        """Return the node's outputs, in their order, from what the operator gave."""
+        listed = result if isinstance(result, tuple) else (result,)
+        return tuple(each.reshape(self.output_sizes) for each in listed)
 
 
 def is_candidate(node: NodeProto) -> bool:

@@ -1,0 +1,84 @@
+"""The inputs of a network as ``extremum onnx`` takes them: files, sizes, and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from extremum.host.cli.shared_options import Integers
+from extremum.host.cli.tensor_files import load_any
+
+if TYPE_CHECKING:
+    from extremum.onnx import Network
+
+__all__ = ["arrays", "drawn", "named", "sizes_of"]
+
+INTEGERS = Integers()
+
+
+def named(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Return the values of an option that is written NAME=VALUE, by their names."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.rpartition("=")
+        if not separator or not name or not value:
+            raise click.UsageError(f"{option} is written NAME=VALUE, not {text!r}")
+        if name in found:
+            raise click.UsageError(f"{option} gives {name} twice")
+        found[name] = value
+    return found
+
+
+def sizes_of(name: str, text: str) -> tuple[int, ...]:
+    """Return the sizes that an option gives for an input."""
+    sizes = INTEGERS.convert(text, None, None)
+    listed = (sizes,) if isinstance(sizes, int) else sizes
+    if min(listed) < 1:
+        raise click.UsageError(f"the sizes of {name} must be at least 1, not {text}")
+    return listed
+
+
+def arrays(network: Network, inputs: Sequence[str]) -> dict[str, np.ndarray]:
+    """Read the files of the inputs."""
+    names = network.input_names
+    if len(inputs) == len(names) == 1 and not inputs[0].startswith(f"{names[0]}="):
+        return {names[0]: load_any(inputs[0])}
+    files = named("--input", inputs)
+    for name in files:
+        if name not in names:
+            raise click.UsageError(
+                f"the network has no input {name}: it has {', '.join(names) or 'none'}"
+            )
+    return {name: load_any(path) for name, path in files.items()}
+
+
+def drawn(
+    network: Network, given: Mapping[str, np.ndarray], seed: int | None
+) -> dict[str, np.ndarray]:
+    """Draw the inputs that are not given."""
+    missing = [name for name in network.input_names if name not in given]
+    if missing and seed is None:
+        raise click.UsageError(
+            f"the input {missing[0]} needs --input {missing[0]}=FILE or --random"
+        )
+    generator = np.random.default_rng(seed)
+    return {name: _random(network, name, generator) for name in missing}
+
+
+def _random(network: Network, name: str, generator: np.random.Generator) -> np.ndarray:
+    """Draw an array for an input: floats from the normal distribution, integers from all."""
+    sizes, data_type = network.input_type(name)
+    if sizes is None:
+        raise click.UsageError(f"the model leaves sizes of {name} open: give --sizes {name}=...")
+    dtype = np.dtype(data_type)
+    if dtype.kind == "f":
+        return generator.standard_normal(sizes).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, sizes).astype(dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
+    raise click.UsageError(f"--random draws no {data_type}: give --input {name}=FILE")

@@ -1,0 +1,159 @@
+"""A team of processes gives what one accelerator gives: the same bits and the same report."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from equal_bits import assert_equal_bits
+
+from extremum.host import Accelerator, SimulationError
+from extremum.host.team import Team, _run_share
+from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.tb.cores import CORES
+
+CONFIG = CORES["image"]
+RNG = np.random.default_rng(4)
+
+
+def tiled():
+    """Return a pooling of several jobs, some windows of which are empty."""
+    problem = Pooling.of(
+        (2, 3, 9, 300), "int8", (2, 3), start_padding=(4, 1), end_padding=(4, 1),
+        return_indices=True,
+    )  # fmt: skip
+    return problem, RNG.integers(-3, 4, problem.sizes).astype(np.int8)
+
+
+def reduced():
+    problem = Reduction.of("argmin", (5, 40), "int8", (1,))
+    return problem, RNG.integers(-3, 4, problem.sizes).astype(np.int8)
+
+
+def assert_same(actual, expected):
+    for a, e in zip(
+        *(x if isinstance(x, tuple) else (x,) for x in (actual, expected)), strict=True
+    ):
+        assert_equal_bits(a, e)
+
+
+@pytest.fixture(scope="module")
+def team():
+    with Team(CONFIG, workers=2) as team:
+        yield team
+
+
+def test_results_and_reports_are_those_of_one(team):
+    work = [tiled(), reduced(), tiled()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyWindowWarning)
+        done = team.run_all(work)
+        with Accelerator(CONFIG) as accelerator:
+            for (problem, x), (result, report) in zip(work, done, strict=True):
+                assert_same(result, accelerator.run(problem, x))
+                assert report == accelerator.report
+                assert report.cycles == report.predicted_cycles
+    assert done[0][1].jobs > 2
+    assert done[0][1].empty_windows
+
+
+def test_empty_windows_are_told(team):
+    with pytest.warns(EmptyWindowWarning):
+        team.run(*tiled())
+    assert team.report.empty_windows
+
+
+def test_one_job_starts_no_process():
+    with Team(CONFIG, workers=2) as alone:
+        alone.run(*reduced())
+        assert alone._executor is None
+        assert alone.report is not None
+        assert alone.report.jobs == 1
+
+
+def test_a_worker_that_dies_is_told_and_replaced(team):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyWindowWarning)
+        expected = team.run(*(work := tiled()))
+        victim = next(iter(team._executor._processes))
+        os.kill(victim, signal.SIGKILL)
+        with pytest.raises(SimulationError, match=r"^a worker of the team has died: run it again$"):
+            _until_it_fails(team, work)
+        assert_same(team.run(*work), expected)
+
+
+def _until_it_fails(team, work):
+    """Run until the death is seen: at once, or when the next share is handed out."""
+    for _ in range(50):
+        team.run(*work)
+
+
+ORPHANS = """
+import sys, time
+from extremum.host.team import Team
+from test_team import CONFIG, tiled
+if __name__ == "__main__":
+    team = Team(CONFIG, workers=2)
+    team.run(*tiled())
+    print(*team._executor._processes, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_workers_end_with_their_caller(tmp_path):
+    script = tmp_path / "orphans.py"
+    script.write_text(ORPHANS)
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    caller = subprocess.Popen(
+        [sys.executable, "-W", "ignore", script],
+        env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert caller.stdout is not None
+    workers = [int(word) for word in caller.stdout.readline().split()]
+    assert workers
+    caller.kill()
+    caller.communicate()
+    for worker in workers:
+        for _ in range(600):
+            if not os.path.exists(f"/proc/{worker}"):
+                break
+            time.sleep(0.1)
+        assert not os.path.exists(f"/proc/{worker}")
+
+
+def test_wrong_settings():
+    with pytest.raises(ValueError, match=r"^workers must be at least 1, not 0$"):
+        Team(CONFIG, workers=0)
+    settings = {"data_types": CONFIG, "backend": "native", "bus": "axi"}
+    with pytest.raises(ValueError, match=r"^bus must be 'none'"):
+        _run_share(settings, *tiled(), range(1))
+
+
+@pytest.mark.regress
+def test_a_scheduler():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Team(CONFIG, scheduler=cluster.scheduler_address) as team,
+        Accelerator(CONFIG) as accelerator,
+        warnings.catch_warnings(),
+    ):  # fmt: skip
+        warnings.simplefilter("ignore")
+        problem, x = tiled()
+        assert_same(team.run(problem, x), accelerator.run(problem, x))
+        assert team.report == accelerator.report
+
+
+@pytest.mark.regress
+def test_a_scheduler_that_does_not_answer(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("extremum.host.team.CONNECT_SECONDS", 1)
+    with (
+        Team(CONFIG, scheduler="tcp://127.0.0.1:9") as team,
+        pytest.raises(ConnectionError, match=r"^no scheduler of Dask answers at tcp"),
+    ):
+        team.run(*tiled())

@@ -9,6 +9,8 @@ from command_line import GOLDEN, run, spoil
 from onnx import helper
 from onnx_models import model_of, runtime
 
+from extremum.host.fpga.presets import MEASURED_MHZ
+
 X = np.random.default_rng(5).integers(-9, 9, (1, 4, 8, 8)).astype(np.float32)
 
 
@@ -67,6 +69,9 @@ def test_plan_and_random(network):
     status, out, err = run("", "onnx", f"{network}/net.onnx", "--plan", "--sizes", "x=3,4,8,8")
     assert (status, err) == (0, [])
     assert "3x4x8x8" in out[1]
+    line = ["onnx", f"{network}/net.onnx", "--plan", "--sizes=x=3,4,8,8"]
+    status, out, err = run("", *line, "--clock", "programmable-float32")
+    assert f"times are at {MEASURED_MHZ['programmable-float32']} MHz" in out[-1]
     status, out, err = run("", "onnx", f"{network}/net.onnx", "--plan")
     assert (status, err) == (0, [])
     assert "unknown: its sizes are not known before a run" in out[1]
@@ -124,7 +129,9 @@ def test_what_is_refused(network, more, message):
         (["{folder}/net.onnx"], "the input x needs --input x=FILE or --random"),
         (["{folder}/net.onnx", "--random", "1"], "leaves sizes of x open: give --sizes x=..."),
         (["{folder}/net.onnx", "--random", "-1"], "-1 is not in the range x>=0"),
-        (["{folder}/net.onnx", "--clock", "0", "--plan"], "0.0 is not in the range x>0"),
+        (["{folder}/net.onnx", "--clock", "0", "--plan"], "'0' is neither a number of MHz above 0"),
+        (["{folder}/net.onnx", "--clock", "nan", "--plan"], "'nan' is neither a number of MHz"),
+        (["{folder}/net.onnx", "--clock", "fast", "--plan"], "'fast' is neither a number of MHz"),
         (["{folder}/net.onnx", "--plan", "--strict"], "MaxPool pool is not taken: its sizes"),
     ],
 )

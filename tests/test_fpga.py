@@ -20,7 +20,7 @@ from extremum.host.fpga import synthesis, toolchain
 from extremum.host.fpga.critical_path import CriticalPath, SourceNames
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.measure import Measurement, Placement
-from extremum.host.fpga.presets import PRESETS
+from extremum.host.fpga.presets import MEASURED_MHZ, PRESETS
 from extremum.host.fpga.synthesis import count_cells
 from extremum.host.tools import TOOLS
 
@@ -312,3 +312,14 @@ def test_presets_are_cores():
     assert len({repr(config) for config in PRESETS.values()}) == len(PRESETS)
     text = (Path(__file__).parents[1] / "bench" / "targets.toml").read_text()
     assert all(f'name = "{name}"' in text for name in PRESETS)
+
+
+def test_measured_clocks_are_those_of_the_report():
+    """The clocks that the command line knows are in bench/results, rounded down."""
+    rows = json.loads((Path(__file__).parents[1] / "bench" / "results" / "fpga.json").read_text())
+    measured = {
+        row["name"]: int(row["fmax_mhz"])
+        for row in rows
+        if row.get("device") == "ecp5-85k" and row.get("bus") == "none" and row["name"] in PRESETS
+    }
+    assert measured == MEASURED_MHZ

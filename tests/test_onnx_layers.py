@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import onnx.defs
 import pytest
 from equal_bits import assert_equal_bits
 from hypothesis import assume, given, settings
@@ -12,6 +13,10 @@ from onnx_models import model_of, one_node, runtime
 from strategies import onnx_poolings, tensors
 
 from extremum.onnx import NetworkError, load, run
+from extremum.onnx.layers import OPERATORS
+
+NEWEST = 26
+"""The newest opset that ONNX Runtime takes as released."""
 
 PLANE: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4) % 7
 ROW = PLANE.reshape(2, 8)
@@ -151,6 +156,37 @@ def test_left(case):
             assert_equal_bits(actual, wanted)
     with pytest.raises(NetworkError, match=f"^{model.graph.node[0].op_type} node is not taken: "):
         run(model, {"x": x}, strict=True)
+
+
+def since(operator):
+    """Return every opset, as long as ONNX Runtime takes it."""
+    newest = min(onnx.defs.onnx_opset_version(), NEWEST)
+    return [(operator, opset) for opset in range(1, newest + 1)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "opset"),
+    [pair for operator in OPERATORS for pair in since(operator)],
+)
+def test_every_opset(operator, opset):
+    """Whatever an operator may say in an opset, and no more, is taken in it."""
+    attributes = {}
+    if operator == "MaxPool":
+        attributes = {"kernel_shape": [2, 2], "strides": [1, 2], "pads": [0, 1, 1, 0]}
+        attributes |= {"storage_order": 1} if opset >= 8 else {}
+        attributes |= {"ceil_mode": 1, "dilations": [2, 1]} if opset >= 10 else {}
+    elif operator.startswith("Arg"):
+        attributes = {"axis": -1 if opset >= 11 else 3, "keepdims": 0}
+        attributes |= {"select_last_index": 1} if opset >= 12 else {}
+    elif operator.startswith("Reduce"):
+        attributes = {"keepdims": 0}
+        attributes |= {"axes_attribute": [1, 2]} if opset < 18 else {"axes": [1, -2]}
+    outputs = 2 if operator == "MaxPool" and opset >= 8 else 1
+    model = one_node(operator, PLANE, outputs=outputs, opset=opset, **attributes)
+    found = run(model, {"x": PLANE}, strict=True)
+    assert found.nodes[0].compared
+    assert not found.differences
+    assert found.difference is None
 
 
 def test_a_name_of_another_domain_is_none_of_ours():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -15,6 +16,7 @@ import numpy as np
 from extremum.hdl.config import MAX_LANES
 from extremum.host.cli import onnx_inputs, onnx_printing, progress_bar, shared_options
 from extremum.host.cli.tensor_files import bad_input, refuse_unwritable
+from extremum.host.fpga.presets import MEASURED_MHZ
 from extremum.host.tools import BACKEND_TOOLS, require
 
 if TYPE_CHECKING:
@@ -26,6 +28,26 @@ __all__ = ["onnx"]
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
 INTEGERS = shared_options.Integers()
+
+
+class Clock(click.ParamType):
+    """A clock in MHz, or the name of a preset whose clock was measured."""
+
+    name = "clock"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Parse the text of an option."""
+        if value in MEASURED_MHZ:
+            return float(MEASURED_MHZ[value])
+        try:
+            clock = float(value)
+        except ValueError:
+            clock = 0.0
+        if not 0 < clock < math.inf:
+            self.fail(f"{value!r} is neither a number of MHz above 0 nor a preset", param, ctx)
+        return clock
 
 
 @click.command()
@@ -66,11 +88,12 @@ INTEGERS = shared_options.Integers()
 @click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate.")
 @click.option(
     "--clock",
-    type=click.FloatRange(0, min_open=True),
-    default=100.0,
+    type=Clock(),
+    default="100",
     show_default=True,
     metavar="MHZ",
-    help="Clock of the core, from which clocks become time.",
+    help="Clock of the core, from which clocks become time: in MHz, or the one measured of a preset"
+    f" on the ECP5: {', '.join(MEASURED_MHZ)}.",
 )
 @click.option(
     "--workers",

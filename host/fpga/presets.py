@@ -5,7 +5,7 @@ from __future__ import annotations
 from extremum.hdl.config import CoreConfig
 from extremum.model import DataType
 
-__all__ = ["PRESETS"]
+__all__ = ["MEASURED_MHZ", "PRESETS"]
 
 Fixed = tuple[tuple[str, int], ...]
 
@@ -93,3 +93,14 @@ PRESETS = {
     ),
 }  # fmt: skip
 """The configuration of each preset, by name."""
+
+MEASURED_MHZ = {
+    "argmax-float32": 325,
+    "argmax-int8": 331,
+    "argmax-int64": 309,
+    "pool2x2-int8": 212,
+    "pool3x3-int8-indices": 231,
+    "programmable-int8x4": 221,
+    "programmable-float32": 185,
+}
+"""Whole MHz that ``make bench-fpga`` has measured of a preset on the ECP5-85F."""

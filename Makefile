@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
 .PHONY: regress regress-quick formal mutation coverage fuzz faults gates report
-.PHONY: networks
+.PHONY: networks docs
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -38,6 +38,7 @@ help:
 	@echo "make networks   runs eleven ONNX networks with their poolings and argmax on the core."
 	@echo "make workloads  runs the published layers, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
+	@echo "make docs       builds the documentation as a site, in build/site, and checks its links."
 	@echo "make lint       checks style and types."
 	@echo "make format     rewrites the sources in the project's style."
 	@echo "make bench      measures everything. Its parts are bench-cycles, bench-fpga,"
@@ -163,6 +164,13 @@ soc-bitstream: $(VENV)/soc $(VENV)/fpga riscv
 
 waveform: $(VENV)/docs
 	$(BIN)/python docs/draw_waveform.py
+
+# Built anew each time, so that no page of a document that is gone stays. A warning is an error.
+docs: $(VENV)/docs
+	@rm -rf build/site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -c docs -d build/site-doctrees . build/site
+	@$(BIN)/python docs/check_site.py build/site
+	@echo "The front page is build/site/index.html."
 
 workloads: $(VENV)/demo
 	$(BIN)/python bench/workloads.py

@@ -332,8 +332,8 @@ class Accelerator:
 
         Returns
         -------
-        ndarray or (values, indices)
-            What ``problem.evaluate(x)`` returns, bit for bit.
+        ndarray or tuple of ndarray
+            What ``problem.evaluate(x)`` returns, bit for bit: values and indices if it has both.
 
         Raises
         ------

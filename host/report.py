@@ -45,7 +45,7 @@ class Report:
 class BlockReport(Report):
     """What the last operator took on an AXI block.
 
-    What a block with registers has counted itself is in :attr:`counters`, and ``jobs``,
+    What a block with registers has counted itself is in `counters`, and ``jobs``,
     ``beats_in``, ``beats_out`` and ``cycles`` are from there. Its ``cycles`` are the clocks in
     which it was busy: one for each register that was written, and all from the start of a job to
     the last result that left. Jobs overlap, so they are counted once. A block whose registers are

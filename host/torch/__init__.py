@@ -57,8 +57,8 @@ def max_pool2d(
 
     Returns
     -------
-    Tensor, or (values, positions)
-        The positions are int64.
+    torch.Tensor or tuple of torch.Tensor
+        Values, and positions as int64 if they are asked for.
 
     Raises
     ------

@@ -1,0 +1,174 @@
+"""Links to files and folders of the repository, for the site.
+
+The documents link to sources such as ``../hdl/core.py``, and name them as code. On a code host such
+a link shows the file; here every file that is linked or named gets a page with its highlighted
+text, and a link to a folder leads to the page ``index`` of that folder.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from docutils import nodes
+from pygments.lexers import get_lexer_for_filename
+from pygments.util import ClassNotFound
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.environment import BuildEnvironment
+from sphinx.util.typing import ExtensionMetadata
+
+PAGES = "sources"
+"""The folder of the site that holds the pages of source files."""
+
+FOLDERS = {"model", "hdl", "host", "tb", "tests", "bench", "docs", "drivers", "examples"}
+"""What a path begins with that is named in the documents."""
+
+NAME = re.compile(r"extremum(\.[A-Za-z_]\w*)+(\(\))?")
+"""A name in the package."""
+
+
+def link_sources(app: Sphinx, doctree: nodes.document) -> None:
+    """Turn links to files, and code that names a file, into links to pages of sources."""
+    root, docname = Path(app.srcdir), app.env.docname
+    folder = (root / docname).parent
+    for link in list(doctree.findall(addnodes.download_reference)):
+        replace(app.env, link, (folder / link["reftarget"]).resolve().relative_to(root))
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        index = folder / link["reftarget"] / "index"
+        page = index.resolve().relative_to(root).as_posix() if link["reftype"] == "myst" else ""
+        if page in app.env.found_docs:
+            link["refdomain"], link["reftarget"], link["reftargetid"] = "doc", page, None
+    for code in list(doctree.findall(nodes.literal)):
+        if not is_linked(code):
+            link_code(app, code)
+
+
+def link_code(app: Sphinx, code: nodes.literal) -> None:
+    """Make code a link if it names a file of the project, or what has a name in the package."""
+    root, env = Path(app.srcdir), app.env
+    path = Path(code.astext())
+    link = {"refdoc": env.docname, "refexplicit": True, "refwarn": True}
+    if NAME.fullmatch(code.astext()):
+        name = code.astext().removesuffix("()")
+        link |= {"refdomain": "py", "reftype": "obj", "reftarget": name}
+    elif len(path.parts) > 1 and path.parts[0] in FOLDERS and (root / path).is_file():
+        page = env.path2doc(root / path)
+        if page not in env.found_docs:
+            replace(env, code, path, code.deepcopy())
+            return
+        link |= {"refdomain": "std", "reftype": "doc", "reftarget": f"/{page}"}
+    else:
+        return
+    code.replace_self(addnodes.pending_xref("", code.deepcopy(), **link))
+
+
+def is_linked(node: nodes.Node) -> bool:
+    """Tell whether a node is within a link or a heading already."""
+    while node := node.parent:
+        if isinstance(node, nodes.reference | addnodes.pending_xref | nodes.title):
+            return True
+    return False
+
+
+def replace(env: BuildEnvironment, node: nodes.Element, path: Path, *content: nodes.Node) -> None:
+    """Put a link to the page of a source file in the place of a node."""
+    link = nodes.reference("", "", *(content or node.children), internal=True, source_page=path)
+    node.replace_self(link)
+    shown(env).setdefault(env.docname, set()).add(path)
+
+
+def shown(env: BuildEnvironment) -> dict[str, set[Path]]:
+    """Return the source files that have a page, by the documents that link to them."""
+    if not hasattr(env, "source_pages"):
+        env.source_pages = {}  # pyright: ignore[reportAttributeAccessIssue]
+    return env.source_pages  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def link_names(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, content: nodes.Element
+) -> nodes.Element | None:
+    """Link a name in a docstring that Sphinx does not find, since it is used as in its module.
+
+    It leads to its entry in the reference, or to the file it is in if the reference has none.
+    """
+    if node.get("refdomain") != "py":
+        return None
+    module, owner = node.get("py:module") or "", node.get("py:class") or ""
+    found = named(node["reftarget"], module, owner)
+    home = found if inspect.ismodule(found) else inspect.getmodule(found)
+    if home is None or not home.__name__.startswith("extremum.") or not home.__file__:
+        return None
+    full = f"{home.__name__}.{getattr(found, '__qualname__', '')}".rstrip(".")
+    python, document = env.domains.python_domain, node["refdoc"]
+    if full in python.objects:
+        return python.resolve_xref(env, document, app.builder, "obj", full, node, content)
+    path = Path(home.__file__).resolve().relative_to(app.srcdir)
+    shown(env).setdefault(document, set()).add(path)
+    address = app.builder.get_relative_uri(document, f"{PAGES}/{path.as_posix()}")
+    return nodes.reference("", "", content, internal=True, refuri=address)
+
+
+def named(name: str, module: str, owner: str) -> object:
+    """Return what a docstring means by a name; None if there is no such thing.
+
+    Parameters
+    ----------
+    name
+        A full name, or one that is known where the docstring is.
+    module, owner
+        The module and the class whose documentation it is; empty if none.
+    """
+    if owner:
+        home = getattr(named(f"{module}.{owner}", "", ""), "__module__", module)
+        names = [name, f"{home}.{name}"]
+    else:
+        names = [name, f"{module}.{name}"]
+    for full in names:
+        if full.startswith("extremum."):
+            with suppress(ImportError, AttributeError, ValueError):
+                return pkgutil.resolve_name(full)
+    return None
+
+
+def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Fill in where the links to sources lead, as seen from the page they are on."""
+    for link in doctree.findall(nodes.reference):
+        if path := link.get("source_page"):
+            link["refuri"] = app.builder.get_relative_uri(docname, f"{PAGES}/{path.as_posix()}")
+            del link["source_page"]
+
+
+def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the page of every source file: its name, title and body, and the template."""
+    builder = cast(StandaloneHTMLBuilder, app.builder)  # no other asks for pages
+    for path in sorted(set().union(*shown(app.env).values())):
+        text = (Path(app.srcdir) / path).read_text()
+        try:
+            language = get_lexer_for_filename(path.name).aliases[0]
+        except ClassNotFound:
+            language = "text"
+        body = builder.highlighter.highlight_block(text, language, linenos="inline")
+        title = path.as_posix()
+        yield f"{PAGES}/{title}", {"title": title, "body": f"<h1>{title}</h1>{body}"}, "page.html"
+
+
+def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """Forget what a document linked to, before it is read again."""
+    shown(env).pop(docname, None)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register what is above with Sphinx."""
+    app.connect("env-purge-doc", purge)
+    app.connect("doctree-read", link_sources, priority=100)  # before files are collected
+    app.connect("missing-reference", link_names)
+    app.connect("doctree-resolved", resolve)
+    app.connect("html-collect-pages", pages)
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

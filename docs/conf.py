@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))  # the extensions of this site
 
+from source_pages import linkcode_resolve  # noqa: E402, F401 (read by sphinx.ext.linkcode)
+
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 project = METADATA["name"]
@@ -24,7 +26,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
+    "sphinx.ext.linkcode",
     "docstrings",
     "evidence_plots",
     "front_page",
@@ -56,7 +58,7 @@ contents = {
         "docs/soc",
     ],
     "Reference": ["docs/api/index", "docs/glossary"],
-    "How it works": ["docs/architecture", "docs/decisions/index", "docs/extending"],
+    "How it works": ["docs/architecture", "docs/decisions/index", "docs/extending", "docs/site"],
     "Evidence": [
         "docs/verification",
         "docs/regression",
@@ -95,7 +97,6 @@ napoleon_preprocess_types = True
 napoleon_type_aliases = {"dtype": "numpy.dtype"}
 napoleon_attr_annotations = False
 napoleon_custom_sections = ["Members"]
-viewcode_line_numbers = True
 
 html_theme = "furo"
 html_theme_options = {

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from docutils import nodes
@@ -24,8 +25,13 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.util.typing import ExtensionMetadata
 
+ROOT = Path(__file__).parents[1]
+
 PAGES = "sources"
 """The folder of the site that holds the pages of source files."""
+
+SCHEME = "source:"
+"""What the address of a link to a source begins with, until it is known on which page it is."""
 
 FOLDERS = {"model", "hdl", "host", "tb", "tests", "bench", "docs", "drivers", "examples"}
 """What a path begins with that is named in the documents."""
@@ -39,7 +45,7 @@ def link_sources(app: Sphinx, doctree: nodes.document) -> None:
     root, docname = Path(app.srcdir), app.env.docname
     folder = (root / docname).parent
     for link in list(doctree.findall(addnodes.download_reference)):
-        replace(app.env, link, (folder / link["reftarget"]).resolve().relative_to(root))
+        replace(link, (folder / link["reftarget"]).resolve().relative_to(root))
     for link in list(doctree.findall(addnodes.pending_xref)):
         index = folder / link["reftarget"] / "index"
         page = index.resolve().relative_to(root).as_posix() if link["reftype"] == "myst" else ""
@@ -61,7 +67,7 @@ def link_code(app: Sphinx, code: nodes.literal) -> None:
     elif len(path.parts) > 1 and path.parts[0] in FOLDERS and (root / path).is_file():
         page = env.path2doc(root / path)
         if page not in env.found_docs:
-            replace(env, code, path, code.deepcopy())
+            replace(code, path, code.deepcopy())
             return
         link |= {"refdomain": "std", "reftype": "doc", "reftarget": f"/{page}"}
     else:
@@ -77,18 +83,12 @@ def is_linked(node: nodes.Node) -> bool:
     return False
 
 
-def replace(env: BuildEnvironment, node: nodes.Element, path: Path, *content: nodes.Node) -> None:
+def replace(node: nodes.Element, path: Path, *content: nodes.Node) -> None:
     """Put a link to the page of a source file in the place of a node."""
-    link = nodes.reference("", "", *(content or node.children), internal=True, source_page=path)
+    link = nodes.reference(
+        "", "", *(content or node.children), internal=True, refuri=f"{SCHEME}{path.as_posix()}"
+    )
     node.replace_self(link)
-    shown(env).setdefault(env.docname, set()).add(path)
-
-
-def shown(env: BuildEnvironment) -> dict[str, set[Path]]:
-    """Return the source files that have a page, by the documents that link to them."""
-    if not hasattr(env, "source_pages"):
-        env.source_pages = {}  # pyright: ignore[reportAttributeAccessIssue]
-    return env.source_pages  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def link_names(
@@ -109,10 +109,29 @@ def link_names(
     python, document = env.domains.python_domain, node["refdoc"]
     if full in python.objects:
         return python.resolve_xref(env, document, app.builder, "obj", full, node, content)
-    path = Path(home.__file__).resolve().relative_to(app.srcdir)
-    shown(env).setdefault(document, set()).add(path)
-    address = app.builder.get_relative_uri(document, f"{PAGES}/{path.as_posix()}")
-    return nodes.reference("", "", content, internal=True, refuri=address)
+    return nodes.reference("", "", content, internal=True, refuri=address_of(found, home))
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Return where the link "source" of an entry of the reference leads; None if nowhere.
+
+    This is a hook of ``sphinx.ext.linkcode``.
+    """
+    found = named(f"{info['module']}.{info['fullname']}", "", "")
+    found = getattr(found, "fget", None) or getattr(found, "func", None) or found  # properties
+    home = inspect.getmodule(found)
+    if domain != "py" or home is None or not home.__name__.startswith("extremum."):
+        return None
+    return address_of(found, home)
+
+
+def address_of(found: Any, home: ModuleType) -> str:
+    """Return the address of something in a module, with its line, as :func:`resolve` takes it."""
+    path = Path(str(home.__file__)).resolve().relative_to(ROOT).as_posix()
+    with suppress(TypeError, OSError):
+        if found is not home:
+            return f"{SCHEME}{path}#line-{inspect.getsourcelines(found)[1]}"
+    return f"{SCHEME}{path}"
 
 
 def named(name: str, module: str, owner: str) -> object:
@@ -140,33 +159,38 @@ def named(name: str, module: str, owner: str) -> object:
 def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Fill in where the links to sources lead, as seen from the page they are on."""
     for link in doctree.findall(nodes.reference):
-        if path := link.get("source_page"):
-            link["refuri"] = app.builder.get_relative_uri(docname, f"{PAGES}/{path.as_posix()}")
-            del link["source_page"]
+        if link.get("refuri", "").startswith(SCHEME):
+            path, _, anchor = link["refuri"].removeprefix(SCHEME).partition("#")
+            address = app.builder.get_relative_uri(docname, f"{PAGES}/{path}")
+            link["refuri"] = f"{address}#{anchor}" if anchor else address
+            link["internal"] = True
+            shown(app.env).add(path)
+
+
+def shown(env: BuildEnvironment) -> set[str]:
+    """Return the paths of the source files that have a page."""
+    if not hasattr(env, "source_pages"):
+        env.source_pages = set()  # pyright: ignore[reportAttributeAccessIssue]
+    return env.source_pages  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the page of every source file: its name, title and body, and the template."""
     builder = cast(StandaloneHTMLBuilder, app.builder)  # no other asks for pages
-    for path in sorted(set().union(*shown(app.env).values())):
+    for path in sorted(shown(app.env)):
         text = (Path(app.srcdir) / path).read_text()
         try:
-            language = get_lexer_for_filename(path.name).aliases[0]
+            language = get_lexer_for_filename(path).aliases[0]
         except ClassNotFound:
             language = "text"
-        body = builder.highlighter.highlight_block(text, language, linenos="inline")
-        title = path.as_posix()
-        yield f"{PAGES}/{title}", {"title": title, "body": f"<h1>{title}</h1>{body}"}, "page.html"
-
-
-def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    """Forget what a document linked to, before it is read again."""
-    shown(env).pop(docname, None)
+        body = builder.highlighter.highlight_block(
+            text, language, linenos="inline", lineanchors="line"
+        )
+        yield f"{PAGES}/{path}", {"title": path, "body": f"<h1>{path}</h1>{body}"}, "page.html"
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register what is above with Sphinx."""
-    app.connect("env-purge-doc", purge)
     app.connect("doctree-read", link_sources, priority=100)  # before files are collected
     app.connect("missing-reference", link_names)
     app.connect("doctree-resolved", resolve)

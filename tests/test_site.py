@@ -10,6 +10,7 @@ import sys
 from importlib import util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from documents import DOCUMENTS, ROOT
@@ -47,6 +48,28 @@ def build(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def assigned(path: Path, name: str) -> Any:
+    """Return what a file of Python assigns to a name, without running it."""
+    (value,) = (
+        ast.literal_eval(node.value)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+    )
+    return value
+
+
+def test_every_document_is_in_the_navigation() -> None:
+    contents = assigned(ROOT / "docs" / "conf.py", "contents")
+    named = [page for pages in contents.values() for page in pages]
+    assert len(named) == len(set(named))
+    decisions = set((ROOT / "docs" / "decisions").glob("0*.md"))
+    written = {*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "bench" / "RESULTS.md"} - decisions
+    assert {str(path.relative_to(ROOT).with_suffix("")) for path in written} - {*named} == {
+        "README"
+    }
+    assert all(list(ROOT.glob(f"{page}.*")) for page in named)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("furo", reason="the extra docs is not installed")
@@ -81,12 +104,7 @@ def test_everything_public_is_in_the_reference(site: Path) -> None:
     listed = {anchor.rpartition(".")[2] for anchor in anchors if anchor.startswith("extremum.")}
     for module in PUBLIC:
         path = ROOT / module if module.endswith(".py") else ROOT / module / "__init__.py"
-        (names,) = (
-            ast.literal_eval(node.value)
-            for node in ast.parse(path.read_text()).body
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-        )
-        assert set(names) - listed <= {"reference"}, module
+        assert set(assigned(path, "__all__")) - listed <= {"reference"}, module
 
 
 @pytest.mark.regress
@@ -107,6 +125,9 @@ def test_the_pictures_are_on_their_pages(site: Path) -> None:
 def test_links_to_sources_show_them(site: Path) -> None:
     shown = (site / "sources" / "model" / "reference.py.html").read_text()
     assert "<h1>model/reference.py</h1>" in shown
+    assert re.search(r'id="line-1"', shown)
+    entry = (site / "docs" / "api" / "model.html").read_text()
+    assert re.search(r'href="../../sources/model/functions.py.html#line-\d+"', entry)
     assert 'href="sources/model/reference.py.html"' in (site / "README.html").read_text()
     assert not (site / "_downloads").exists()
 

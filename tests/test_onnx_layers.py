@@ -170,7 +170,7 @@ def since(operator):
 )
 def test_every_opset(operator, opset):
     """Whatever an operator may say in an opset, and no more, is taken in it."""
-    attributes = {}
+    attributes: dict[str, Any] = {}
     if operator == "MaxPool":
         attributes = {"kernel_shape": [2, 2], "strides": [1, 2], "pads": [0, 1, 1, 0]}
         attributes |= {"storage_order": 1} if opset >= 8 else {}

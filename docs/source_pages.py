@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -103,7 +104,7 @@ def link_names(
     module, owner = node.get("py:module") or "", node.get("py:class") or ""
     found = named(node["reftarget"], module, owner)
     home = found if inspect.ismodule(found) else inspect.getmodule(found)
-    if home is None or not home.__name__.startswith("extremum.") or not home.__file__:
+    if home is None or not is_ours(home.__name__):
         return None
     full = f"{home.__name__}.{getattr(found, '__qualname__', '')}".rstrip(".")
     python, document = env.domains.python_domain, node["refdoc"]
@@ -120,7 +121,7 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     found = named(f"{info['module']}.{info['fullname']}", "", "")
     found = getattr(found, "fget", None) or getattr(found, "func", None) or found  # properties
     home = inspect.getmodule(found)
-    if domain != "py" or home is None or not home.__name__.startswith("extremum."):
+    if domain != "py" or home is None or not is_ours(home.__name__):
         return None
     return address_of(found, home)
 
@@ -135,12 +136,13 @@ def address_of(found: Any, home: ModuleType) -> str:
 
 
 def named(name: str, module: str, owner: str) -> object:
-    """Return what a docstring means by a name; None if there is no such thing.
+    """Return what a docstring or an annotation means by a name; None if there is no such thing.
 
     Parameters
     ----------
     name
-        A full name, or one that is known where the docstring is.
+        A full name, one that is known where the docstring is, or that of a class of the package
+        which shares it with no other.
     module, owner
         The module and the class whose documentation it is; empty if none.
     """
@@ -150,10 +152,18 @@ def named(name: str, module: str, owner: str) -> object:
     else:
         names = [name, f"{module}.{name}"]
     for full in names:
-        if full.startswith("extremum."):
+        if is_ours(full):
             with suppress(ImportError, AttributeError, ValueError):
                 return pkgutil.resolve_name(full)
-    return None
+    # An annotation in a module that is documented under the name of its package.
+    loaded = (vars(each).get(name) for full, each in sys.modules.items() if is_ours(full))
+    classes = {found for found in loaded if isinstance(found, type) and is_ours(found.__module__)}
+    return classes.pop() if len(classes) == 1 else None
+
+
+def is_ours(name: str) -> bool:
+    """Tell whether a module is of this package."""
+    return name.startswith("extremum.")
 
 
 def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -27,7 +27,7 @@ COMMANDS = {
     "demo": "Pool a photograph and find its extremes in simulated gateware.",
     "verilog": "Write a block as a package: Verilog, testbench, registers, other tools' files.",
     "fpga": "Synthesise a core, place and route it, and print what it costs.",
-    "onnx": "Run an ONNX network with its poolings and reductions on a simulated core.",
+    "onnx": "Run the network of the file MODEL with its poolings and reductions on a core.",
     "cache": "Show the compiled simulations that are kept, or remove them.",
     "doctor": "List every tool that can be used, and how to install it.",
 }

@@ -130,10 +130,11 @@ def onnx(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Run the network of the file MODEL: its poolings, argmax, argmin, max and min on a core.
+    """Run the network of the file MODEL with its poolings and reductions on a core.
 
-    The rest runs in ONNX Runtime. A node that looks like one of ours and is outside the contract
-    is left to ONNX Runtime, with the reason in the table.
+    These are max poolings, argmax, argmin, maxima and minima. The rest runs in ONNX Runtime. A
+    node that looks like one of ours and is outside the contract is left to ONNX Runtime, with
+    the reason in the table.
     """
     if options["backend"] == "model" and options["bus"] is not None:
         raise click.UsageError("--bus does not apply to --backend model")

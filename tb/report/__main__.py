@@ -37,8 +37,8 @@ def main() -> int:
     for section, each in told.items():
         print(f"{section.title:26} {'; '.join(each.problems) or 'passed'}")
     for name, note in notes(given.evidence).items():
-        if name == "gateware":
-            print(note)
+        if " gateware " in note:
+            print(f"{name}: {note}")
     print(f"{given.document} and {given.page} are written.")
     failed = sum(bool(each.problems) for each in told.values())
     print(f"{len(told) - failed} passed, {failed} failed")
@@ -52,13 +52,12 @@ def notes(folder: Path) -> dict[str, str]:
         whole = json.loads(path.read_text())
         versions = whole.get("versions", whole.get("tools", {}))
         found[path.name] = ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))
-        if gateware := whole.get("revision", {}).get("gateware"):
+        of = {whole.get("revision", {}).get("gateware")}
+        of |= {block.get("revision") for block in whole.get("gateware", {}).values()}
+        if of := {digest for digest in of if digest}:
             present = revision().gateware
-            found["gateware"] = (
-                f"{path.name} is of the gateware {gateware}, which is the present one"
-                if gateware == present
-                else f"{path.name} is of the gateware {gateware}, and the present one is {present}"
-            )
+            now = "which is" if of == {present} else f"and {present} is"
+            found[path.name] += f"; of the gateware {', '.join(sorted(of))}, {now} the present one"
     return found
 
 

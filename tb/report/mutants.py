@@ -44,8 +44,10 @@ def gateware(evidence: dict[str, Any]) -> Told:
         for name, *numbers in rows
     ]
     shares.append(["all", *sums, share(killed, mutants - equivalent)])
+    digests = ", ".join(f"`{each}`" for each in sorted({b["revision"] for b in evidence.values()}))
     text = [
         paragraph(
+            f"Mutated was the gateware with the digest {digests}. "
             "An open mutant survives, and nobody knows yet whether it is equivalent or a gap of "
             "the tests. The last column leaves out what is proved equivalent, and counts all that "
             "is open as not killed."

@@ -163,8 +163,8 @@ def _reduce(
     axes: Sequence[int] | None,
 ) -> Layer:
     _check_rank(sizes)
-    if keepdims := set(given) - {"axes", "keepdims", "noop_with_empty_axes"}:
-        raise NotTaken(f"{node.op_type} has no attribute {', '.join(sorted(keepdims))}")
+    if unknown := set(given) - {"axes", "keepdims", "noop_with_empty_axes"}:
+        raise NotTaken(f"{node.op_type} has no attribute {', '.join(sorted(unknown))}")
     listed = given.get("axes") if axes is None else axes
     reduced = reduce_axes(listed, noop_with_empty_axes=given.get("noop_with_empty_axes", 0))
     function = {"ReduceMax": ReduceFunction.MAX, "ReduceMin": ReduceFunction.MIN}[node.op_type]

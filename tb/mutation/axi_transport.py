@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -122,6 +122,45 @@ class RecordedBlock:
             if out[f"s_axil_{answer}valid"] and self.values[f"s_axil_{answer}ready"]:
                 return out["s_axil_rdata"], out[f"s_axil_{answer}resp"]
         raise HungError(f"no answer at address {address:#x}")
+
+    def overlap(
+        self, accesses: Sequence[tuple[int, int | None, int]], stop: int = WATCHDOG
+    ) -> None:
+        """Access registers without waiting for answers.
+
+        Parameters
+        ----------
+        accesses
+            The address, the word or None for a read, and the strobes of each. Reads and writes
+            begin in their order, and do not wait for each other.
+        stop
+            Clocks behind which the master stops in the middle; a reset must follow.
+        """
+        writes = [each for each in accesses if each[1] is not None]
+        asked = {
+            "aw": deque({"s_axil_awaddr": address} for address, _, _ in writes),
+            "w": deque({"s_axil_wdata": w or 0, "s_axil_wstrb": s} for _, w, s in writes),
+            "ar": deque({"s_axil_araddr": a} for a, word, _ in accesses if word is None),
+        }
+        waiting = {"b": len(writes), "r": len(accesses) - len(writes)}
+        held = dict.fromkeys(asked, False)
+        for _ in range(stop):
+            lite: dict[str, int] = {}
+            for name, queue in asked.items():
+                held[name] = bool(queue) and (held[name] or not self._rest[name]())
+                if held[name]:
+                    lite |= {f"s_axil_{name}valid": 1} | queue[0]
+            out = self._clock(**lite)
+            for name, queue in asked.items():
+                if held[name] and out[f"s_axil_{name}ready"]:
+                    queue.popleft()
+                    held[name] = False
+            for name in waiting:
+                waiting[name] -= out[f"s_axil_{name}valid"] & self.values[f"s_axil_{name}ready"]
+            if not any(waiting.values()):
+                return
+        if stop == WATCHDOG:
+            raise HungError("some of the accesses have no answer")
 
     def read(self, address: int) -> int:
         """Do as :meth:`extremum.host.driver.transport.Transport.read`."""

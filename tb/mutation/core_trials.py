@@ -184,14 +184,32 @@ def _special(rng: random.Random, kind: DataType) -> int:
     return rng.choice(choices)
 
 
-def _deep(rng: random.Random, kind: DataType) -> Pooling:
-    """Return a small pooling whose windows reach over two planes, which random ones seldom do."""
-    height, width = rng.randint(1, 2), rng.randint(1, 4)
+def _deep(rng: random.Random, kind: DataType, most: int) -> Pooling:
+    """Return a small pooling whose windows reach over planes, which random ones seldom do.
+
+    Planes of one row and of one column, where the storage takes short cuts, come often.
+    """
+    height, width = rng.choice((1, 1, 2, 3)), rng.randint(1, 4)
+    depth = rng.randint(2, 5)
     return Pooling.of(
-        (1, 1, rng.randint(2, 4), height, width), kind,
-        (2, rng.randint(1, height), rng.randint(1, min(2, width))),
-        nan=rng.choice(("propagate", "ignore")),
+        (1, rng.randint(1, 3), depth, height, width), kind,
+        (rng.randint(2, most), rng.randint(1, min(3, height)), rng.randint(1, min(2, width))),
+        strides=tuple(rng.choice((1, 1, 2)) for _ in range(3)),
+        nan=rng.choice(("propagate", "ignore")), return_indices=rng.random() < 0.5,
     )  # fmt: skip
+
+
+def deep(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of windows over planes of elements that tie or take any value."""
+    kind = rng.choice(config.data_types)
+    problem = _deep(rng, kind, config.max_window[0])
+    if rng.random() < 0.5:
+        x = np.array([rng.choice((0, 1)) for _ in range(int(np.prod(problem.sizes)))], kind.dtype)
+    else:
+        x = np.frombuffer(
+            rng.randbytes(int(np.prod(problem.sizes)) * kind.dtype.itemsize), kind.dtype
+        )
+    return plan(problem, config).jobs[0], x.reshape(problem.sizes)
 
 
 def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
@@ -202,7 +220,7 @@ def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]
     kind = rng.choice(config.data_types)
     problem: Reduction | Pooling
     if config.max_window[0] > 1 and rng.random() < 0.3:
-        problem = _deep(rng, kind)
+        problem = _deep(rng, kind, config.max_window[0])
     elif config.has_windows and rng.random() < 0.5:
         problem = sequences.pooling(rng, kind)
         while not len(plan(problem, config).jobs):
@@ -255,13 +273,15 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         jobs = [long_reduction(rng, config)]
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
+    elif rung == "planes":
+        jobs = [deep(rng, config) for _ in range(20)]
     else:
         jobs = random_jobs(rng, config, 14 if rung != "refused" else 3)
     play(recorder, _filled(config, seed, [each for each in jobs if _fits(each[0])]), rng, rests)
     return recorder.trial(rung, VALIDS)
 
 
-RUNGS = ("jobs", "near", "long", "stalls", "bursts", "resets", "refused")
+RUNGS = ("jobs", "near", "planes", "long", "stalls", "bursts", "resets", "refused")
 """The kinds of trials, in the order in which they are tried."""
 
 
@@ -269,6 +289,9 @@ def trials(
     model: Model, config: CoreConfig, rounds: range, rungs: Sequence[str] = RUNGS
 ) -> Iterator[Trial]:
     """Yield recorded trials of all kinds, one of each in every round."""
+    has_planes = config.max_window[0] > 1
     for seed in rounds:
         for rung in rungs:
+            if rung == "planes" and not has_planes:
+                continue
             yield _one(model, rung, seed, config)

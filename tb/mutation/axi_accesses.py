@@ -1,0 +1,177 @@
+"""What the driver never does to an AXI block: odd accesses, words that do not fit, wrong packets.
+
+Each of these functions leaves the block with jobs that may never end, so a soft reset must follow.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.config import CoreConfig
+from extremum.host.driver.words import job_words, packet_values
+from extremum.host.plan.jobs import Job
+from extremum.tb.mutation.axi_transport import RecordedBlock
+from extremum.tb.refusal import bad_jobs
+
+START = regs.command_address(regs.START_COMMAND)
+EVENT_REGISTERS = (regs.IRQ_ENABLE, regs.IRQ_STATUS, regs.STATUS, regs.ERROR)
+
+
+def look(block: RecordedBlock, rng: random.Random) -> None:
+    """Read what became of a job; clear its events, mostly one after the other."""
+    block.access(regs.ERROR)
+    block.access(regs.STATUS)
+    if rng.random() < 0.7:
+        block.access(regs.IRQ_STATUS)
+        block.access(regs.IRQ_STATUS, rng.choice((1, 2, 3, 3, 3)), rng.choice((15, 1, 14)))
+        block.access(regs.IRQ_STATUS)
+
+
+def registers(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Access every address, in parts of words, while no job is under way; no job is started."""
+    for register in regs.register_map(config):
+        block.access(register.address)
+    for _ in range(80):
+        address, word, strobes = _odd_access(rng)
+        block.access(address, word, strobes)
+
+
+def overlapped(block: RecordedBlock, rng: random.Random, count: int = 150) -> None:
+    """Access registers without waiting for the answer of the access before."""
+    block.overlap([_odd_access(rng) for _ in range(count)])
+
+
+def unfinished(block: RecordedBlock, rng: random.Random) -> None:
+    """Stop in the middle of accesses, and reset the block; many times."""
+    for _ in range(12):
+        block.overlap([_odd_access(rng) for _ in range(10)], stop=rng.randrange(2, 25))
+        block.pass_clocks(rng.choice((1, 1, 2, 5)), aresetn=0)
+        block.pass_clocks(1)  # no master asks for anything before it has seen the reset's end
+        block.access(regs.STATUS)
+        block.access(regs.IRQ_ENABLE)
+
+
+def _odd_access(rng: random.Random) -> tuple[int, int | None, int]:
+    """Return address, word and strobes of an access that starts no job and resets nothing."""
+    address = 4 * rng.randrange(1 << regs.ADDRESS_BITS - 2)
+    if rng.random() < 0.4:
+        address = rng.choice(EVENT_REGISTERS)
+    if rng.random() < 0.5:
+        return address, None, 15
+    word = rng.choice((rng.getrandbits(32), 1 << rng.randrange(32)))
+    if address == regs.CONTROL:
+        word &= ~1
+    strobes = rng.randrange(16)
+    if address >= regs.COMMAND_BASE and strobes == 15:
+        strobes = rng.choice((0, 7, 11, 13, 14))
+    return address, word, strobes
+
+
+def words(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
+    """Write words at the limits of what fits to each job register, and start a job with each."""
+    written = regs.written_bits(config)
+    good = job_words(job)
+    for name in rng.sample(sorted(written), len(written)):
+        bits, address = written[name], regs.command_address(regs.command_number(name))
+        edge = rng.choice((bits.width - 1, bits.width, rng.randrange(32))) % 32
+        for word in (1 << edge, (1 << edge) - 1, ~(1 << edge) % (1 << 32)):
+            block.access(address, word)
+        block.access(address, rng.choice((1 << edge, -1 << edge)) % (1 << 32))
+        block.access(START, 1)
+        block.send_beats(rng.randbytes(block.beat_bytes))
+        block.pass_clocks(rng.choice((10, 30)))
+        look(block, rng)
+        if rng.random() < 0.5:
+            block.forget()
+            block.access(regs.CONTROL, 1)
+            for place, word in good.items():
+                block.access(place, word)
+        else:
+            block.access(address, good[address])
+
+
+def lengths(
+    block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]
+) -> None:
+    """Say of packets that they have another length than they have, by one bit of it."""
+    bits = regs.packet_bits(config)
+    packet = {name: regs.command_address(regs.command_number(name)) for name in bits}
+    for _ in range(20):
+        bit = rng.randrange(bits["input_beats"].width)
+        job = rng.choice(jobs)
+        for address, word in job_words(job).items():
+            block.access(address, word)
+        values = packet_values(job)
+        beats, full = values["input_beats"], values["full_beats"]
+        if rng.random() < 0.5:
+            block.access(packet["input_beats"], (beats - 1) ^ 1 << bit)
+        elif "full_beats" in packet:
+            block.access(packet["full_beats"], full ^ 1 << bit)
+            block.access(packet["result_lanes"], rng.randint(1, config.lanes))
+        for _ in range(rng.choice((1, 1, 2))):
+            block.access(START, 1)
+            block.send_beats(rng.randbytes(beats * block.beat_bytes))
+        block.pass_clocks(beats + rng.choice((60, 100)))
+        look(block, rng)
+        block.forget()
+        block.access(regs.CONTROL, 1)
+
+
+def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280) -> None:
+    """Start a short job many times, at times with a packet that is too long or too short."""
+    for address, word in job_words(job).items():
+        block.access(address, word)
+    for _ in range(count):
+        block.access(START, 1)
+        beats = job.beats_in + rng.choice((0,) * 12 + (1, -1, 5))
+        block.send_beats(rng.randbytes(max(1, beats) * block.beat_bytes))
+        if rng.random() < 0.1:
+            block.pass_clocks(60)
+            look(block, rng)
+    block.pass_clocks(200)
+    look(block, rng)
+
+
+def errors(
+    block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]
+) -> None:
+    """Make every error: refused jobs, values that do not fit, TLAST early and late."""
+    bad = [each for each, _ in bad_jobs(jobs[0].registers, config)]
+    for number in range(14):
+        job = rng.choice(jobs)
+        beats = job.beats_in
+        kind = rng.choice(("refused", "range", "early", "late", "fine"))
+        spoiled = rng.choice(bad) if kind == "refused" and bad else job.registers
+        values = spoiled.values() | packet_values(job)
+        written = {
+            regs.command_address(regs.command_number(name)): regs.word_of(name, bits, values[name])
+            for name, bits in regs.written_bits(config).items()
+        }
+        for address, word in written.items():
+            block.access(address, word)
+        if kind == "range":
+            block.access(rng.choice(list(written)), rng.getrandbits(32) | 1 << 31)
+        block.access(START, 1)
+        size = {"early": max(1, beats - rng.choice((1, 2))), "late": beats + rng.choice((1, 5))}
+        block.send_beats(rng.randbytes(size.get(kind, beats) * block.beat_bytes))
+        block.pass_clocks(rng.choice((5, 40, 200)))
+        look(block, rng)
+        if number % 5 == 4:
+            block.pass_clocks(400)
+    block.pass_clocks(600)
+
+
+def overflow(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Fill the command queue behind a job that gets no beat, and more than fill it."""
+    address = rng.choice(
+        [regs.command_address(regs.command_number(name)) for name in regs.written_bits(config)]
+    )
+    block.access(START, 1)
+    block.access(START, 1)
+    for _ in range(regs.command_queue_depth(config) + rng.choice((2, 6))):
+        block.access(*rng.choice(((START, 1), (address, rng.getrandbits(4)))))
+        if rng.random() < 0.2:
+            block.access(regs.STATUS)
+    look(block, rng)

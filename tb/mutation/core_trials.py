@@ -212,6 +212,25 @@ def deep(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     return plan(problem, config).jobs[0], x.reshape(problem.sizes)
 
 
+def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of many small volumes, or of one large one, so that every counter is filled."""
+    kind = rng.choice(config.data_types)
+    most = 1 << config.coordinate_width - 1
+    if rng.random() < 0.5:
+        plane = rng.randint(1, 2), rng.randint(1, 2)
+        sizes = (rng.choice((15, 16, 17, 40, 130, 250)), rng.randint(1, 4), 1, *plane)
+    else:
+        sizes = (1, 1, rng.randint(1, most), rng.randint(1, most), rng.randint(1, 2))
+    elements = int(np.prod(sizes))
+    problem = Pooling.of(
+        sizes, kind, [rng.randint(1, min(2, size)) for size in sizes[2:]],
+        strides=[rng.choice((1, 1, 2)) for _ in range(3)],
+        return_indices=elements < 1 << config.index_width - 1,
+    )  # fmt: skip
+    x = np.frombuffer(rng.randbytes(elements * kind.dtype.itemsize), kind.dtype)
+    return plan(problem, config).jobs[0], x.reshape(sizes)
+
+
 def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     """Return a job whose elements differ in one bit, of short rows or of windows.
 
@@ -273,6 +292,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         jobs = [long_reduction(rng, config)]
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
+    elif rung == "many":
+        jobs = [many(rng, config) for _ in range(5)]
     elif rung == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
     else:
@@ -281,7 +302,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     return recorder.trial(rung, VALIDS)
 
 
-RUNGS = ("jobs", "near", "planes", "long", "stalls", "bursts", "resets", "refused")
+RUNGS = ("jobs", "near", "planes", "many", "long", "stalls", "bursts", "resets", "refused")
 """The kinds of trials, in the order in which they are tried."""
 
 
@@ -289,9 +310,8 @@ def trials(
     model: Model, config: CoreConfig, rounds: range, rungs: Sequence[str] = RUNGS
 ) -> Iterator[Trial]:
     """Yield recorded trials of all kinds, one of each in every round."""
-    has_planes = config.max_window[0] > 1
     for seed in rounds:
         for rung in rungs:
-            if rung == "planes" and not has_planes:
+            if rung in ("planes", "many") and not config.has_windows:
                 continue
             yield _one(model, rung, seed, config)

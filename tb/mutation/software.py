@@ -8,6 +8,7 @@ fails; its block is ``model``, ``plan`` or ``driver``.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import sqlite3
@@ -86,19 +87,46 @@ def _command(folder: Path, *arguments: str) -> str:
     return ran.stdout
 
 
+def annotations(source: str) -> set[tuple[int, int]]:
+    """Return where a module has annotations: all pairs of a line and a column in them.
+
+    They are never evaluated, so a change of ``int | None`` is no fault.
+    """
+    found: set[tuple[int, int]] = set()
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        for name in ("annotation", "returns"):
+            note = getattr(node, name, None)
+            if not isinstance(note, ast.expr):
+                continue
+            last = note.end_lineno or note.lineno
+            for line in range(note.lineno, last + 1):
+                first = note.col_offset if line == note.lineno else 0
+                end = note.end_col_offset if line == last else len(lines[line - 1])
+                found |= {(line, column) for column in range(first, end or 0)}
+    return found
+
+
 def sample(session: Path, count: int, seed: int = SEED) -> int:
-    """Leave so many mutants in a session, drawn at random; return how many there were."""
+    """Leave so many mutants in a session, drawn at random; return how many there were.
+
+    Those of annotations are not counted.
+    """
     with sqlite3.connect(session) as base:
         specs = base.execute(
-            "SELECT job_id FROM mutation_specs ORDER BY module_path, operator_name, occurrence"
+            "SELECT job_id, module_path, start_pos_row, start_pos_col FROM mutation_specs "
+            "ORDER BY module_path, operator_name, occurrence"
         ).fetchall()
-        kept = set(random.Random(seed).sample([row[0] for row in specs], min(count, len(specs))))
-        for (job,) in specs:
+        modules = {path for _, path, _, _ in specs}
+        notes = {path: annotations((session.parent / path).read_text()) for path in modules}
+        real = [job for job, path, *place in specs if tuple(place) not in notes[path]]
+        kept = set(random.Random(seed).sample(real, min(count, len(real))))
+        for job, *_ in specs:
             if job in kept:
                 continue
             base.execute("DELETE FROM mutation_specs WHERE job_id = ?", (job,))
             base.execute("DELETE FROM work_items WHERE job_id = ?", (job,))
-    return len(specs)
+    return len(real)
 
 
 @dataclass

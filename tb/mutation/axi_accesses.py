@@ -69,27 +69,28 @@ def _odd_access(rng: random.Random) -> tuple[int, int | None, int]:
     return address, word, strobes
 
 
-def words(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
-    """Write words at the limits of what fits to each job register, and start a job with each."""
+def words(
+    block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]
+) -> None:
+    """Write the registers of jobs in any order, one of them with a word at the limits of it."""
     written = regs.written_bits(config)
-    good = job_words(job)
-    for name in rng.sample(sorted(written), len(written)):
-        bits, address = written[name], regs.command_address(regs.command_number(name))
-        edge = rng.choice((bits.width - 1, bits.width, rng.randrange(32))) % 32
-        for word in (1 << edge, (1 << edge) - 1, ~(1 << edge) % (1 << 32)):
-            block.access(address, word)
-        block.access(address, rng.choice((1 << edge, -1 << edge)) % (1 << 32))
+    block.access(regs.IRQ_ENABLE, 2)
+    for name in rng.sample(sorted(written), len(written)) * 3:
+        job, width = rng.choice(jobs), written[name].width
+        values = list(job_words(job).items())
+        rng.shuffle(values)
+        odd = rng.choice((1 << rng.randrange(32), (1 << width) - 1, -1 << width - 1))
+        address = regs.command_address(regs.command_number(name))
+        for place, word in values:
+            block.access(place, odd % (1 << 32) if place == address else word)
         block.access(START, 1)
-        block.send_beats(rng.randbytes(block.beat_bytes))
-        block.pass_clocks(rng.choice((10, 30)))
-        look(block, rng)
-        if rng.random() < 0.5:
+        block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+        block.pass_clocks(job.beats_in + rng.choice((40, 60)))
+        block.access(regs.ERROR)
+        block.access(regs.IRQ_STATUS, 3)
+        if block.access(regs.STATUS)[0] & 1:
             block.forget()
             block.access(regs.CONTROL, 1)
-            for place, word in good.items():
-                block.access(place, word)
-        else:
-            block.access(address, good[address])
 
 
 def lengths(
@@ -120,7 +121,10 @@ def lengths(
 
 
 def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280) -> None:
-    """Start a short job many times, at times with a packet that is too long or too short."""
+    """Start a short job many times, at times with a packet that is too long or too short.
+
+    Meanwhile events are enabled and cleared, at times in the very clock of an error.
+    """
     for address, word in job_words(job).items():
         block.access(address, word)
     for _ in range(count):
@@ -130,6 +134,10 @@ def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280
         if rng.random() < 0.1:
             block.pass_clocks(60)
             look(block, rng)
+        if rng.random() < 0.2:
+            clears = [(regs.IRQ_STATUS, rng.choice((1, 2, 2, 3)), 15)] * rng.choice((1, 3, 6))
+            block.overlap([*clears, (regs.IRQ_ENABLE, rng.randrange(4), 15)])
+            block.access(regs.ERROR)
     block.pass_clocks(200)
     look(block, rng)
 
@@ -163,15 +171,23 @@ def errors(
     block.pass_clocks(600)
 
 
-def overflow(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
-    """Fill the command queue behind a job that gets no beat, and more than fill it."""
-    address = rng.choice(
-        [regs.command_address(regs.command_number(name)) for name in regs.written_bits(config)]
-    )
-    block.access(START, 1)
-    block.access(START, 1)
-    for _ in range(regs.command_queue_depth(config) + rng.choice((2, 6))):
-        block.access(*rng.choice(((START, 1), (address, rng.getrandbits(4)))))
-        if rng.random() < 0.2:
-            block.access(regs.STATUS)
-    look(block, rng)
+def overflow(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
+    """Fill the command queue behind jobs that get no beat, more than fill it, and let it drain."""
+    good = job_words(job)
+    for address, word in good.items():
+        block.access(address, word)
+    for _ in range(3):
+        started = 0
+        for number in range(regs.command_queue_depth(config) + rng.choice((2, 6))):
+            starts = number < 2 or rng.random() < 0.3
+            _, refused = block.access(*((START, 1) if starts else rng.choice(list(good.items()))))
+            started += starts and not refused
+            if rng.random() < 0.2:
+                block.access(regs.STATUS)
+        look(block, rng)
+        for _ in range(started):
+            block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+            if rng.random() < 0.3:
+                block.access(regs.STATUS)
+        while block.access(regs.STATUS)[0] & 1:
+            pass

@@ -78,11 +78,11 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),
         "unfinished": lambda: accesses.unfinished(block, rng),
-        "words": lambda: accesses.words(block, rng, config, rng.choice(plain)),
+        "words": lambda: accesses.words(block, rng, config, plain),
         "lengths": lambda: accesses.lengths(block, rng, config, plain),
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
-        "overflow": lambda: accesses.overflow(block, rng, config),
+        "overflow": lambda: accesses.overflow(block, rng, config, short),
     }
     if rung in odd:
         odd[rung]()

@@ -74,7 +74,8 @@ def run(
                 campaign.kill(range(1), math.inf)
                 campaign.narrow()
             started = time.monotonic()
-            seeds = range(rounds, 2 * rounds) if again else range(1, rounds)
+            tried = max(before[block].get("rounds", ROUNDS) for block in some) if again else 0
+            seeds = range(tried, tried + rounds) if again else range(1, rounds)
             campaign.kill(seeds, started + share * (1 / 3 if again else 2 / 3))
             if writes:
                 campaign.prove(started + share)
@@ -82,7 +83,9 @@ def run(
         told = {block: outcome.as_json() for block, outcome in campaign.outcomes.items()}
         found |= {b: _together(before[b], told[b]) for b in some} if again else told
         for block in some:
-            found[block] |= {"asked": asked[block], "revision": revision().gateware}
+            found[block] |= {
+                "asked": asked[block], "rounds": seeds.stop, "revision": revision().gateware
+            }  # fmt: skip
         if writes:
             _write(found)
     return found

@@ -54,7 +54,7 @@ def _long(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     if rng.random() < 0.5:
         return long_reduction(rng, config)
     kind = rng.choice(config.data_types)
-    sizes = rng.randint(60, 500), rng.randint(1, 3)
+    sizes = rng.choice((60, 200, 520, 1020)) + rng.randrange(3), rng.randint(1, 3)
     problem = Reduction.of(rng.choice(("argmin", "argmax")), sizes, kind, 1)
     x = np.array([rng.randint(-2, 2) for _ in range(sizes[0] * sizes[1])])
     return plan(problem, config).jobs[0], x.astype(kind.dtype).reshape(sizes)

@@ -215,7 +215,7 @@ def deep(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
 def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     """Return a job of many small volumes, or of one large one, so that every counter is filled."""
     kind = rng.choice(config.data_types)
-    most = 1 << config.coordinate_width - 1
+    most = (1 << config.coordinate_width) - 1
     if rng.random() < 0.5:
         plane = rng.randint(1, 2), rng.randint(1, 2)
         sizes = (rng.choice((8, 9, 15, 16, 17, 40, 130)), rng.randint(1, 4), 1, *plane)

@@ -93,6 +93,58 @@ def words(
             block.access(regs.CONTROL, 1)
 
 
+def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
+    """Write words with one bit too many, wrong commands, and too few registers behind a reset."""
+    written = regs.written_bits(config)
+    good = job_words(job)
+
+    def start() -> None:
+        block.access(START, 1)
+        block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+        block.pass_clocks(job.beats_in + 30)
+        block.access(regs.ERROR)
+        block.access(regs.IRQ_STATUS, 3)
+
+    for address, word in good.items():
+        block.access(address, word)
+    for name, each in written.items():
+        address = regs.command_address(regs.command_number(name))
+        for bit in rng.sample(range(each.width, 32), min(8, 32 - each.width)):
+            block.access(address, 1 << bit)
+            start()
+    start()
+    there = {register.address for register in regs.register_map(config)}
+    for number in range(regs.COMMANDS):
+        if regs.command_address(number) not in there:
+            block.access(regs.command_address(number), rng.getrandbits(32))
+    start()
+    for address in rng.sample(sorted(good), 4):
+        block.access(regs.CONTROL, 1)
+        for place, word in good.items():
+            if place != address:
+                block.access(place, word)
+        start()
+        block.forget()
+    block.access(regs.CONTROL, 1)
+
+
+def races(block: RecordedBlock, rng: random.Random, job: Job) -> None:
+    """Clear an error in any of the clocks around the next error."""
+    good = job_words(job)
+    for address, word in good.items():
+        block.access(address, word)
+    for delay in range(24):
+        for waits in (60, delay):
+            block.access(rng.choice(list(good)), 1 << 31)
+            block.access(START, 1)
+            block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+            block.pass_clocks(waits)
+        block.access(regs.IRQ_STATUS, rng.choice((2, 3)))
+        block.pass_clocks(60)
+        look(block, rng)
+        block.access(regs.IRQ_STATUS, 3)
+
+
 def lengths(
     block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]
 ) -> None:
@@ -128,6 +180,8 @@ def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280
     for address, word in job_words(job).items():
         block.access(address, word)
     for _ in range(count):
+        if rng.random() < 0.1:
+            block.access(rng.choice(list(job_words(job))), 1 << 31)
         block.access(START, 1)
         beats = job.beats_in + rng.choice((0,) * 12 + (1, -1, 5))
         block.send_beats(rng.randbytes(max(1, beats) * block.beat_bytes))
@@ -180,7 +234,10 @@ def overflow(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: 
         started = 0
         for number in range(regs.command_queue_depth(config) + rng.choice((2, 6))):
             starts = number < 2 or rng.random() < 0.3
-            _, refused = block.access(*((START, 1) if starts else rng.choice(list(good.items()))))
+            address, word = rng.choice(list(good.items()))
+            if rng.random() < 0.1:
+                word = 1 << 31
+            _, refused = block.access(*((START, 1) if starts else (address, word)))
             started += starts and not refused
             if rng.random() < 0.2:
                 block.access(regs.STATUS)

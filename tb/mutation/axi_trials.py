@@ -54,7 +54,8 @@ def _long(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     if rng.random() < 0.5:
         return long_reduction(rng, config)
     kind = rng.choice(config.data_types)
-    sizes = rng.choice((60, 200, 520, 1020)) + rng.randrange(3), rng.randint(1, 3)
+    rows = rng.choice((32, 64, 96, 256, 512, 1000)) + rng.randint(-3, 3)
+    sizes = rows, rng.randint(1, 3)
     problem = Reduction.of(rng.choice(("argmin", "argmax")), sizes, kind, 1)
     x = np.array([rng.randint(-2, 2) for _ in range(sizes[0] * sizes[1])])
     return plan(problem, config).jobs[0], x.astype(kind.dtype).reshape(sizes)
@@ -79,6 +80,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "overlapped": lambda: accesses.overlapped(block, rng),
         "unfinished": lambda: accesses.unfinished(block, rng),
         "words": lambda: accesses.words(block, rng, config, plain),
+        "bits": lambda: accesses.bits(block, rng, config, short),
+        "races": lambda: accesses.races(block, rng, short),
         "lengths": lambda: accesses.lengths(block, rng, config, plain),
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
@@ -117,8 +120,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
 
 
 RUNGS = (
-    "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "lengths", "long",
-    "numbers", "errors", "overflow", "resets",
+    "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
+    "lengths", "long", "numbers", "errors", "overflow", "resets",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

@@ -13,7 +13,7 @@ from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.designs import Design
 from extremum.tb.mutation.explained import Rule, reason
 from extremum.tb.mutation.model import Model, Trial
-from extremum.tb.mutation.proof import Prover, netlist_of
+from extremum.tb.mutation.proof import SECONDS, Prover, netlist_of
 
 SAMPLED_ROUNDS, SAMPLES = range(100, 102), 512
 """Rounds of trials from which proofs draw states, and how many they draw."""
@@ -147,13 +147,15 @@ class Campaign:
         occurring = reached(netlist, Columns(netlist), self.model.inputs, recorded, SAMPLES)
         reset = ("aresetn", 0) if self._design.bus == "axi" else ("rst", 1)
         prover = Prover(netlist, len(self._all), valids(self._design), reset, occurring)
-        for number in list(self.alive):
+        for seconds, number in [(some, each) for some in SECONDS for each in self.alive]:
             if time.monotonic() > until:
                 self._tell("  the time for proofs is over")
                 break
+            if number not in self.alive:
+                continue
             started = time.monotonic()
             block = self._block[number]
-            if prover.is_equivalent(number):
+            if prover.is_equivalent(number, seconds):
                 self.outcomes[block].equivalent += 1
                 del self.alive[number]
             self._told(block, started)

@@ -220,13 +220,14 @@ def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
         plane = rng.randint(1, 2), rng.randint(1, 2)
         sizes = (rng.choice((8, 9, 15, 16, 17, 40, 130)), rng.randint(1, 4), 1, *plane)
     else:
-        sizes = (1, 1, rng.randint(1, most), rng.randint(1, most), rng.randint(1, 2))
+        large = [rng.randint(1, most), rng.randint(1, 6), rng.randint(1, 4)]
+        sizes = (1, 1, *rng.sample(large, 3))
     elements = int(np.prod(sizes))
     problem = Pooling.of(
         sizes, kind, [rng.randint(1, min(2, size)) for size in sizes[2:]],
-        strides=[rng.choice((1, 1, 2)) for _ in range(3)],
-        start_padding=[rng.choice((0, 0, 1)) for _ in range(3)],
-        end_padding=[rng.choice((0, 0, 1, 3)) for _ in range(3)],
+        strides=[rng.choice((1, 1, 2, 5, 17)) for _ in range(3)],
+        start_padding=[rng.choice((0, 0, 1, 6)) for _ in range(3)],
+        end_padding=[rng.choice((0, 0, 1, 3, 8)) for _ in range(3)],
         return_indices=elements < 1 << config.index_width - 1,
     )  # fmt: skip
     jobs = plan(problem, config).jobs
@@ -298,7 +299,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
     elif rung == "many":
-        jobs = [many(rng, config) for _ in range(5)]
+        jobs = [many(rng, config) for _ in range(8)]
     elif rung == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
     else:

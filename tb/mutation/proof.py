@@ -35,8 +35,9 @@ from extremum.tb.mutation.columns import ONES, Columns, literals, packed, unpack
 from extremum.tb.mutation.designs import Design
 from extremum.tb.mutation.invariants import constants
 
-MOST_SECONDS = 8.0
-"""Seconds of the processor after which a proof is given up."""
+SECONDS = (1.0, 8.0)
+"""Seconds of the processor after which a proof is given up: at the first attempt, which all mutants
+get before one gets a second, and at the second."""
 
 COLUMNS = 256
 """Pairs of states that pass a clock together."""
@@ -166,9 +167,9 @@ class Prover:
         self._reached[nodes] = bits[:, : self._reached.shape[1]]
         self._rng = np.random.default_rng(1)
 
-    def is_equivalent(self, number: int) -> bool:
-        """Return whether a mutant is proved to be equivalent."""
-        until = time.process_time() + MOST_SECONDS
+    def is_equivalent(self, number: int, seconds: float = SECONDS[-1]) -> bool:
+        """Return whether a mutant is proved to be equivalent in so many seconds."""
+        until = time.process_time() + seconds
         shape = len(self._netlist.latches), len(self._marks)
         close = Close(np.zeros(shape, bool), np.zeros(shape, bool))
         # States that occur, and any that the two copies may differ in.

@@ -90,10 +90,15 @@ DESIGNS = {
             (DataType.FLOAT16,), lanes=4, max_window=(1, 1, 1), coordinate_width=4, index_width=10
         )
     ),
-    # The AXI block around a small core with both output streams.
+    # The AXI block around a small core with both output streams, and windows that may be empty.
     "block": Design(
         CoreConfig(
-            (DataType.INT8,), lanes=2, max_window=(1, 1, 1), coordinate_width=4, index_width=10
+            (DataType.INT8,),
+            lanes=2,
+            max_window=(1, 1, 2),
+            max_line=4,
+            coordinate_width=4,
+            index_width=10,
         ),
         "axi",
     ),

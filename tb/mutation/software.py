@@ -203,6 +203,15 @@ def mutate(name: str, package: Package, count: int, folder: Path) -> dict[str, A
     }
 
 
+def _write(found: dict[str, Any]) -> None:
+    """Put what became of the mutants of some packages into the evidence."""
+    whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    whole["software"] = whole.get("software", {}) | found
+    whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
+    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
+    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(
@@ -221,11 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{package}: {told['killed']} of {told['tried']} killed, {told['seconds']} s")
             for key in told["surviving"]:
                 print(f"    survives: {key}", flush=True)
-    whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
-    whole["software"] = whole.get("software", {}) | found
-    whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
-    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
-    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+            _write(found)
     if given.accept:
         accept({block: told["open"] + told["surviving"] for block, told in found.items()})
     failed = sum(bool(told["surviving"]) for told in found.values())

@@ -168,6 +168,16 @@ def test_the_colours_of_the_boxes_follow_the_run(model):
     assert "ONNX Runtime: the input has NaN" in reader.text
 
 
+def test_the_table_has_times_totals_and_notes(model):
+    reader = read(page_of(model, "--max-window", "1,1,1", "--clock", "1", "--plan")[1])
+    cells = ["".join(text.split()) for text in reader.by_class["total"]]
+    planned = run("", "onnx", str(model), "--max-window", "1,1,1", "--clock", "1", "--plan")[1]
+    assert cells == ["".join(line.split()) for line in planned if line.startswith("all")]
+    (note,) = (line for line in planned if line.startswith("note: "))
+    assert f"1 {note.removeprefix('note: ')}." in reader.text
+    assert "times are at 1 MHz" in reader.text
+
+
 def test_a_run_in_which_onnx_runtime_does_all(tmp_path):
     node = helper.make_node("ArgMax", ["x"], ["y"], "best", axis=1)
     onnx.save(model_of([node], {"x": ("float64", (2, 3))}, ["y"]), tmp_path / "double.onnx")

@@ -49,7 +49,11 @@ WINGS = {
 }
 """The wings of ``host``, and which others each may import."""
 
-SHORT = {"extremum.host.onnx": "extremum.onnx", "extremum.host.torch": "extremum.torch"}
+SHORT = {
+    "extremum.host.onnx": "extremum.onnx",
+    "extremum.host.onnx.page": "extremum.onnx.page",
+    "extremum.host.torch": "extremum.torch",
+}
 """Packages that have a shorter name than their folder, because users import them."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -212,12 +212,13 @@ class _FirstMap:
 
 def _write_page(path: str, shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> None:
     """Write the page about a network, and list it among the files."""
-    from extremum.onnx.page import boxes, page  # noqa: PLC0415 (needs the extra report)
+    from extremum.onnx.page import page  # noqa: PLC0415 (needs the extra report)
 
-    facts = onnx_printing.page_facts(shown) | {"nodes": len(network.graph.node)}
-    text = page(facts, shown.rows, boxes(network), maps.found)
+    facts = onnx_printing.page_facts(shown)
+    facts |= {"megahertz": shown.clock, "ran": shown.seconds is not None}
+    text = page(network, shown.rows, facts, maps.found)
     try:
-        Path(path).write_text(text)
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
     shown.files.append(path)

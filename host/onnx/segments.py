@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-__all__ = ["Segment", "cut"]
+__all__ = ["Segment", "cut", "needed"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     tuple of Segment
         In the order in which they run. Each node of the graph is in one of them.
     """
-    needs = [tuple(dict.fromkeys(_needed(node))) for node in graph.node]
+    needs = [tuple(dict.fromkeys(needed(node))) for node in graph.node]
     depth_of: dict[str, int] = {}
     depths = []
     for index, node in enumerate(graph.node):
@@ -73,7 +73,7 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _needed(node: NodeProto) -> Iterator[str]:
+def needed(node: NodeProto) -> Iterator[str]:
     """Give the names that a node reads, its subgraphs included."""
     yield from (name for name in node.input if name)
     for attribute in node.attribute:
@@ -89,6 +89,6 @@ def _free(graph: GraphProto) -> Iterator[str]:
     own |= {tensor.name for tensor in graph.initializer}
     own |= {tensor.values.name for tensor in graph.sparse_initializer}
     for node in graph.node:
-        yield from (name for name in _needed(node) if name not in own)
+        yield from (name for name in needed(node) if name not in own)
         own |= set(node.output)
     yield from (value.name for value in graph.output if value.name not in own)

@@ -283,8 +283,9 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     if rung == "resets":
         for _ in range(4):
             jobs = random_jobs(rng, config, 4)
-            if config.max_window[0] > 1 and rng.random() < 0.5:
-                jobs = [deep(rng, config) for _ in range(3)]
+            if config.max_window[0] > 1 and rng.random() < 0.6:
+                jobs = [rng.choice((deep, many))(rng, config) for _ in range(3)]
+                jobs = [each for each in jobs if _fits(each[0])]
             board = _filled(config, seed, jobs)
             play(recorder, board, rng, rests, stop=rng.randrange(1, 40 + len(board.beats)))
     if rung == "refused":

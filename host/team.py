@@ -83,6 +83,7 @@ class Team:
         self._workers = (os.cpu_count() or 1) if workers is None else workers
         if self._workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
+        self.config = config
         self._settings = {"data_types": config, "backend": backend, "bus": bus}
         self._here = Accelerator(config, backend=backend, bus=bus, progress=progress)
         self._splits = bus == "none" and backend != "model"

@@ -91,6 +91,8 @@ def drawn(
 def _random(network: Network, name: str, generator: np.random.Generator) -> np.ndarray:
     """Draw an array for an input: floats from the normal distribution, integers from all."""
     sizes, data_type = network.input_type(name)
+    if data_type == "unknown":
+        raise click.ClickException(f"the input {name} is no tensor, and cannot be given")
     try:
         dtype = np.dtype(data_type)
     except TypeError:

@@ -91,7 +91,8 @@ def _check_more(graph: GraphProto) -> None:
     for value in (*graph.input, *graph.value_info, *graph.output):
         if value.type.tensor_type.elem_type not in known:
             code = value.type.tensor_type.elem_type
-            raise NetworkError(f"it breaks a rule of ONNX: {value.name} has the type {code}")
+            told = f"{value.name} has elements of the unknown type {code}"
+            raise NetworkError(f"it breaks a rule of ONNX: {told}")
     for node in graph.node:
         if is_candidate(node):
             try:

@@ -112,7 +112,9 @@ def test_open_sizes_come_from_the_inputs():
     assert load(model).candidates[0].sizes is None
     for sizes in ((1, 2, 6), (3, 2, 9)):
         check(model, {"x": RNG.integers(-2, 3, sizes).astype(np.int8)})
-    with pytest.raises(NetworkError, match=r"sizes \(N, 2, \?\), not int8 of the sizes \(1, 3, 4\)"):
+    with pytest.raises(
+        NetworkError, match=r"sizes \(N, 2, \?\), not int8 of the sizes \(1, 3, 4\)"
+    ):
         run(model, {"x": np.zeros((1, 3, 4), np.int8)})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -156,4 +157,5 @@ class Runtime:
 
 def _told(error: Exception) -> str:
     """Return what ONNX Runtime says, without the numbers of its status."""
-    return " ".join(str(error).rsplit("] : ", 1)[-1].split())
+    text = str(error).rsplit("] : ", 1)[-1]
+    return " ".join(re.sub(r"^\d+ : [A-Z_]+ : ", "", text).split())

@@ -66,7 +66,7 @@ def test_branches():
 def test_a_team_runs_layers_side_by_side(monkeypatch):
     monkeypatch.setattr("extremum.host.team.START_CLOCKS", {"model": 0})
     network = load(branches())
-    config = core_for([c.layer.problem for c in network.candidates if c.layer], lanes=2)
+    config = core_for(network.candidates, lanes=2)
     with Team(config, workers=2, backend="model") as team:
         outputs = check(branches(), inputs_of_branches(), accelerator=team)
         assert team._executor is not None
@@ -100,8 +100,8 @@ def test_published_topologies(name):
         n: RNG.standard_normal(network.input_type(n)[0], np.float32) for n in network.input_names
     }
     outputs = run(LIGHT / f"{name}.onnx", inputs)
-    assert outputs.difference is None
-    assert not outputs.differences
+    assert outputs.agreement
+    assert outputs.rounding is None
     assert outputs.nodes
     assert all(node.layer is not None for node in outputs.nodes)
 
@@ -263,7 +263,7 @@ def test_what_is_no_model(model, message):
 
 def test_the_core_of_a_network():
     network = load(branches())
-    config = core_for([c.layer.problem for c in network.candidates if c.layer], lanes=2)
+    config = core_for(network.candidates, lanes=2)
     assert (config.lanes, config.max_window, config.max_dilation) == (2, (1, 3, 3), (1, 1, 1))
     assert config.operators == ("argmax", "max-pool")
     assert config.padding

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from equal_bits import assert_equal_bits
 from onnx import TensorProto, helper, numpy_helper
-from onnx_models import model_of, one_node, runtime
+from onnx_models import OWN, model_of, one_node, runtime
 
 from extremum.onnx import NetworkError, load, run
 
@@ -160,3 +160,37 @@ def test_models_that_the_checker_of_onnx_lets_pass():
     model.graph.input[0].type.tensor_type.elem_type = 99
     with pytest.raises(NetworkError, match=r"x has elements of the unknown type 99$"):
         load(model)
+
+
+def misspelt():
+    """Return a model that spells the domain of its node."""
+    model = onnx.ModelProto.FromString(POOL.SerializeToString())
+    model.graph.node[0].domain = "ai.onnx"
+    return model
+
+
+def without_shape():
+    """Return a model that leaves the shape of its output out."""
+    model = onnx.ModelProto.FromString(POOL.SerializeToString())
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    return model
+
+
+def of_another_opset():
+    """Return a model with a function whose opset is not the model's."""
+    pool = node("MaxPool", "a", "b", kernel_shape=[2, 2])
+    opsets = [helper.make_opsetid("", 11)]
+    function = helper.make_function(OWN, "Pool", ["a"], ["b"], [pool], opsets)
+    call = helper.make_node("Pool", ["x"], ["y"], domain=OWN)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 3, 3])
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, X.shape)
+    graph = helper.make_graph([call], "calls", [value], [y])
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(OWN, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8, functions=[function])
+
+
+@pytest.mark.parametrize("made", [misspelt, without_shape, of_another_opset])
+def test_models_that_onnx_runtime_runs_and_onnx_forbids(made):
+    assert runtime(made(), {"x": X})[0].shape == (1, 1, 3, 3)
+    with pytest.raises(NetworkError, match=r"^it breaks a rule of ONNX: "):
+        load(made())

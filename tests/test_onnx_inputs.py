@@ -47,7 +47,8 @@ def test_lists_and_other_byte_orders_become_the_type_of_the_model(x):
 @pytest.mark.parametrize(
     ("data_type", "x", "message"),
     [
-        ("int8", [300], "is no int8: "),
+        ("int8", [300], "has numbers that are no int8$"),
+        ("uint8", [np.int64(-1)], "has numbers that are no uint8$"),
         ("int8", [1.5], "not float64 of"),
         ("bool", [2], "not int64 of"),
         ("string", [1], "not int64 of"),

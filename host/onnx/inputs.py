@@ -98,7 +98,7 @@ def _array(name: str, value: ValueInfoProto, x: Any) -> np.ndarray:
     kinds = {"b": "b", "i": "biu", "u": "biu"}.get(dtype.kind, "biuf")
     if plain.size and plain.dtype.kind not in kinds:
         return plain
-    try:
-        return np.array(x, dtype)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise NetworkError(f"the input {name} is no {dtype.name}: {error}") from error
+    made = plain.astype(dtype)
+    if dtype.kind in "iu" and not np.array_equal(made, plain):
+        raise NetworkError(f"the input {name} has numbers that are no {dtype.name}")
+    return made

@@ -53,8 +53,7 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     constant = {tensor.name for tensor in graph.initializer}
     constant |= {tensor.values.name for tensor in graph.sparse_initializer}
     wanted = {value.name for value in graph.output}
-    last = {name: depths[i] for i in sorted(range(len(depths)), key=depths.__getitem__)
-            for name in (*graph.node[i].output, *needs[i])}  # fmt: skip
+    last = _last_depths(graph, needs, depths)
     segments = []
     for depth in range(max(depths, default=0) + 1):
         here = [index for index, at in enumerate(depths) if at == depth]
@@ -85,3 +84,14 @@ def _depths(graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[
         for name in node.output:
             depth_of[name] = depth + (index in ours)
     return depths
+
+
+def _last_depths(
+    graph: GraphProto, needs: Sequence[Sequence[str]], depths: Sequence[int]
+) -> dict[str, int]:
+    """Return the greatest depth at which each tensor is made or read."""
+    last: dict[str, int] = {}
+    for node, need, depth in zip(graph.node, needs, depths, strict=True):
+        for name in (*node.output, *need):
+            last[name] = max(last.get(name, 0), depth)
+    return last

@@ -85,7 +85,7 @@ class Reference:
 
     def uncut(self) -> dict[str, Any]:
         """Return the outputs of the network as it is."""
-        return self._run(self._network.graph.node, ())
+        return self._run(self._network.graph.node)
 
     def rounded(self) -> dict[str, Any]:
         """Return the outputs of the network in which nothing is optimised across a cut."""
@@ -107,15 +107,18 @@ class Reference:
                     copy.output[place] = _before(name)
             nodes += [copy, *(_loop(name, self._stopped[name], one) for name in stopped)]
         outputs = self._network.output_names
-        return self._run(nodes, [i for name, i in self._stopped.items() if name not in outputs])
+        infos = [info for name, info in self._stopped.items() if name not in outputs]
+        # They are outputs of a part, and so they are here: no node that gives them is left out.
+        exposed = [_before(name) for name in self._stopped]
+        return self._run(nodes, infos=infos, exposed=exposed)
 
     def _in_one_part(self, maker: int, reader: int) -> bool:
         """Tell whether a tensor passes from node to node within a part, where it is not stopped."""
         return reader in self._part_of and self._part_of.get(maker) == self._part_of[reader]
 
-    def _run(self, nodes: Sequence[NodeProto], infos: Sequence[ValueInfoProto]) -> dict[str, Any]:
+    def _run(self, nodes: Sequence[NodeProto], **options: Any) -> dict[str, Any]:
         wanted = list(dict.fromkeys(self._network.output_names))
-        values = self._runtime.run_nodes(nodes, self._given, wanted, infos)
+        values = self._runtime.run_nodes(nodes, self._given, wanted, **options)
         return as_python(values, self._network.graph.output)
 
 

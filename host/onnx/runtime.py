@@ -82,7 +82,9 @@ class Runtime:
         nodes: Sequence[NodeProto],
         given: Mapping[str, Value],
         wanted: Sequence[str],
+        *,
         infos: Sequence[ValueInfoProto] = (),
+        exposed: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Run nodes that read each other, the initialisers of the graph, and what is given.
 
@@ -96,6 +98,8 @@ class Runtime:
             Names of the results.
         infos
             Types of tensors between the nodes, where they are known.
+        exposed
+            Names of tensors that are outputs as the results are, and are not returned.
 
         Returns
         -------
@@ -110,7 +114,7 @@ class Runtime:
         NetworkError
             ONNX Runtime cannot run them.
         """
-        model = self._part(nodes, given, wanted, infos)
+        model = self._part(nodes, given, [*wanted, *exposed], infos)
         try:
             made = session(model, self._options)
             listed = made.run_with_ort_values(list(wanted), dict(given))

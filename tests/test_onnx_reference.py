@@ -29,6 +29,22 @@ def half(opset: int):
     return model_of(nodes, {"x": ("float16", HALF.shape)}, ["y"], opset=opset), {"x": HALF}
 
 
+def twins():
+    """Return a network with two equal nodes, one of which is left out if it is not cut."""
+    nodes = [
+        node("Exp", "x", "a"),
+        node("Transpose", "a", "b", perm=[0, 1, 3, 2]),
+        node("Transpose", "a", "c", perm=[0, 1, 3, 2]),
+        node("Mul", "b w", "d"),
+        node("Sigmoid", "d", "y"),
+        node("ReduceMax", "c", "e", name="largest", axes=[2]),
+        node("Sub", "c e", "z"),
+    ]
+    constants = {"w": np.array(0.37, np.float16)}
+    inputs = {"x": ("float16", HALF.shape)}
+    return model_of(nodes, inputs, ["y", "z"], opset=13, constants=constants), {"x": HALF}
+
+
 def product():
     """Return a network in which ONNX Runtime fuses a product with the sum behind a layer."""
     nodes = [
@@ -41,6 +57,12 @@ def product():
     inputs = {name: ("float32", x.shape) for name, x in given.items()}
     model = model_of(nodes, inputs, ["y"], constants={"w": w}, opset=13)
     return model, {name: x.astype(np.float32) for name, x in given.items()}
+
+
+def test_equal_nodes_on_both_sides_of_a_cut():
+    outputs = run(*twins())
+    assert outputs.nodes[0].layer is not None
+    assert outputs.agreement
 
 
 @pytest.mark.parametrize("network", [half(13), half(10), half(7), product()])

@@ -5,9 +5,10 @@ that have no kernel for float16. A cut between two such nodes rounds the tensor 
 So the network with its cuts may give other bits than the network without, although every layer
 gives the right ones.
 
-The network is therefore run once more, in one session, in which the tensors that cross a cut pass
-through a loop of one turn that no optimisation looks into. Any fault of a layer, or of the way in
-which tensors pass from part to part, shows in a comparison with it.
+The network is therefore run once more, in one session, in which each part is a branch of a node of
+If that is always taken, by a condition that is only known in the run. A branch is optimised alone,
+as a part is. Any fault of a layer, or of the way in which tensors pass from part to part, shows in
+a comparison with it.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from extremum.host.comparison import Difference
 from extremum.onnx.differences import output_difference
-from extremum.onnx.network import Network
+from extremum.onnx.graphs import subgraphs
+from extremum.onnx.network import Network, NetworkError
 from extremum.onnx.runtime import NoKernel, Runtime
 from extremum.onnx.segments import Segment
-from extremum.onnx.values import Value, as_python
+from extremum.onnx.values import Value, as_python, value_of
 
 __all__ = ["Reference"]
 
 LARGEST_CODE = TensorProto.BFLOAT16
-"""The types with a larger number are narrow ones that no kernel computes with."""
+"""The types with a larger number are narrow ones, which not all versions of If take."""
 
-LOOP_NAMES = ("turn", "go", "go on", "taken", "result")
-"""Names within a loop; behind that of its tensor they are no others of the network."""
+CONDITION = "extremum: the part runs"
+"""Name of an input that is true, which no optimisation knows."""
 
 
 class Reference:
@@ -59,8 +61,7 @@ class Reference:
         crossing: Mapping[str, ValueInfoProto],
     ) -> None:
         self._network, self._runtime, self._given = network, runtime, given
-        self._part_of = {index: at for at, part in enumerate(segments) for index in part.nodes}
-        self._stopped = {name: info for name, info in crossing.items() if _can_stop(info)}
+        self._segments, self._crossing = segments, crossing
 
     def compare(
         self, outputs: Mapping[str, Any]
@@ -72,54 +73,67 @@ class Reference:
         tuple
             How the outputs differ from those of the network that is rounded at its cuts, how they
             differ otherwise from those of the uncut network, and whether they could be compared:
-            ONNX Runtime cannot run a network with a layer that it has no kernel for.
+            ONNX Runtime cannot run a network with a layer that it has no kernel for, and not every
+            part as a branch.
         """
         try:
             rounding = _difference(self.uncut(), outputs)
-            if rounding is None:
-                return None, None, True
-            difference = _difference(self.rounded(), outputs)
         except NoKernel:
             return None, None, False
+        if rounding is None:
+            return None, None, True
+        try:
+            difference = _difference(self.rounded(), outputs)
+        except NetworkError:  # of the branches, since every part has run
+            return None, rounding, False
         return difference, None if difference else rounding, True
 
     def uncut(self) -> dict[str, Any]:
         """Return the outputs of the network as it is."""
-        return self._run(self._network.graph.node)
+        wanted = list(dict.fromkeys(self._network.output_names))
+        values = self._runtime.run_nodes(self._network.graph.node, self._given, wanted)
+        return as_python(values, self._network.graph.output)
 
     def rounded(self) -> dict[str, Any]:
         """Return the outputs of the network in which nothing is optimised across a cut."""
-        graph = self._network.graph
-        makers = {name: index for index, node in enumerate(graph.node) for name in node.output}
-        one = f"{graph.name}: one turn"
-        nodes = [NodeProto(op_type="Constant", output=[one])]
-        turns = numpy_helper.from_array(np.array(1, np.int64))
-        nodes[0].attribute.append(helper.make_attribute("value", turns))
-        for index, node in enumerate(graph.node):
-            copy = NodeProto()
-            copy.CopyFrom(node)
-            for place, name in enumerate(node.input):
-                if name in self._stopped and self._in_one_part(makers[name], index):
-                    copy.input[place] = _before(name)
-            stopped = [name for name in node.output if name in self._stopped]
-            for place, name in enumerate(node.output):
-                if name in stopped:
-                    copy.output[place] = _before(name)
-            nodes += [copy, *(_loop(name, self._stopped[name], one) for name in stopped)]
-        outputs = self._network.output_names
-        infos = [info for name, info in self._stopped.items() if name not in outputs]
-        # They are outputs of a part, and so they are here: no node that gives them is left out.
-        exposed = [_before(name) for name in self._stopped]
-        return self._run(nodes, infos=infos, exposed=exposed)
+        graph, nodes = self._network.graph, list[NodeProto]()
+        outside = {name: f"{name}: given" for name in self._crossing}
+        for segment in self._segments:
+            plain = [*segment.nodes, *segment.layers]
+            if segment.outputs and self._can_branch(segment):
+                nodes.append(self._branch(segment, outside))
+                plain = segment.layers
+            nodes += [_renamed(graph.node[index], outside, results=True) for index in plain]
+        wanted = {name: outside.get(name, name) for name in self._network.output_names}
+        infos = [
+            ValueInfoProto(name=outside[n], type=i.type)
+            for n, i in self._crossing.items()
+            if n not in wanted
+        ]
+        given = dict(self._given) | {CONDITION: value_of(np.array(True))}
+        values = self._runtime.run_nodes(nodes, given, list(wanted.values()), infos=infos)
+        named = {name: values[made] for name, made in wanted.items()}
+        return as_python(named, graph.output)
 
-    def _in_one_part(self, maker: int, reader: int) -> bool:
-        """Tell whether a tensor passes from node to node within a part, where it is not stopped."""
-        return reader in self._part_of and self._part_of.get(maker) == self._part_of[reader]
+    def _can_branch(self, segment: Segment) -> bool:
+        """Tell whether a branch can give what a part gives: no maps, and no narrow types."""
+        kinds = [self._crossing[name].type for name in segment.outputs if name in self._crossing]
+        return len(kinds) == len(segment.outputs) and all(
+            kind.HasField("sequence_type") or 0 < kind.tensor_type.elem_type <= LARGEST_CODE
+            for kind in kinds
+        )
 
-    def _run(self, nodes: Sequence[NodeProto], **options: Any) -> dict[str, Any]:
-        wanted = list(dict.fromkeys(self._network.output_names))
-        values = self._runtime.run_nodes(nodes, self._given, wanted, **options)
-        return as_python(values, self._network.graph.output)
+    def _branch(self, segment: Segment, outside: Mapping[str, str]) -> NodeProto:
+        """Return a part as a branch that is always taken."""
+        inputs = {name: outside[name] for name in segment.inputs if name in outside}
+        nodes = [_renamed(self._network.graph.node[index], inputs) for index in segment.nodes]
+        infos = [self._crossing[name] for name in segment.outputs]
+        part = helper.make_graph(nodes, "part", [], infos, self._runtime.weights_of(nodes))
+        never = [ValueInfoProto(name=f"{i.name}: never", type=i.type) for i in infos]
+        zeros = [_zeros(info) for info in never]
+        other = helper.make_graph(zeros, "never", [], never)
+        outputs = [outside[name] for name in segment.outputs]
+        return helper.make_node("If", [CONDITION], outputs, then_branch=part, else_branch=other)
 
 
 def _difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> Difference | None:
@@ -127,34 +141,31 @@ def _difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> Differen
     return next((difference for difference in found if difference is not None), None)
 
 
-def _can_stop(info: ValueInfoProto) -> bool:
-    """Tell whether a loop can carry a value, which need not be done for narrow types."""
-    kind = info.type.tensor_type.elem_type
-    return info.type.HasField("tensor_type") and 0 < kind <= LARGEST_CODE
+def _renamed(node: NodeProto, names: Mapping[str, str], *, results: bool = False) -> NodeProto:
+    """Return a node that reads tensors by other names, in its subgraphs too."""
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    for place, name in enumerate(node.input):
+        copy.input[place] = names.get(name, name)
+    if results:
+        for place, name in enumerate(node.output):
+            copy.output[place] = names.get(name, name)
+    for graph in subgraphs(copy):
+        inner = [_renamed(each, names) for each in graph.node]
+        del graph.node[:]
+        graph.node.extend(inner)
+    return copy
 
 
-def _before(name: str) -> str:
-    """Return the name that a tensor has before the loop that it passes."""
-    return f"{name}: before the cut"
-
-
-def _loop(name: str, info: ValueInfoProto, one: str) -> NodeProto:
-    """Return a loop that gives a tensor as it is, after one turn."""
-    turn, go, go_on, taken, result = (f"{name}: {word}" for word in LOOP_NAMES)
-    body = helper.make_graph(
-        [
-            NodeProto(op_type="Identity", input=[go], output=[go_on]),
-            NodeProto(op_type="Identity", input=[taken], output=[result]),
-        ],
-        "once",
-        [
-            helper.make_tensor_value_info(turn, TensorProto.INT64, []),
-            helper.make_tensor_value_info(go, TensorProto.BOOL, []),
-            ValueInfoProto(name=taken, type=info.type),
-        ],
-        [
-            helper.make_tensor_value_info(go_on, TensorProto.BOOL, []),
-            ValueInfoProto(name=result, type=info.type),
-        ],
-    )
-    return helper.make_node("Loop", [one, "", _before(name)], [name], body=body)
+def _zeros(info: ValueInfoProto) -> NodeProto:
+    """Return a node that gives zeros of the type and the sizes of a tensor, or no sequence."""
+    if info.type.HasField("sequence_type"):
+        kind = info.type.sequence_type.elem_type.tensor_type.elem_type
+        return helper.make_node("SequenceEmpty", [], [info.name], dtype=kind)
+    kind = info.type.tensor_type
+    sizes = [dim.dim_value for dim in kind.shape.dim]
+    if kind.elem_type == TensorProto.STRING:
+        zeros = np.full(sizes, "", object)
+    else:
+        zeros = np.zeros(sizes, helper.tensor_dtype_to_np_dtype(kind.elem_type))
+    return helper.make_node("Constant", [], [info.name], value=numpy_helper.from_array(zeros))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnxruntime
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as KernelMissing
 
 from extremum.onnx.graphs import reads
@@ -18,6 +18,9 @@ __all__ = ["NoKernel", "Runtime"]
 
 WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 """Where a model that comes from memory has its external data."""
+
+CONSTANTS = 4
+"""The version of the format from which on an initialiser need not be an input, and is constant."""
 
 
 class NoKernel(NetworkError):
@@ -70,6 +73,11 @@ class Runtime:
         node = NodeProto(op_type="Identity", input=[name], output=[copy])
         return self.run_nodes([node], {}, [copy])[copy]
 
+    def weights_of(self, nodes: Sequence[NodeProto]) -> list[TensorProto]:
+        """Return the initialisers that some nodes read."""
+        read = {name for node in nodes for name in reads(node)}
+        return [tensor for name, tensor in self._weights.items() if name in read]
+
     def run(
         self, nodes: Sequence[int], given: Mapping[str, Value], wanted: Sequence[str]
     ) -> dict[str, Any]:
@@ -82,9 +90,7 @@ class Runtime:
         nodes: Sequence[NodeProto],
         given: Mapping[str, Value],
         wanted: Sequence[str],
-        *,
         infos: Sequence[ValueInfoProto] = (),
-        exposed: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Run nodes that read each other, the initialisers of the graph, and what is given.
 
@@ -98,8 +104,6 @@ class Runtime:
             Names of the results.
         infos
             Types of tensors between the nodes, where they are known.
-        exposed
-            Names of tensors that are outputs as the results are, and are not returned.
 
         Returns
         -------
@@ -114,7 +118,7 @@ class Runtime:
         NetworkError
             ONNX Runtime cannot run them.
         """
-        model = self._part(nodes, given, [*wanted, *exposed], infos)
+        model = self._part(nodes, given, wanted, infos)
         try:
             made = session(model, self._options)
             listed = made.run_with_ort_values(list(wanted), dict(given))
@@ -155,7 +159,7 @@ class Runtime:
             sparse_initializer=[t for name, t in self._sparse.items() if name in read],
         )
         return helper.make_model(
-            graph, ir_version=whole.ir_version, opset_imports=whole.opset_import
+            graph, ir_version=max(whole.ir_version, CONSTANTS), opset_imports=whole.opset_import
         )
 
 

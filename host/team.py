@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from threading import Thread
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Any
 
@@ -48,6 +48,9 @@ class Team:
     They are started when there are several jobs for the first time that take longer than a start,
     by :data:`START_CLOCKS`; until then, and if there is one job, this process runs it.
 
+    Threads may share a team; its processes are started once. A forked copy leaves the processes of
+    its original alone, and starts its own.
+
     Parameters
     ----------
     config
@@ -62,10 +65,17 @@ class Team:
     progress
         Is told of what runs in this process.
 
+    Attributes
+    ----------
+    config : CoreConfig
+        What all cores are built for.
+    report : Report or None
+        What the last operator of :meth:`run` took; None before the first.
+
     Raises
     ------
-    ValueError
-        There is no worker.
+    TypeError, ValueError
+        A parameter is not what it should be.
     ConnectionError
         No scheduler answers. Raised when it is needed first.
     """
@@ -80,15 +90,19 @@ class Team:
         scheduler: str | None = None,
         progress: Tell | None = None,
     ) -> None:
-        self._workers = (os.cpu_count() or 1) if workers is None else workers
-        if self._workers < 1:
-            raise ValueError(f"workers must be at least 1, not {workers}")
+        if not isinstance(config, CoreConfig):
+            raise TypeError(f"config must be a CoreConfig, not {config!r}")
+        self._workers = (os.cpu_count() or 1) if workers is None else _checked(workers)
+        self.config = config
         self._settings = {"data_types": config, "backend": backend, "bus": bus}
         self._here = Accelerator(config, backend=backend, bus=bus, progress=progress)
         self._splits = bus == "none" and backend != "model"
         self._scheduler = scheduler
         self._client: Any = None
         self._executor: Executor | None = None
+        self._original: Executor | None = None
+        self._lock = Lock()
+        self._process = os.getpid()
         self.report: Report | None = None
 
     def __enter__(self) -> Team:
@@ -103,13 +117,24 @@ class Team:
         self.close()
 
     def close(self) -> None:
-        """End the processes and the simulation of this one."""
-        if self._client is not None:
-            self._client.close()
-        elif self._executor is not None:
-            self._executor.shutdown(cancel_futures=True)
-        self._executor = self._client = None
+        """End the processes and the simulation of this one; the next operator starts new ones."""
+        self._leave_original()
+        with self._lock:
+            client, executor = self._client, self._executor
+            self._executor = self._client = None
+        if client is not None:
+            client.close()
+        elif executor is not None:
+            executor.shutdown(cancel_futures=True)
         self._here.close()
+
+    def _leave_original(self) -> None:
+        """Forget the processes of the team that this one is a forked copy of."""
+        if self._process != os.getpid():
+            self._original = self._executor  # it is kept: its end would be told to its processes
+            self._executor = self._client = None
+            self._lock = Lock()  # whoever held it is in another process
+            self._process = os.getpid()
 
     def run(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
         """Carry out an operator as :meth:`Accelerator.run` does, and set :attr:`report`."""
@@ -129,14 +154,13 @@ class Team:
         SimulationError
             A simulation failed, or a process has died.
         """
-        plans = [plan(problem, self._here.config) for problem, _ in work]
-        shares = [self._shares(todo) for todo in plans]
-        if sum(map(len, shares)) < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):
+        self._leave_original()
+        plans = [plan(problem, self.config) for problem, _ in work]
+        tasks = sum(len(todo.jobs) if self._splits else 1 for todo in plans)
+        if tasks < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):
             return [self._run_here(*each) for each in work]
-        if self._executor is None:
-            self._here.prepare()  # compiles the core, once for all
-            self._executor = self._start()
-        executor = self._executor
+        executor, workers = self._running()
+        shares = [self._shares(todo, workers) for todo in plans]
         try:
             futures = [
                 [executor.submit(_run_share, self._settings, *each, share) for share in of_each]
@@ -144,7 +168,9 @@ class Team:
             ]
             return [_done(*each) for each in zip(plans, shares, futures, strict=True)]
         except BrokenProcessPool as error:
-            self._executor = None
+            with self._lock:
+                if self._executor is executor:
+                    self._executor = None
             raise SimulationError("a worker of the team has died: run it again") from error
 
     def _is_worth(self, clocks: int) -> bool:
@@ -153,12 +179,12 @@ class Team:
             return True
         return self._workers > 1 and clocks >= START_CLOCKS[self._here.backend]
 
-    def _shares(self, todo: Plan) -> list[range | None]:
+    def _shares(self, todo: Plan, workers: int) -> list[range | None]:
         """Return the jobs of each share of an operator; None stands for all of them."""
         jobs = len(todo.jobs)
         if not self._splits or jobs < 2:
             return [None]
-        count = min(jobs, self._workers)
+        count = min(jobs, workers)
         edges = [jobs * place // count for place in range(count + 1)]
         return [range(*pair) for pair in itertools.pairwise(edges)]
 
@@ -166,6 +192,15 @@ class Team:
         result = self._here.run(problem, x)
         assert self._here.report is not None
         return result, self._here.report
+
+    def _running(self) -> tuple[Executor, int]:
+        """Return what runs the shares, started if need be, and how many workers it has."""
+        with self._lock:
+            if self._executor is None:
+                self._here.prepare()  # compiles the core, once for all
+                self._executor = self._start()
+            workers = self._workers if self._client is None else len(self._client.ncores())
+            return self._executor, max(workers, 1)
 
     def _start(self) -> Executor:
         if self._scheduler is None:
@@ -183,6 +218,21 @@ class Team:
 
 CONNECT_SECONDS = 15
 """Seconds after which a scheduler that does not answer is given up."""
+
+
+def _checked(workers: object) -> int:
+    """Return a number of workers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no number of at least 1.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, int):
+        raise TypeError(f"workers must be an integer, not {workers!r}")
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, not {workers}")
+    return workers
 
 
 def _done(todo: Plan, shares: Sequence[range | None], futures: Sequence[Future[Any]]) -> Done:

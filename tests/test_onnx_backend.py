@@ -90,3 +90,17 @@ def test_devices():
     model = onnx.helper.make_model(onnx.helper.make_graph([], "none", [], []))
     with pytest.raises(ValueError, match=r"^device must be CPU, not CUDA$"):
         backend.prepare(model, "CUDA")
+
+
+def test_models_that_are_not_compatible():
+    """Models that break a rule of ONNX are not compatible, and raise no error here."""
+    node = onnx.helper.make_node("ReduceMax", ["x"], ["y"])
+    for code, attribute in ((1, b"\xff\xfe"), (99, b"SAME_UPPER")):
+        pool = onnx.helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], auto_pad=attribute)
+        x = onnx.helper.make_tensor_value_info("x", code, [1, 1, 4])
+        y = onnx.helper.make_tensor_value_info("y", 1, [1, 1, None])
+        model = onnx.helper.make_model(onnx.helper.make_graph([pool], "wrong", [x], [y]))
+        assert not backend.is_compatible(model)
+    x = onnx.helper.make_tensor_value_info("x", 1, [1, 1, 4])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "right", [x], [y]))
+    assert backend.is_compatible(model)

@@ -27,6 +27,7 @@ def test_the_type_of_a_file(trained, name, told):
     outputs = run(trained.classifier(), {"bytes": trained.ends_of(content)})
     assert [node.operator for node in outputs.nodes] == ["GlobalMaxPool", "ReduceMax"]
     assert all(node.layer is not None for node in outputs.nodes)
+    assert outputs.rounding is None
     assert outputs.difference is None
     assert not outputs.differences
     assert trained.type_of(outputs[0]) == told
@@ -38,6 +39,7 @@ def test_the_text_in_a_picture(trained):
     outputs = run(model, {"x": trained.pixels(trained.picture(text))})
     assert [node.operator for node in outputs.nodes] == ["MaxPool", "ArgMax"]
     assert all(node.layer is not None for node in outputs.nodes)
+    assert outputs.rounding is None
     assert outputs.difference is None
     assert not outputs.differences
     assert trained.text_of(model, outputs["classes"][0]) == text

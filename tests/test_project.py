@@ -43,7 +43,7 @@ WINGS = {
     "simulation": (),
     "fpga": (),
     "package": ("plan", "driver", "simulation", "fpga"),
-    "onnx": (),
+    "onnx": ("plan",),
     "torch": (),
     "cli": ("plan", "driver", "simulation", "fpga", "package", "onnx"),
 }

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -110,6 +111,59 @@ def _until_it_fails(team, work):
         team.run(*work)
 
 
+def test_threads_start_the_processes_once(monkeypatch):
+    started = []
+    start = Team._start
+
+    def counted(self):
+        started.append(self)
+        time.sleep(0.2)
+        return start(self)
+
+    monkeypatch.setattr(Team, "_start", counted)
+    work = [reduced(), reduced()]
+    found = []
+    with Team(CONFIG, workers=2, backend="model") as shared:
+        threads = [Thread(target=lambda: found.append(shared.run_all(work))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(started) == 1
+    assert len(found) == 3
+
+
+def test_after_its_end_a_team_starts_anew():
+    with Team(CONFIG, workers=2, backend="model") as ended:
+        first = ended.run_all([reduced(), reduced()])
+    assert ended._executor is None
+    again = ended.run_all([reduced(), reduced()])
+    assert ended._executor is not None
+    ended.close()
+    assert [report for _, report in first] == [report for _, report in again]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_forked_copy_starts_its_own_processes():
+    with Team(CONFIG, workers=2, backend="model") as original:
+        work = [reduced(), reduced()]
+        expected = original.run_all(work)
+        processes = set(original._executor._processes)  # pyright: ignore
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+            child = os.fork()
+        if not child:
+            signal.alarm(60)
+            done = original.run_all(work)
+            own = set(original._executor._processes)  # pyright: ignore
+            same = all((a == b).all() for (a, _), (b, _) in zip(done, expected, strict=True))
+            original.close()
+            os._exit(0 if same and not own & processes else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert set(original._executor._processes) == processes  # pyright: ignore
+        original.run_all(work)
+
+
 ORPHANS = """
 import sys, time
 from extremum.host import team as module
@@ -148,6 +202,11 @@ def test_workers_end_with_their_caller(tmp_path):
 def test_wrong_settings():
     with pytest.raises(ValueError, match=r"^workers must be at least 1, not 0$"):
         Team(CONFIG, workers=0)
+    for wrong in (2.5, True, "2"):
+        with pytest.raises(TypeError, match=f"^workers must be an integer, not {wrong!r}$"):
+            Team(CONFIG, workers=wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match=r"^config must be a CoreConfig, not \('int8',\)$"):
+        Team(("int8",))  # pyright: ignore[reportArgumentType]
     settings = {"data_types": CONFIG, "backend": "native", "bus": "axi"}
     with pytest.raises(ValueError, match=r"^bus must be 'none'"):
         _run_share(settings, *tiled(), range(1))
@@ -166,6 +225,7 @@ def test_a_scheduler():
         problem, x = tiled()
         assert_same(team.run(problem, x), accelerator.run(problem, x))
         assert team.report == accelerator.report
+        assert team._running()[1] == 2
 
 
 @pytest.mark.regress

@@ -92,7 +92,7 @@ def row_of(example: Example, outputs: Outputs) -> list[str]:
     on_core = clocks / MEGAHERTZ / 1e6
     alone = seconds_alone(example)
     nodes = load(example.model).graph.node
-    agrees = outputs.difference is None and not outputs.differences
+    agrees = outputs.agreement and outputs.rounding is None
     return [
         example.name,
         f"{len(reports)} of {len(nodes)}",
@@ -118,12 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table.add_column(column, justify="right")
     every = examples()
     layers = [
-        candidate.layer.problem
+        candidate
         for example in every
         for candidate in load(
             example.model, {n: x.shape for n, x in example.inputs.items()}
         ).candidates
-        if candidate.layer is not None
     ]
     failed = 0
     with Accelerator(core_for(layers, lanes=chosen.lanes), backend=chosen.backend) as accelerator:

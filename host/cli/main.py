@@ -36,8 +36,8 @@ COMMANDS = {
 
 def main() -> NoReturn:
     """Run the command line of this process and exit with its status."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        # A file's name need not be text in the encoding of the terminal.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
+        # The name of a file, or of a node, need not be text in the encoding of the terminal.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = _run(sys.argv[1:])

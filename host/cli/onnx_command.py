@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 from extremum.hdl.config import MAX_LANES
-from extremum.host.cli import onnx_inputs, onnx_printing, progress_bar, shared_options
-from extremum.host.cli.tensor_files import bad_input, refuse_unwritable
+from extremum.host.cli import onnx_files, onnx_inputs, onnx_printing, progress_bar, shared_options
+from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import MEASURED_MHZ
 from extremum.host.tools import BACKEND_TOOLS, require
 
@@ -28,6 +25,8 @@ __all__ = ["onnx"]
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
 INTEGERS = shared_options.Integers()
+SLOWEST, FASTEST = 1e-6, 1e6
+"""The range of clocks, in MHz."""
 
 
 class Clock(click.ParamType):
@@ -45,8 +44,11 @@ class Clock(click.ParamType):
             clock = float(value)
         except ValueError:
             clock = 0.0
-        if not 0 < clock < math.inf:
-            self.fail(f"{value!r} is neither a number of MHz above 0 nor a preset", param, ctx)
+        if not SLOWEST <= clock <= FASTEST:
+            self.fail(
+                f"{value!r} is neither a number of MHz from {SLOWEST:g} to {FASTEST:g} nor a "
+                "preset", param, ctx,
+            )  # fmt: skip
         return clock
 
 
@@ -145,10 +147,8 @@ def onnx(
 
     if scheduler is not None:
         require("distributed")
-    _refuse_folder(output)
     if report is not None:
         require("jinja2", "matplotlib")
-        refuse_unwritable({"report": report})
     maps = _FirstMap()
     shapes = {
         name: onnx_inputs.sizes_of(name, text)
@@ -156,7 +156,12 @@ def onnx(
     }
     try:
         network = _load(model, {})
-        given = onnx_inputs.arrays(network, inputs)
+        read = onnx_inputs.files(network, inputs)
+        paths = onnx_files.output_paths(output, network)
+        held = {str(path): "weights of the model" for path in network.files}
+        inputs_read = {path: f"the input {name}" for name, path in read.items()}
+        onnx_files.refuse_overwriting({model: "the model"} | held | inputs_read, report, paths)
+        given = onnx_inputs.arrays(network, read)
         if twice := [name for name in shapes if name in given]:
             raise click.UsageError(f"--sizes gives {twice[0]}, and so does --input")
         network = _load(model, shapes | {name: x.shape for name, x in given.items()})
@@ -186,14 +191,14 @@ def onnx(
                 )  # fmt: skip
             seconds = time.monotonic() - started
             shown = onnx_printing.ran(shown, outputs, options["backend"], seconds)
-            if shown.agreement and output is not None:
-                shown.files.extend(_save(Path(output), outputs.names, outputs))
+            if shown.passed and output is not None:
+                shown.files.extend(onnx_files.save(paths, outputs))
         if report is not None:
-            _write_page(report, shown, network, maps)
+            shown.files.append(onnx_files.write_page(report, _page(shown, network, maps)))
     except NetworkError as error:
         raise click.ClickException(f"{model}: {error}") from error
     click.echo(onnx_printing.as_json(shown)) if as_json else onnx_printing.print_table(shown)
-    return 0 if shown.agreement else 1
+    return 0 if shown.passed else 1
 
 
 class _FirstMap:
@@ -210,18 +215,11 @@ class _FirstMap:
             self.found = feature_map(name, layer, x)
 
 
-def _write_page(path: str, shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> None:
-    """Write the page about a network, and list it among the files."""
+def _page(shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> str:
+    """Return the page about a network."""
     from extremum.onnx.page import page  # noqa: PLC0415 (needs the extra report)
 
-    facts = onnx_printing.page_facts(shown)
-    facts |= {"megahertz": shown.clock, "ran": shown.seconds is not None}
-    text = page(network, shown.rows, facts, maps.found)
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
-    shown.files.append(path)
+    return page(network, shown.rows, onnx_printing.page_facts(shown), maps.found)
 
 
 def _load(model: str, sizes: Mapping[str, Sequence[int]]) -> Network:
@@ -238,30 +236,5 @@ def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:
     from extremum.onnx import core_for  # noqa: PLC0415 (needs the extra onnx)
 
     given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
-    problems = [c.layer.problem for c in network.candidates if c.layer is not None]
     with bad_input():
-        return core_for(problems, **given)
-
-
-def _refuse_folder(output: str | None) -> None:
-    if output is not None and Path(output).exists() and not Path(output).is_dir():
-        raise click.UsageError(f"--output must be a folder, not {output}")
-
-
-def _save(folder: Path, names: Sequence[str], outputs: Sequence[Any]) -> list[str]:
-    """Write the outputs, each into a file of its name; return the files."""
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for place, (name, value) in enumerate(zip(names, outputs, strict=True)):
-            if not isinstance(value, np.ndarray):
-                raise click.ClickException(f"the output {name} is no array that .npy can hold")
-            plain = re.sub(r"[^\w.-]", "_", name) or f"output_{place}"
-            path = folder / f"{plain}.npy"
-            if str(path) in written:
-                path = folder / f"{plain}_{place}.npy"
-            np.save(path, value, allow_pickle=False)
-            written.append(str(path))
-    except OSError as error:
-        raise click.ClickException(f"cannot write {folder}: {error.strerror or error}") from error
-    return written
+        return core_for(network.candidates, **given)

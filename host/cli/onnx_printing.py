@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 from rich.table import Table
 
 from extremum.hdl.config import CoreConfig
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from extremum.onnx.network import Candidate
 
 __all__ = ["Row", "Shown", "as_json", "page_facts", "planned", "print_table", "ran", "refuse_left"]
+
+ROUNDING = "uncut, ONNX Runtime rounds elsewhere, and gives other bits"
+"""What is told of a difference that comes from the cuts, and from no layer."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,12 @@ class Shown:
         Name, sizes and type of each output; none in a plan.
     difference
         The first difference of the network's outputs from those of ONNX Runtime alone.
+    rounding
+        The first difference from those of the uncut network, if it comes from rounding at the cuts.
     seconds
         Time that the run took; None for a plan.
-    compared
-        Whether anything was compared.
+    agreement
+        Whether all bits agree; None if not everything was compared, and nothing differs.
     files
         Files that were written.
     """
@@ -101,16 +107,17 @@ class Shown:
     rows: tuple[Row, ...]
     config: CoreConfig
     clock: float
-    outputs: tuple[tuple[str, tuple[int, ...], str], ...] = ()
+    outputs: tuple[tuple[str, tuple[int, ...] | None, str], ...] = ()
     difference: Difference | None = None
+    rounding: Difference | None = None
     seconds: float | None = None
-    compared: bool = False
+    agreement: bool | None = None
     files: list[str] = field(default_factory=list)
 
     @property
-    def agreement(self) -> bool:
+    def passed(self) -> bool:
         """Whether no difference was found."""
-        return self.difference is None and all(row.difference is None for row in self.rows)
+        return self.agreement is not False
 
     @property
     def taken(self) -> tuple[Row, ...]:
@@ -133,7 +140,7 @@ def _planned(candidate: Candidate, config: CoreConfig) -> Row:
     if candidate.reason:
         return Row(*known, "onnxruntime", candidate.reason)
     if candidate.layer is None:
-        return Row(*known, "unknown", "its sizes are not known before a run")
+        return Row(*known, "unknown", candidate.unknown)
     todo = plan(candidate.layer.problem, config)
     figures = (len(todo.jobs), todo.beats_in, todo.beats_out, None, todo.cycles)
     return Row(*known, "core", "", *figures, todo.notes)
@@ -145,11 +152,19 @@ def ran(shown: Shown, outputs: Outputs, backend: str, seconds: float) -> Shown:
     return replace(
         shown,
         rows=tuple(_ran(node, backend) for node in outputs.nodes),
-        outputs=tuple((name, y.shape, str(y.dtype)) for name, y in arrays if hasattr(y, "dtype")),
+        outputs=tuple((name, *_outline(y)) for name, y in arrays),
         difference=outputs.difference,
+        rounding=outputs.rounding,
         seconds=seconds,
-        compared=any(node.compared for node in outputs.nodes),
+        agreement=outputs.agreement,
     )
+
+
+def _outline(y: Any) -> tuple[tuple[int, ...] | None, str]:
+    """Return the sizes and the type of an output; None and its class, if it is no array."""
+    if not isinstance(y, np.ndarray):
+        return None, type(y).__name__
+    return y.shape, "string" if y.dtype.kind == "O" else y.dtype.name
 
 
 def _ran(node: NodeReport, backend: str) -> Row:
@@ -158,7 +173,8 @@ def _ran(node: NodeReport, backend: str) -> Row:
         return Row(*known, "onnxruntime", node.reason)
     report = node.report
     assert report is not None
-    return Row(*known, backend, "", *_figures(report), report.notes, node.difference)
+    notes = (*report.notes, node.note) if node.note else report.notes
+    return Row(*known, backend, "", *_figures(report), notes, node.difference)
 
 
 def _figures(report: Report) -> tuple[int, int, int, int | None, int]:
@@ -217,8 +233,11 @@ def print_table(shown: Shown) -> None:
             print_rich(f"mismatch: {row.name}: {difference_text(row.difference)}", markup=False)
     if shown.difference is not None:
         print_rich(f"mismatch: the network: {difference_text(shown.difference)}", markup=False)
+    if shown.rounding is not None:
+        told = difference_text(shown.rounding)
+        print_rich(f"note: {ROUNDING}: {told}", markup=False)
     for name, sizes, data_type in shown.outputs:
-        print_rich(f"output: {name}: {data_type} {sizes}", markup=False)
+        print_rich(f"output: {name}: {data_type} {'' if sizes is None else sizes}", markup=False)
     for path in shown.files:
         print_rich(f"written: {path}", markup=False)
 
@@ -232,7 +251,10 @@ def page_facts(shown: Shown) -> dict[str, Any]:
         "clocks": shown.clocks,
         "milliseconds": _milliseconds(shown.clocks, shown.clock),
         "clock": f"{shown.clock:g}",
-        "agreement": shown.agreement if shown.compared else None,
+        "megahertz": shown.clock,
+        "ran": shown.seconds is not None,
+        "agreement": shown.agreement,
+        "rounding": "" if shown.rounding is None else difference_text(shown.rounding),
         "differences": [f"{name}: {difference_text(d)}" for name, d in named if d is not None],
     }
 
@@ -254,7 +276,8 @@ def as_json(shown: Shown) -> str:
                 for name, sizes, data_type in shown.outputs
             ],
             "difference": shown.difference and difference_dict(shown.difference),
-            "agreement": shown.agreement if shown.compared else None,
+            "rounding": shown.rounding and difference_dict(shown.rounding),
+            "agreement": shown.agreement,
             "seconds": shown.seconds,
             "files": shown.files,
         }

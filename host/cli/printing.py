@@ -295,7 +295,10 @@ def _element(element: np.generic) -> str:
     return f"{text} ({_hex(element)})" if element.dtype.kind == "f" else text
 
 
-def _hex(element: np.generic) -> str:
+def _hex(element: np.generic) -> str | None:
+    """Return the bits of an element; None if it is text."""
+    if element.dtype.kind == "U":
+        return None
     return f"0x{int(bits(element)):0{2 * element.dtype.itemsize}x}"
 
 
@@ -312,6 +315,8 @@ def difference_dict(difference: Difference) -> dict[str, Any]:
     """Return a difference as plain data: NaN and infinities as text, and always the bits."""
 
     def plain(element: np.generic) -> Any:
+        if element.dtype.kind == "U":
+            return str(element)
         return element.item() if np.isfinite(element.astype(np.float64)) else str(element)
 
     return {

@@ -4,8 +4,12 @@
 
 - `layers` says which operator a node is, or why it is none of ours.
 - `agreement` says for which values ONNX Runtime gives other bits than the contract.
-- `network` reads and checks a model, `segments` cuts it, `runtime` runs the parts that are not
-  ours in ONNX Runtime, `execution` runs the whole, and `outcome` is what it gives.
+- `loading` reads and checks a model, and `network` is what it gives: a graph, and its nodes that
+  may be ours; `graphs` tells what a graph holds.
+- `inputs` checks what is given to a network, and `values` are ONNX Runtime's tensors.
+- `segments` cuts a network, `runtime` runs the parts that are not ours in ONNX Runtime,
+  `execution` runs the whole, and `outcome` is what it gives.
+- `reference` is what ONNX Runtime alone gives for the whole, and `differences` compares.
 - `core` chooses the smallest core for a network.
 """
 
@@ -16,10 +20,12 @@ require("onnx", "onnxruntime")
 from extremum.onnx.core import core_for  # noqa: E402 (after what it needs was looked for)
 from extremum.onnx.execution import run  # noqa: E402
 from extremum.onnx.layers import Layer  # noqa: E402
-from extremum.onnx.network import Network, NetworkError, load  # noqa: E402
+from extremum.onnx.loading import load  # noqa: E402
+from extremum.onnx.network import Candidate, Network, NetworkError  # noqa: E402
 from extremum.onnx.outcome import NodeReport, Outputs  # noqa: E402
 
 __all__ = [
+    "Candidate",
     "Layer",
     "Network",
     "NetworkError",

@@ -17,7 +17,8 @@ from onnx.backend.base import Backend, BackendRep
 from onnx.shape_inference import infer_shapes
 
 from extremum.onnx.execution import run
-from extremum.onnx.network import NetworkError, load
+from extremum.onnx.loading import load
+from extremum.onnx.network import NetworkError
 from extremum.onnx.outcome import Outputs
 
 __all__ = [

@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto, NodeProto, ValueInfoProto
 
-from extremum.host.comparison import Difference, first_difference
+from extremum.host.plan import plan
 from extremum.host.team import Team
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.onnx.agreement import check_values
+from extremum.onnx.differences import output_difference
+from extremum.onnx.inputs import named_inputs
 from extremum.onnx.layers import Layer, NotTaken, layer_of
-from extremum.onnx.network import Candidate, Network, NetworkError, load
+from extremum.onnx.loading import load
+from extremum.onnx.network import Candidate, Network, NetworkError
 from extremum.onnx.outcome import NodeReport, Outputs
-from extremum.onnx.runtime import Runtime, Value, array
+from extremum.onnx.reference import Reference
+from extremum.onnx.runtime import NoKernel, Runtime
 from extremum.onnx.segments import cut
+from extremum.onnx.values import Value, array, as_python, type_name, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -69,10 +74,9 @@ def run(
     NetworkError
         The model or an input breaks a rule, ONNX Runtime cannot run it, or `strict` forbids it.
     """
-    whole = load(model)
-    given = _named(whole, inputs)
+    given = named_inputs(load(model), inputs)
     return run_network(
-        load(model, {name: x.shape for name, x in given.items() if isinstance(x, np.ndarray)}),
+        load(model, {name: x.shape for name, x in given.items()}),
         given,
         accelerator=accelerator,
         strict=strict,
@@ -100,23 +104,6 @@ def run_network(
     return execution.run(inputs)
 
 
-def _named(
-    network: Network, inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike]
-) -> dict[str, np.ndarray]:
-    """Return the inputs by their names."""
-    names = network.input_names
-    if not isinstance(inputs, Mapping):
-        if len(inputs) != len(names):
-            raise NetworkError(f"the network has {len(names)} inputs, not {len(inputs)}")
-        inputs = dict(zip(names, inputs, strict=True))
-    if missing := [name for name in names if name not in inputs]:
-        raise NetworkError(f"the input {missing[0]} is not given")
-    if foreign := [name for name in inputs if name not in names]:
-        known = ", ".join(names) or "none"
-        raise NetworkError(f"the network has no input {foreign[0]}: it has {known}")
-    return {name: np.asarray(x, order="C") for name, x in inputs.items()}
-
-
 class _Execution:
     """One run of a network."""
 
@@ -133,7 +120,8 @@ class _Execution:
         self._accelerator = accelerator
         self._strict, self._compare, self._watch = strict, compare, watch
         self._runtime = Runtime(network)
-        self._values: dict[str, Value] = {}
+        self._values: dict[str, Any] = {}
+        self._crossing: dict[str, ValueInfoProto] = {}
         self._reports: dict[int, NodeReport] = {}
         if strict:
             for candidate in network.candidates:
@@ -141,29 +129,39 @@ class _Execution:
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> Outputs:
         """Run it."""
-        network = self._network
-        self._values = {name: Value.ortvalue_from_numpy(x) for name, x in inputs.items()}
-        ours = {c.index: c for c in network.candidates if c.index is not None and not c.reason}
-        for segment in cut(network.graph, ours):
+        network, names = self._network, self._network.output_names
+        given = {name: _given(name, x) for name, x in inputs.items()}
+        self._values = dict(given)
+        segments = cut(network.graph, network.ours)
+        for segment in segments:
             if segment.outputs:
-                given = {name: self._value(name) for name in segment.inputs}
-                self._values |= self._runtime.run(segment.nodes, given, segment.outputs)
-            self._layers([ours[index] for index in segment.layers])
+                taken = {name: self._value(name) for name in segment.inputs}
+                self._store(self._runtime.run(segment.nodes, taken, segment.outputs))
+            self._layers([network.ours[index] for index in segment.layers])
+            for name in segment.last_read:
+                self._values.pop(name, None)
         # ONNX Runtime's arrays are views of memory that ends with the run.
-        outputs = {name: _kept(self._value(name)) for name in network.output_names}
-        difference = self._whole_difference(inputs, outputs) if self._compare else None
+        kinds = network.graph.output
+        outputs = as_python({name: self._value(name) for name in names}, kinds)
+        difference, rounding, compared = None, None, False
+        if self._compare:
+            reference = Reference(
+                network, self._runtime, given, segments=segments, crossing=self._crossing
+            )
+            difference, rounding, compared = reference.compare(outputs)
         nodes = [self._report(candidate) for candidate in network.candidates]
-        return Outputs(list(outputs.values()), list(outputs), nodes, difference)
+        return Outputs(
+            [outputs[name] for name in names], names, nodes,
+            difference=difference, rounding=rounding, compared=compared,
+        )  # fmt: skip
 
-    def _whole_difference(
-        self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
-    ) -> Difference | None:
-        """Return how the outputs differ from those of the network in ONNX Runtime alone."""
-        given = {name: Value.ortvalue_from_numpy(x) for name, x in inputs.items()}
-        whole = self._runtime.run_whole(given)
-        arrays = {name: y for name, y in outputs.items() if isinstance(y, np.ndarray)}
-        pairs = (first_difference(name, whole[name].numpy(), y) for name, y in arrays.items())
-        return next((found for found in pairs if found), None)
+    def _store(self, values: Mapping[str, Any]) -> None:
+        """Keep values for the parts that need them, and their types."""
+        self._values |= values
+        if self._compare:
+            for name, value in values.items():
+                if isinstance(value, Value):
+                    self._crossing[name] = self._runtime.info(name, value)
 
     def _report(self, candidate: Candidate) -> NodeReport:
         if candidate.index in self._reports:
@@ -206,9 +204,10 @@ class _Execution:
             x = self._tensor(value)
             layer = layer_of(candidate.node, x.shape, x.dtype, self._axes(candidate.node))
             check_values(candidate.node.op_type, layer, x)
+            self._check_core(layer)
         except NotTaken as why:
             self._refuse(candidate, str(why))
-            self._values |= self._reference(candidate)
+            self._store(self._reference(candidate))
             return NodeReport(*_told(candidate, value), None, str(why))
         return layer, x
 
@@ -221,16 +220,26 @@ class _Execution:
     ) -> NodeReport:
         """Compare a layer's results with ONNX Runtime's, and keep them for those who need them."""
         told = _told(candidate, self._value(candidate.node.input[0]))
-        names = _outputs(candidate.node)
-        difference = None
+        given = dict(zip(_outputs(candidate.node), results, strict=True))
+        compared, difference, note = self._compare, None, ""
         if self._compare:
-            reference = self._reference(candidate)
-            pairs = zip(names, results, strict=True)
-            found = (first_difference(name, reference[name].numpy(), y) for name, y in pairs)
-            difference = next((each for each in found if each), None)
-        for name, result in zip(names, results, strict=True):
-            self._values[name] = Value.ortvalue_from_numpy(np.asarray(result, order="C"))
-        return NodeReport(*told, layer, "", report, self._compare, difference)
+            try:
+                reference = self._reference(candidate)
+            except NoKernel:
+                compared, note = False, "not compared: ONNX Runtime has no such kernel"
+            else:
+                pairs = (output_difference(n, array(reference[n]), y) for n, y in given.items())
+                difference = next((found for found in pairs if found is not None), None)
+        self._store({name: value_of(result) for name, result in given.items()})
+        return NodeReport(*told, layer, "", report, compared, difference, note)
+
+    def _check_core(self, layer: Layer) -> None:
+        """Refuse a layer that the core was not built for."""
+        if self._accelerator is not None:
+            try:
+                plan(layer.problem, self._accelerator.config)
+            except ValueError as error:
+                raise NotTaken(str(error)) from error
 
     def _carry_out(
         self, work: Sequence[tuple[Reduction | Pooling, np.ndarray]]
@@ -273,20 +282,12 @@ def _outputs(node: NodeProto) -> list[str]:
 
 def _told(candidate: Candidate, value: Value) -> tuple[str, str, tuple[int, ...], str]:
     """Return name and operator of a node, and the sizes and the type of its input."""
-    return candidate.name, candidate.node.op_type, tuple(value.shape()), _type_name(value)
+    return candidate.name, candidate.node.op_type, tuple(value.shape()), type_name(value)
 
 
-def _kept(value: Value) -> Any:
-    """Return a tensor as an array of its own; what NumPy cannot hold, as it is."""
+def _given(name: str, x: np.ndarray) -> Value:
+    """Return an input as a value of ONNX Runtime."""
     try:
-        return array(value).copy()
-    except TypeError:
-        return value
-
-
-def _type_name(value: Value) -> str:
-    """Return the element type of a tensor by its name: ``tensor(float)`` is float32."""
-    try:
-        return array(value).dtype.name
-    except TypeError:
-        return value.data_type().removeprefix("tensor(").removesuffix(")")
+        return value_of(x)
+    except RuntimeError as error:
+        raise NetworkError(f"the input {name} has the type {x.dtype}: {error}") from error

@@ -2,15 +2,16 @@
 
 A :class:`Layer` is a :class:`extremum.model.Pooling` or a :class:`extremum.model.Reduction` with
 what the node adds: the rank that is lifted, and the axes that are dropped. Where the contract of
-ONNX Runtime is another one than ours, the node is not taken: :class:`NotTaken` says why. Nothing is
-guessed.
+ONNX Runtime is another one than ours, the node is not taken: :class:`NotTaken` says why. Where
+sizes or axes are only known in a run, :class:`NotKnown` says which. Nothing is guessed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, Final, Literal
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, helper
@@ -23,14 +24,39 @@ from extremum.model.onnx import (
     reduce_axes,
 )
 
-__all__ = ["OPERATORS", "Layer", "NotTaken", "is_candidate", "layer_of"]
+__all__ = [
+    "OPERATORS",
+    "UNKNOWN",
+    "Axes",
+    "Layer",
+    "NotKnown",
+    "NotTaken",
+    "attributes_of",
+    "is_candidate",
+    "layer_of",
+]
 
 POOLED_RANKS = (3, 4, 5)
 MOST_AXES = 8
 
 
+class _Unknown(Enum):
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = _Unknown.UNKNOWN
+"""Axes that are computed in a run."""
+
+Axes = Sequence[int] | None | Literal[_Unknown.UNKNOWN]
+"""What the second input of a reduction says; None if there is none."""
+
+
 class NotTaken(Exception):
     """Says why a node is left to ONNX Runtime."""
+
+
+class NotKnown(Exception):
+    """Says what must be known of a node before it is known what it computes."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +91,9 @@ def is_candidate(node: NodeProto) -> bool:
 
 def layer_of(
     node: NodeProto,
-    sizes: Sequence[int],
-    data_type: np.dtype | str,
-    axes: Sequence[int] | None = None,
+    sizes: Sequence[int] | None,
+    data_type: np.dtype | str | None,
+    axes: Axes = None,
 ) -> Layer:
     """Return what the node computes on an input of these sizes and this type.
 
@@ -76,9 +102,10 @@ def layer_of(
     node
         A node whose operator is in `OPERATORS`, of any opset.
     sizes
-        Sizes of its first input.
+        Sizes of its first input; None if they are not known.
     data_type
-        Element type of its first input: a NumPy type, or the name of one that NumPy has not.
+        Element type of its first input: a NumPy type, or the name of one that NumPy has not; None
+        if it is not known.
     axes
         What its second input says, if it has one.
 
@@ -86,23 +113,42 @@ def layer_of(
     ------
     NotTaken
         The node is outside the contract, or ONNX Runtime keeps to another one there.
+    NotKnown
+        The type, the sizes or the axes are not known, and the node may be taken.
     """
+    if data_type is None:
+        raise NotKnown("its type is not known before a run")
     try:
         element = DataType.from_dtype(data_type)
     except TypeError:
         raise NotTaken(f"elements of type {data_type} are not taken") from None
+    if sizes is None:
+        raise NotKnown("its sizes are not known before a run")
     if 0 in sizes:
         raise NotTaken(f"the input of sizes {tuple(sizes)} has no element")
-    given = {attribute.name: _value(attribute) for attribute in node.attribute}
     try:
-        return OPERATORS[node.op_type](node, tuple(sizes), element, given, axes)
+        return OPERATORS[node.op_type](node, tuple(sizes), element, attributes_of(node), axes)
     except (TypeError, ValueError) as error:
         raise NotTaken(str(error)) from error
 
 
+def attributes_of(node: NodeProto) -> dict[str, Any]:
+    """Return the attributes of a node by their names.
+
+    Raises
+    ------
+    ValueError
+        A text is no text.
+    """
+    return {attribute.name: _value(attribute) for attribute in node.attribute}
+
+
 def _value(attribute: AttributeProto) -> Any:
     value = helper.get_attribute_value(attribute)
-    return value.decode() if isinstance(value, bytes) else value
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{attribute.name} must be a text, not {value!r}") from error
 
 
 def _max_pool(
@@ -160,11 +206,13 @@ def _reduce(
     sizes: tuple[int, ...],
     data_type: DataType,
     given: dict[str, Any],
-    axes: Sequence[int] | None,
+    axes: Axes,
 ) -> Layer:
     _check_rank(sizes)
     if unknown := set(given) - {"axes", "keepdims", "noop_with_empty_axes"}:
         raise NotTaken(f"{node.op_type} has no attribute {', '.join(sorted(unknown))}")
+    if axes is UNKNOWN:
+        raise NotKnown("its axes are not known before a run")
     listed = given.get("axes") if axes is None else axes
     reduced = reduce_axes(listed, noop_with_empty_axes=given.get("noop_with_empty_axes", 0))
     function = {"ReduceMax": ReduceFunction.MAX, "ReduceMin": ReduceFunction.MIN}[node.op_type]

@@ -1,29 +1,30 @@
-"""Parts of a network in ONNX Runtime, on the CPU.
-
-Tensors pass from part to part as ONNX Runtime's own values, so that types which NumPy has not stay
-as they are.
-"""
+"""Parts of a network in ONNX Runtime, on the CPU."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import onnxruntime
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as KernelMissing
 
+from extremum.onnx.graphs import reads
 from extremum.onnx.network import Network, NetworkError
+from extremum.onnx.values import Value, session, silent_options
 
-__all__ = ["Runtime", "Value"]
-
-Value = onnxruntime.OrtValue
-
-ERRORS_ONLY = 3
-"""Level of ONNX Runtime's log: warnings about unused weights of a part help nobody."""
+__all__ = ["NoKernel", "Runtime"]
 
 WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 """Where a model that comes from memory has its external data."""
+
+CONSTANTS = 4
+"""The version of the format from which on an initialiser need not be an input, and is constant."""
+
+
+class NoKernel(NetworkError):
+    """ONNX Runtime carries out no operator of this kind on elements of this type."""
 
 
 class Runtime:
@@ -39,107 +40,130 @@ class Runtime:
 
     def __init__(self, network: Network, threads: int = 0) -> None:
         self._network = network
-        self._options = options = onnxruntime.SessionOptions()
-        options.log_severity_level = ERRORS_ONLY
+        self._options = options = silent_options()
         options.intra_op_num_threads = threads
         # Layouts that only some processors have would be chosen by what stands around a part.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         if network.folder is not None:
             options.add_session_config_entry(WEIGHTS_FOLDER, str(network.folder))
-        self._weights = {tensor.name: tensor for tensor in network.graph.initializer}
-        self._sparse = {t.values.name: t for t in network.graph.sparse_initializer}
-        self._infos = {value.name: value for value in network.graph.value_info}
-        self._infos |= {value.name: value for value in network.graph.input}
+        graph = network.graph
+        self._weights = {tensor.name: tensor for tensor in graph.initializer}
+        self._sparse = {t.values.name: t for t in graph.sparse_initializer}
+        self._infos = {v.name: v for v in (*graph.value_info, *graph.output, *graph.input)}
+
+    def info(self, name: str, value: Value) -> ValueInfoProto:
+        """Return the type of a value that the graph names so, with the sizes that it has."""
+        known = self._infos.get(name)
+        optional = known is not None and known.type.HasField("optional_type")
+        if optional or not value.has_value() or not value.is_tensor():
+            if known is None:
+                raise NetworkError(f"the type of {name} cannot be inferred")
+            return known
+        return helper.make_tensor_value_info(name, value.element_type(), value.shape())
 
     def weight(self, name: str) -> Value:
-        """Return an initialiser of the graph."""
-        folder = "" if self._network.folder is None else str(self._network.folder)
-        return Value.ortvalue_from_numpy(numpy_helper.to_array(self._weights[name], folder))
-
-    def run(
-        self, nodes: Sequence[int], given: Mapping[str, Value], wanted: Sequence[str]
-    ) -> dict[str, Value]:
-        """Run some nodes of the graph.
-
-        Parameters
-        ----------
-        nodes
-            Their places in the graph, in its order.
-        given
-            What they read that is neither theirs nor an initialiser.
-        wanted
-            Names of the results.
+        """Return an initialiser of the graph.
 
         Raises
         ------
         NetworkError
+            It lies in a file that cannot be read.
+        """
+        copy = f"{name}_copy"
+        node = NodeProto(op_type="Identity", input=[name], output=[copy])
+        return self.run_nodes([node], {}, [copy])[copy]
+
+    def weights_of(self, nodes: Sequence[NodeProto]) -> list[TensorProto]:
+        """Return the initialisers that some nodes read."""
+        read = {name for node in nodes for name in reads(node)}
+        return [tensor for name, tensor in self._weights.items() if name in read]
+
+    def run(
+        self, nodes: Sequence[int], given: Mapping[str, Value], wanted: Sequence[str]
+    ) -> dict[str, Any]:
+        """Run some nodes of the graph; see :meth:`run_nodes`."""
+        graph = self._network.graph
+        return self.run_nodes([graph.node[index] for index in nodes], given, wanted)
+
+    def run_nodes(
+        self,
+        nodes: Sequence[NodeProto],
+        given: Mapping[str, Value],
+        wanted: Sequence[str],
+        infos: Sequence[ValueInfoProto] = (),
+    ) -> dict[str, Any]:
+        """Run nodes that read each other, the initialisers of the graph, and what is given.
+
+        Parameters
+        ----------
+        nodes
+            The nodes, in an order in which they can run.
+        given
+            What they read that is neither theirs nor an initialiser.
+        wanted
+            Names of the results.
+        infos
+            Types of tensors between the nodes, where they are known.
+
+        Returns
+        -------
+        dict
+            The results as :class:`extremum.onnx.values.Value`, and maps, which only leave a
+            network, as lists and dictionaries.
+
+        Raises
+        ------
+        NoKernel
+            ONNX Runtime has not implemented one of them for its type.
+        NetworkError
             ONNX Runtime cannot run them.
         """
-        model = self._part(nodes, given, wanted)
+        model = self._part(nodes, given, wanted, infos)
         try:
-            session = onnxruntime.InferenceSession(
-                model.SerializeToString(), self._options, providers=["CPUExecutionProvider"]
-            )
-            results = session.run_with_ort_values(list(wanted), dict(given))
+            made = session(model, self._options)
+            listed = made.run_with_ort_values(list(wanted), dict(given))
+            results: dict[str, Any] = dict(zip(wanted, listed, strict=True))
+            maps = [name for name in wanted if self._holds_maps(name)]
+            if maps:  # which no session takes from another, so they leave this one as Python's own
+                results |= zip(maps, made.run(maps, dict(given)), strict=True)
+            return results
+        except KernelMissing as error:
+            raise NoKernel(f"ONNX Runtime cannot run it: {_told(error)}") from error
         except Exception as error:  # its exceptions have no common base but this
             raise NetworkError(f"ONNX Runtime cannot run it: {_told(error)}") from error
-        return dict(zip(wanted, results, strict=True))
 
-    def run_whole(self, given: Mapping[str, Value]) -> dict[str, Value]:
-        """Run the network as a whole, without any layer of ours; return its outputs."""
-        graph = self._network.graph
-        return self.run(range(len(graph.node)), given, self._network.output_names)
+    def _holds_maps(self, name: str) -> bool:
+        """Tell whether an output of the network is a map, or a sequence of maps."""
+        if name not in self._network.output_names:
+            return False
+        kind = self._infos[name].type
+        return kind.HasField("map_type") or kind.sequence_type.elem_type.HasField("map_type")
 
     def _part(
-        self, nodes: Sequence[int], given: Mapping[str, Value], wanted: Sequence[str]
+        self,
+        nodes: Sequence[NodeProto],
+        given: Mapping[str, Value],
+        wanted: Sequence[str],
+        infos: Sequence[ValueInfoProto],
     ) -> ModelProto:
         whole = self._network.model
-        read = _names([whole.graph.node[index] for index in nodes]) | set(wanted)
+        read = {name for node in nodes for name in reads(node)} | set(wanted)
+        read -= set(given)
         graph = helper.make_graph(
-            [whole.graph.node[index] for index in nodes],
+            nodes,
             whole.graph.name or "part",
-            [self._info(name, value) for name, value in given.items()],
+            [self.info(name, value) for name, value in given.items()],
             [ValueInfoProto(name=name) for name in wanted],
             initializer=[t for name, t in self._weights.items() if name in read],
+            value_info=infos,
             sparse_initializer=[t for name, t in self._sparse.items() if name in read],
         )
         return helper.make_model(
-            graph, ir_version=whole.ir_version, opset_imports=whole.opset_import
+            graph, ir_version=max(whole.ir_version, CONSTANTS), opset_imports=whole.opset_import
         )
-
-    def _info(self, name: str, value: Value) -> ValueInfoProto:
-        """Return the type of an input; its sizes are those of the value."""
-        if not value.is_tensor():
-            return self._infos[name]
-        return helper.make_tensor_value_info(name, value.element_type(), value.shape())
-
-
-def array(value: Value) -> np.ndarray:
-    """Return a tensor's elements.
-
-    Raises
-    ------
-    TypeError
-        NumPy has no such type, or it is no tensor.
-    """
-    if not value.is_tensor():
-        raise TypeError(f"it is {value.data_type()}, and no tensor")
-    if value.element_type() in (TensorProto.BFLOAT16, *range(TensorProto.FLOAT8E4M3FN, 32)):
-        raise TypeError(f"NumPy has no {value.data_type()}")
-    return value.numpy()
-
-
-def _names(nodes: Sequence[Any]) -> set[str]:
-    """Return all names that nodes read, in their subgraphs too."""
-    found = set[str]()
-    for node in nodes:
-        found |= set(node.input)
-        for attribute in node.attribute:
-            for graph in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
-                found |= _names(graph.node) | {value.name for value in graph.output}
-    return found
 
 
 def _told(error: Exception) -> str:
     """Return what ONNX Runtime says, without the numbers of its status."""
-    return " ".join(str(error).rsplit("] : ", 1)[-1].split())
+    text = str(error).rsplit("] : ", 1)[-1]
+    return " ".join(re.sub(r"^\d+ : [A-Z_]+ : ", "", text).split())

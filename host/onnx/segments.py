@@ -7,12 +7,14 @@ needs from before, and gives what is needed later, so that nothing is computed t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx import GraphProto
 
-__all__ = ["Segment", "cut", "needed"]
+from extremum.onnx.graphs import reads
+
+__all__ = ["Segment", "cut"]
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,15 @@ class Segment:
         Names of the tensors that they take from before, and that others need of them.
     layers
         Places of the nodes that follow, which are ours.
+    last_read
+        Names of the tensors that nothing behind this segment and its layers reads.
     """
 
     nodes: tuple[int, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     layers: tuple[int, ...]
+    last_read: tuple[str, ...] = ()
 
 
 def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
@@ -43,17 +48,12 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     tuple of Segment
         In the order in which they run. Each node of the graph is in one of them.
     """
-    needs = [tuple(dict.fromkeys(needed(node))) for node in graph.node]
-    depth_of: dict[str, int] = {}
-    depths = []
-    for index, node in enumerate(graph.node):
-        depth = max((depth_of.get(name, 0) for name in needs[index]), default=0)
-        depths.append(depth)
-        for name in node.output:
-            depth_of[name] = depth + (index in ours)
+    needs = [tuple(dict.fromkeys(reads(node))) for node in graph.node]
+    depths = _depths(graph, needs, ours)
     constant = {tensor.name for tensor in graph.initializer}
     constant |= {tensor.values.name for tensor in graph.sparse_initializer}
     wanted = {value.name for value in graph.output}
+    last = _last_depths(graph, needs, depths)
     segments = []
     for depth in range(max(depths, default=0) + 1):
         here = [index for index, at in enumerate(depths) if at == depth]
@@ -69,26 +69,29 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
             name for i in nodes for name in graph.node[i].output if name in later
         )
         layers = tuple(index for index in here if index in ours)
-        segments.append(Segment(nodes, tuple(inputs), tuple(outputs), layers))
+        ended = tuple(name for name, at in last.items() if at == depth and name not in wanted)
+        segments.append(Segment(nodes, tuple(inputs), tuple(outputs), layers, ended))
     return tuple(segments)
 
 
-def needed(node: NodeProto) -> Iterator[str]:
-    """Give the names that a node reads, its subgraphs included."""
-    yield from (name for name in node.input if name)
-    for attribute in node.attribute:
-        if attribute.type == AttributeProto.GRAPH:
-            yield from _free(attribute.g)
-        for graph in attribute.graphs:
-            yield from _free(graph)
+def _depths(graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[int]) -> list[int]:
+    """Return the number of layers on the longest way to each node."""
+    depth_of: dict[str, int] = {}
+    depths = []
+    for index, node in enumerate(graph.node):
+        depth = max((depth_of.get(name, 0) for name in needs[index]), default=0)
+        depths.append(depth)
+        for name in node.output:
+            depth_of[name] = depth + (index in ours)
+    return depths
 
 
-def _free(graph: GraphProto) -> Iterator[str]:
-    """Give the names that a subgraph reads and does not define."""
-    own = {value.name for value in graph.input}
-    own |= {tensor.name for tensor in graph.initializer}
-    own |= {tensor.values.name for tensor in graph.sparse_initializer}
-    for node in graph.node:
-        yield from (name for name in needed(node) if name not in own)
-        own |= set(node.output)
-    yield from (value.name for value in graph.output if value.name not in own)
+def _last_depths(
+    graph: GraphProto, needs: Sequence[Sequence[str]], depths: Sequence[int]
+) -> dict[str, int]:
+    """Return the greatest depth at which each tensor is made or read."""
+    last: dict[str, int] = {}
+    for node, need, depth in zip(graph.node, needs, depths, strict=True):
+        for name in (*node.output, *need):
+            last[name] = max(last.get(name, 0), depth)
+    return last

@@ -39,7 +39,8 @@ def page(
         :class:`extremum.host.cli.onnx_printing.Row`.
     facts
         ``model``, ``lanes``, ``clocks``, ``milliseconds``, ``clock``, ``megahertz``,
-        ``agreement``, ``differences``, and ``ran``: whether the network ran, or was only planned.
+        ``agreement``, ``differences``, ``rounding``, and ``ran``: whether the network ran, or was
+        only planned.
     shown_map
         What a layer selects, as :func:`extremum.onnx.page.feature_map` gives it.
     """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from onnx import GraphProto
 
-from extremum.onnx.segments import needed
+from extremum.onnx.graphs import reads
 
 __all__ = ["FEW", "Wires", "groups", "wires"]
 
@@ -53,7 +53,7 @@ def wires(graph: GraphProto, inputs: Collection[str], candidates: Collection[int
     candidates
         Places of the nodes whose operators are ours by name.
     """
-    needs = tuple(tuple(dict.fromkeys(needed(node))) for node in graph.node)
+    needs = tuple(tuple(dict.fromkeys(reads(node))) for node in graph.node)
     maker = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     moving = set(inputs)
     fixed = []

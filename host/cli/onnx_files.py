@@ -1,0 +1,120 @@
+"""The files that ``extremum onnx`` writes: the outputs of a network, and a page about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from extremum.host.cli.tensor_files import refuse_unwritable
+
+if TYPE_CHECKING:
+    from extremum.onnx import Network, Outputs
+
+__all__ = ["output_paths", "refuse_overwriting", "save", "write_page"]
+
+
+def output_paths(folder: str | None, network: Network) -> list[Path]:
+    """Return the file of each output of a network: that of its name, in the folder.
+
+    Raises
+    ------
+    click.ClickException
+        The folder is none, or an output is of a type that a file of NumPy cannot hold.
+    """
+    if folder is None:
+        return []
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise click.UsageError(f"--output must be a folder, not {folder}")
+    found: list[Path] = []
+    for place, name in enumerate(network.output_names):
+        data_type = network.output_type(name)
+        if data_type is not None and data_type != "string" and not _is_numpy_type(data_type):
+            raise click.ClickException(
+                f"the output {name} has the type {data_type}, which .npy cannot hold"
+            )
+        plain = re.sub(r"[^\w.-]", "_", name) or f"output_{place}"
+        path = Path(folder) / f"{plain}.npy"
+        found.append(Path(folder) / f"{plain}_{place}.npy" if path in found else path)
+    return found
+
+
+def refuse_overwriting(
+    read: Mapping[str, str], report: str | None, written: Sequence[Path]
+) -> None:
+    """Refuse to write a file that is read, or one twice.
+
+    Parameters
+    ----------
+    read
+        The files that are read, and what each of them is.
+    report
+        The page, if one is written.
+    written
+        The files of the outputs.
+
+    Raises
+    ------
+    click.ClickException
+        The message names both.
+    """
+    taken = {Path(path).resolve(): what for path, what in read.items()}
+    if report is not None:
+        refuse_unwritable({"report": report})
+        if Path(report).resolve() in taken:
+            what = taken[Path(report).resolve()]
+            raise click.ClickException(f"--report would overwrite {what}: {report}")
+        taken[Path(report).resolve()] = "the page of --report"
+    for path in written:
+        if path.resolve() in taken:
+            what = taken[path.resolve()]
+            raise click.ClickException(f"--output would overwrite {what}: {path}")
+
+
+def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
+    """Write the outputs; return the files.
+
+    Text is written with as many characters as the longest has, as `numpy.load` reads it.
+
+    Raises
+    ------
+    click.ClickException
+        A file cannot be written, or an output is no array.
+    """
+    for path, name, value in zip(paths, outputs.names, outputs, strict=True):
+        if not isinstance(value, np.ndarray):
+            raise click.ClickException(f"the output {name} is no array, which .npy holds")
+        text = value.dtype.kind == "O"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, value.astype(str) if text else value, allow_pickle=False)
+        except OSError as error:
+            told = error.strerror or error
+            raise click.ClickException(f"cannot write {path.parent}: {told}") from error
+    return [str(path) for path in paths]
+
+
+def write_page(path: str, text: str) -> str:
+    """Write a page; return its file.
+
+    Raises
+    ------
+    click.ClickException
+        It cannot be written.
+    """
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def _is_numpy_type(name: Any) -> bool:
+    try:
+        return np.dtype(name).isbuiltin == 1
+    except TypeError:
+        return False

@@ -1,0 +1,69 @@
+"""What a graph of ONNX holds: subgraphs, the names that nodes read, and types of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import GraphProto, NodeProto, helper
+
+__all__ = ["inner_nodes", "name_of", "reads", "sizes_of", "subgraphs", "type_of"]
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """Give the subgraphs of a node of If, Loop or Scan, not those within them."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def inner_nodes(node: NodeProto) -> Iterator[NodeProto]:
+    """Give the nodes of a node's subgraphs, at every depth."""
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            yield inner
+            yield from inner_nodes(inner)
+
+
+def reads(node: NodeProto) -> Iterator[str]:
+    """Give the names that a node reads, in its subgraphs too."""
+    yield from (name for name in node.input if name)
+    for graph in subgraphs(node):
+        yield from _free(graph)
+
+
+def _free(graph: GraphProto) -> Iterator[str]:
+    """Give the names that a subgraph reads and does not define."""
+    own = {value.name for value in graph.input}
+    own |= {tensor.name for tensor in graph.initializer}
+    own |= {tensor.values.name for tensor in graph.sparse_initializer}
+    for node in graph.node:
+        yield from (name for name in reads(node) if name not in own)
+        own |= set(node.output)
+    yield from (value.name for value in graph.output if value.name not in own)
+
+
+def name_of(node: NodeProto) -> str:
+    """Return the name of a node, or that of its first output."""
+    return node.name or next((name for name in node.output if name), node.op_type)
+
+
+def sizes_of(value: onnx.ValueInfoProto | None) -> tuple[int, ...] | None:
+    """Return the sizes of a tensor, or None if one of them is not known."""
+    if value is None or not value.type.tensor_type.HasField("shape"):
+        return None
+    dims = value.type.tensor_type.shape.dim
+    if not all(dim.HasField("dim_value") for dim in dims):
+        return None
+    return tuple(dim.dim_value for dim in dims)
+
+
+def type_of(value: onnx.ValueInfoProto | None) -> str | None:
+    """Return the name of an element type, as NumPy has it where it has it; None if not known."""
+    if value is None or not value.type.tensor_type.elem_type:
+        return None
+    code = value.type.tensor_type.elem_type
+    return (
+        "string" if code == onnx.TensorProto.STRING else helper.tensor_dtype_to_np_dtype(code).name
+    )

@@ -1,0 +1,170 @@
+"""A model read and checked.
+
+Functions that the model brings are put in the place of their calls, and sizes are inferred, from
+those of given inputs where the model leaves sizes open. Weights that lie in files of their own stay
+there, so that a model may be larger than two GiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import onnx
+import onnx.checker
+import onnx.inliner
+import onnx.shape_inference
+from google.protobuf.message import DecodeError
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+
+from extremum.onnx.graphs import name_of, subgraphs
+from extremum.onnx.layers import attributes_of, is_candidate
+from extremum.onnx.network import Network, NetworkError
+
+__all__ = ["fits", "load", "sizes_text"]
+
+
+def load(
+    model: ModelProto | bytes | str | Path, sizes: Mapping[str, Sequence[int]] | None = None
+) -> Network:
+    """Read a model and check it.
+
+    Parameters
+    ----------
+    model
+        The model, its bytes, or its file.
+    sizes
+        Sizes of inputs, by their names, which take the place of those that the model leaves open.
+        An input that is named here is given in the run, so its default is forgotten.
+
+    Raises
+    ------
+    NetworkError
+        It is no model, or it breaks a rule of ONNX.
+    OSError
+        The file cannot be read.
+    """
+    read, folder = _read(model)
+    if not read.graph.node or not read.opset_import:
+        raise NetworkError("it is no ONNX model: it has no node, or names no opset")
+    try:
+        onnx.checker.check_model(str(model) if folder else read)
+        if read.functions:
+            read = onnx.inliner.inline_local_functions(read)
+        _check_more(read.graph)
+        _open_negative_sizes(read.graph)
+        _read_attributes(read.graph, folder)
+        _set_sizes(read, sizes or {})
+        read = onnx.shape_inference.infer_shapes(read, data_prop=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise NetworkError(f"it breaks a rule of ONNX: {_one_line(error)}") from error
+    return Network(read, folder)
+
+
+def sizes_text(value: ValueInfoProto) -> str:
+    """Return the sizes that an input must have as a text, open ones by their names."""
+    if not value.type.tensor_type.HasField("shape"):
+        return "any"
+    dims = value.type.tensor_type.shape.dim
+    told = [str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
+    return f"({', '.join(told)}{',' if len(told) == 1 else ''})"
+
+
+def _read(model: ModelProto | bytes | str | Path) -> tuple[ModelProto, Path | None]:
+    """Return a model, and its folder if it is a file."""
+    try:
+        if isinstance(model, ModelProto):
+            read = ModelProto()
+            read.CopyFrom(model)
+            return read, None
+        if isinstance(model, bytes):
+            return onnx.load_model_from_string(model), None
+        return onnx.load(str(model), load_external_data=False), Path(model).resolve().parent
+    except DecodeError as error:
+        raise NetworkError("it is no ONNX model") from error
+
+
+def _check_more(graph: GraphProto) -> None:
+    """Refuse what ONNX forbids and its checker lets pass."""
+    known = set(TensorProto.DataType.values())
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.type.tensor_type.elem_type not in known:
+            code = value.type.tensor_type.elem_type
+            told = f"{value.name} has elements of the unknown type {code}"
+            raise NetworkError(f"it breaks a rule of ONNX: {told}")
+    for node in graph.node:
+        if is_candidate(node):
+            try:
+                attributes_of(node)
+            except ValueError as error:
+                told = f"{node.op_type} {name_of(node)}: {error}"
+                raise NetworkError(f"it breaks a rule of ONNX: {told}") from error
+        for inner in subgraphs(node):
+            _check_more(inner)
+
+
+def _open_negative_sizes(graph: GraphProto) -> None:
+    """Forget negative sizes: some exporters write -1 for a size that is open."""
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
+            if dim.dim_value < 0:
+                dim.ClearField("dim_value")
+
+
+def _read_attributes(graph: GraphProto, folder: Path | None) -> None:
+    """Read tensors of attributes that lie in files, which ONNX Runtime takes of weights alone."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t") and uses_external_data(attribute.t):
+                try:
+                    load_external_data_for_tensor(attribute.t, str(folder or "."))
+                except (OSError, ValueError) as error:
+                    raise NetworkError(f"cannot read {attribute.t.name}: {error}") from error
+                attribute.t.data_location = TensorProto.DEFAULT
+                del attribute.t.external_data[:]
+        for inner in subgraphs(node):
+            _read_attributes(inner, folder)
+
+
+def _set_sizes(model: ModelProto, sizes: Mapping[str, Sequence[int]]) -> None:
+    """Write the sizes of inputs into a model; forget what it says of the sizes that follow."""
+    names = [value.name for value in model.graph.input]
+    if foreign := [name for name in sizes if name not in names]:
+        raise NetworkError(f"the network has no input {foreign[0]}: it has {', '.join(names)}")
+    for value in model.graph.input:
+        if value.name not in sizes:
+            continue
+        given = sizes[value.name]
+        if not value.type.HasField("tensor_type"):
+            raise NetworkError(f"the input {value.name} is no tensor")
+        if not fits(value, given):
+            raise NetworkError(
+                f"the input {value.name} must have the sizes {sizes_text(value)}, "
+                f"not {tuple(given)}"
+            )
+        shape = value.type.tensor_type.shape
+        changed = not all(dim.HasField("dim_value") for dim in shape.dim) or not shape.dim
+        shape.ClearField("dim")
+        for size in given:
+            shape.dim.add().dim_value = size
+        if changed:
+            model.graph.ClearField("value_info")
+    for place in reversed(range(len(model.graph.initializer))):
+        if model.graph.initializer[place].name in sizes:
+            del model.graph.initializer[place]
+
+
+def fits(value: ValueInfoProto, sizes: Sequence[int]) -> bool:
+    """Tell whether an input may have these sizes."""
+    if not value.type.tensor_type.HasField("shape"):
+        return True
+    dims = value.type.tensor_type.shape.dim
+    return len(dims) == len(sizes) and all(
+        not dim.HasField("dim_value") or dim.dim_value == size
+        for dim, size in zip(dims, sizes, strict=True)
+    )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

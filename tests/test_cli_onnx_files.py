@@ -1,0 +1,191 @@
+"""``extremum onnx``: what it reads and writes, and what it says of what was not compared."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from command_line import GOLDEN, run
+from onnx import TensorProto, helper
+from onnx_models import model_of, one_node
+
+X: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+
+
+def node(operator, inputs, outputs, **attributes):
+    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a pooling, its input x, and a weight in a file of its own."""
+    model = model_of(
+        [node("Add", "x w", "a"), node("MaxPool", "a", "y", name="pool→", kernel_shape=[2, 2])],
+        {"x": ("float32", X.shape)}, ["y"], constants={"w": X},
+    )  # fmt: skip
+    onnx.save_model(
+        model, tmp_path / "y.npy", save_as_external_data=True, size_threshold=0, location="w.bin"
+    )
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "wide.npy", X.astype(np.float64))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--report", "{folder}/y.npy"], "--report would overwrite the model: {folder}/y.npy"),
+        (["--report", "{folder}/x.npy"], "--report would overwrite the input x: {folder}/x.npy"),
+        (["--report", "{folder}/w.bin"], "--report would overwrite weights of the model"),
+        (["--output", "{folder}"], "--output would overwrite the model: {folder}/y.npy"),
+        (
+            ["--output", "{folder}/out", "--report", "{folder}/out/y.npy"],
+            "--output would overwrite the page of --report",
+        ),
+        (["--clock", "1e-320"], "is neither a number of MHz from 1e-06 to 1e+06 nor a preset"),
+    ],
+)
+def test_what_is_read_is_not_overwritten(folder, more, message):
+    (folder / "out").mkdir()
+    more = [text.replace("{folder}", str(folder)) for text in more]
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    status, out, err = run("", "onnx", f"{folder}/y.npy", *GOLDEN, f"--input={folder}/x.npy", *more)
+    assert (status, out, len(err)) == (2, [], 1)
+    assert message.replace("{folder}", str(folder)) in err[0]
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_an_input_of_another_type(folder):
+    line = ["onnx", f"{folder}/y.npy", *GOLDEN, f"--input=x={folder}/wide.npy"]
+    status, out, err = run("", *line)
+    assert (status, out) == (2, [])
+    assert "x must be float32 of the sizes (1, 1, 4, 4), not float64 of the sizes" in err[0]
+
+
+def test_names_with_an_equals_sign(tmp_path):
+    value = helper.make_node("MaxPool", ["a=b"], ["y"], kernel_shape=[2, 2])
+    onnx.save(model_of([value], {"a=b": ("float32", X.shape)}, ["y"]), tmp_path / "net.onnx")
+    (tmp_path / "c=d").mkdir()
+    np.save(tmp_path / "c=d/x.npy", X)
+    line = ["onnx", f"{tmp_path}/net.onnx", *GOLDEN]
+    for given in (f"a=b={tmp_path}/c=d/x.npy", f"{tmp_path}/c=d/x.npy"):
+        assert run("", *line, "--input", given)[0] == 0
+    assert run("", *line, "--random=1", "--sizes", "a=b=1,1,4,4")[0] == 0
+
+
+def save(path, nodes, outputs, **options):
+    onnx.save(model_of(nodes, {"x": ("float32", X.shape)}, outputs, **options), path)
+
+
+def test_text_is_written_as_numpy_reads_it(tmp_path):
+    y = helper.make_tensor_value_info("y", TensorProto.STRING, [1])
+    nodes = [
+        node("GlobalMaxPool", "x", "m"),
+        node("Flatten", "m", "f", axis=0),
+        helper.make_node("Constant", [], ["one"], value_ints=[1]),
+        node("Reshape", "f one", "g"),
+        node("Cast", "g", "y", to=TensorProto.STRING),
+    ]
+    save(tmp_path / "net.onnx", nodes, [y])
+    np.save(tmp_path / "x.npy", X)
+    line = ["onnx", f"{tmp_path}/net.onnx", *GOLDEN, f"--input={tmp_path}/x.npy"]
+    status, out, err = run("", *line, "--output", f"{tmp_path}/out")
+    assert (status, err) == (0, [])
+    assert "output: y: string (1,)" in out
+    assert np.load(tmp_path / "out/y.npy").tolist() == ["15"]
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "sequence"])
+def test_what_a_file_of_numpy_cannot_hold_is_said_before_the_run(tmp_path, kind):
+    if kind == "bfloat16":
+        last = node("Cast", "m", "y", to=TensorProto.BFLOAT16)
+        y = helper.make_tensor_value_info("y", TensorProto.BFLOAT16, [1, 1, 1, 1])
+    else:
+        last = node("SequenceConstruct", "m", "y")
+        y = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
+    save(tmp_path / "net.onnx", [node("GlobalMaxPool", "x", "m"), last], [y])
+    line = ["onnx", f"{tmp_path}/net.onnx", *GOLDEN, "--random=1"]
+    status, _, err = run("", *line, "--output", f"{tmp_path}/out")
+    assert status == 2
+    assert f"the output y has the type {kind}, which .npy cannot hold" in err[0]
+    assert not (tmp_path / "out").exists()
+    status, out, err = run("", *line)
+    assert (status, err) == (0, [])
+    assert out[-1].startswith("output: y: bfloat16" if kind == "bfloat16" else "output: y: list")
+
+
+def test_what_was_compared(tmp_path):
+    def agreement(*more):
+        line = ["onnx", f"{tmp_path}/net.onnx", *GOLDEN, "--random=1", "--json", *more]
+        status, (text,), err = run("", *line)
+        assert (status, err) == (0, [])
+        return json.loads(text)["agreement"]
+
+    save(tmp_path / "net.onnx", [node("Relu", "x", "y")], ["y"])
+    assert agreement() is True
+    save(tmp_path / "net.onnx", [node("GlobalMaxPool", "x", "y")], ["y"])
+    assert agreement() is True
+    assert agreement("--no-compare") is None
+    x = np.zeros((2, 3), np.int16)
+    onnx.save(one_node("ArgMax", x), tmp_path / "net.onnx")
+    assert agreement() is None
+    _, out, _ = run("", "onnx", f"{tmp_path}/net.onnx", *GOLDEN, "--random=1")
+    assert "note: node: not compared: ONNX Runtime has no such kernel" in out
+
+
+def test_what_only_the_cut_rounds_is_a_note(tmp_path):
+    nodes = [
+        node("Exp", "x", "a"),
+        node("MaxPool", "a", "b", kernel_shape=[2, 2]),
+        node("Sigmoid", "b", "y"),
+    ]
+    model = model_of(nodes, {"x": ("float16", (1, 2, 30, 30))}, ["y"], opset=13)
+    onnx.save(model, tmp_path / "half.onnx")
+    line = ["onnx", f"{tmp_path}/half.onnx", *GOLDEN, "--random", "1"]
+    status, out, err = run("", *line)
+    assert (status, err) == (0, [])
+    (note,) = [row for row in out if row.startswith("note: uncut, ONNX Runtime rounds elsewhere")]
+    assert "y differ; first at (0, " in note
+    told = json.loads(run("", *line, "--json")[1][0])
+    assert (told["agreement"], told["difference"]) == (True, None)
+    assert told["rounding"]["output"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--sizes", "x=99999999999999999999999"], "must be at most 9223372036854775807, not 9999"),
+        (["--sizes", "x=3", "--random", "1"], "--random draws no string: give --input x=FILE"),
+    ],
+)
+def test_an_input_of_text(tmp_path, more, message):
+    value = helper.make_tensor_value_info("x", TensorProto.STRING, ["N"])
+    y = helper.make_tensor_value_info("y", TensorProto.STRING, ["N"])
+    graph = helper.make_graph([node("Identity", "x", "y")], "same", [value], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    onnx.save(model, tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", np.array(["a", "long word"]))
+    line = ["onnx", f"{tmp_path}/net.onnx", *GOLDEN]
+    status, out, err = run("", *line, *more)
+    assert (status, out, len(err)) == (2, [], 1)
+    assert message in err[0]
+    status, out, err = run("", *line, f"--input={tmp_path}/x.npy")
+    assert (status, err, out[-1]) == (0, [], "output: y: string (2,)")
+
+
+def test_names_outside_the_encoding_of_the_terminal(folder):
+    report = folder / "page.html"
+    plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    program = "from extremum.host.cli.main import main; main()"
+    line = ["onnx", f"{folder}/y.npy", *GOLDEN, "--random=1", f"--report={report}"]
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *line],
+        env=os.environ | plain | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert r"pool\u2192" in ran.stdout
+    assert "pool→" in report.read_text(encoding="utf-8")

@@ -1,0 +1,142 @@
+"""Outputs of a whole network: a cut may round, and is told; a fault of any kind is found."""
+
+import numpy as np
+import pytest
+from onnx import helper
+from onnx_models import model_of, runtime
+
+from extremum.host import Accelerator
+from extremum.onnx import NetworkError, execution, run
+from extremum.onnx.differences import output_difference
+
+RNG = np.random.default_rng(6)
+HALF: np.ndarray = RNG.standard_normal((1, 2, 30, 30)).astype(np.float16)
+
+
+def node(operator, inputs, outputs, **attributes):
+    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
+
+
+def half(opset: int):
+    """Return a network between whose float16 nodes ONNX Runtime keeps float32."""
+    nodes = [
+        node("Exp", "x", "a"),
+        node("Tanh", "a", "b"),
+        node("MaxPool", "b", "c", name="pool", kernel_shape=[2, 2]),
+        node("Sigmoid", "c", "d"),
+        node("Exp", "d", "y"),
+    ]
+    return model_of(nodes, {"x": ("float16", HALF.shape)}, ["y"], opset=opset), {"x": HALF}
+
+
+def twins():
+    """Return a network with two equal nodes, one of which is left out if it is not cut."""
+    nodes = [
+        node("Exp", "x", "a"),
+        node("Transpose", "a", "b", perm=[0, 1, 3, 2]),
+        node("Transpose", "a", "c", perm=[0, 1, 3, 2]),
+        node("Mul", "b w", "d"),
+        node("Sigmoid", "d", "y"),
+        node("ReduceMax", "c", "e", name="largest", axes=[2]),
+        node("Sub", "c e", "z"),
+    ]
+    constants = {"w": np.array(0.37, np.float16)}
+    inputs = {"x": ("float16", HALF.shape)}
+    return model_of(nodes, inputs, ["y", "z"], opset=13, constants=constants), {"x": HALF}
+
+
+def product():
+    """Return a network in which ONNX Runtime fuses a product with the sum behind a layer."""
+    nodes = [
+        node("MatMul", "a w", "m"),
+        node("ReduceMax", "b", "r", name="largest", axes=[0]),
+        node("Add", "m r", "y"),
+    ]
+    given = {"a": RNG.standard_normal((8, 1500)), "b": RNG.standard_normal((8, 64))}
+    w = RNG.standard_normal((1500, 64)).astype(np.float32)
+    inputs = {name: ("float32", x.shape) for name, x in given.items()}
+    model = model_of(nodes, inputs, ["y"], constants={"w": w}, opset=13)
+    return model, {name: x.astype(np.float32) for name, x in given.items()}
+
+
+def test_equal_nodes_on_both_sides_of_a_cut():
+    outputs = run(*twins())
+    assert outputs.nodes[0].layer is not None
+    assert outputs.agreement
+
+
+@pytest.mark.parametrize("network", [half(13), half(10), half(7), product()])
+def test_what_only_the_cut_rounds_is_no_difference(network):
+    model, inputs = network
+    outputs = run(model, inputs)
+    assert outputs.nodes[0].layer is not None
+    assert (outputs.difference, outputs.differences, outputs.agreement) == (None, (), True)
+    uncut = output_difference("y", runtime(model, inputs)[0], outputs["y"])
+    assert uncut is not None
+    assert outputs.rounding is not None
+    assert outputs.rounding.count
+
+
+class Wrong(Accelerator):
+    """An accelerator whose last element is wrong."""
+
+    def run(self, problem, x):
+        result = np.array(super().run(problem, x))
+        result.reshape(-1)[-1] += 1
+        return result
+
+
+def test_a_wrong_layer_is_found_where_a_cut_rounds():
+    model, inputs = half(13)
+    with Wrong(("float16",), backend="model") as accelerator:
+        outputs = run(model, inputs, accelerator=accelerator)
+    assert outputs.differences
+    assert outputs.difference is not None
+    assert (outputs.rounding, outputs.agreement) == (None, False)
+
+
+def test_a_tensor_that_reaches_the_wrong_part_is_found(monkeypatch):
+    """Layers that agree do not hide a fault of the cut: here two tensors change places."""
+    nodes = [
+        node("Relu", "x", "a"),
+        node("Neg", "x", "b"),
+        node("MaxPool", "a", "c", name="first", kernel_shape=[2]),
+        node("MaxPool", "b", "d", name="second", kernel_shape=[2]),
+        node("Sub", "c d", "y"),
+    ]
+    model = model_of(nodes, {"x": ("float32", (1, 2, 5))}, ["y"])
+    store = execution._Execution._store
+
+    def exchange(self, values):
+        names = dict(zip(values, reversed(values), strict=True)) if "a" in values else {}
+        store(self, {names.get(name, name): value for name, value in values.items()})
+
+    monkeypatch.setattr(execution._Execution, "_store", exchange)
+    outputs = run(model, {"x": RNG.standard_normal((1, 2, 5)).astype(np.float32)})
+    assert not outputs.differences
+    assert outputs.difference is not None
+
+
+def test_a_layer_that_onnx_runtime_has_no_kernel_for():
+    x = np.array([[1, 5, 5, 2]], np.int16)
+    model = model_of(
+        [node("ArgMax", "x", "y", name="best", axis=1)], {"x": ("int16", (1, 4))}, ["y"]
+    )
+    outputs = run(model, {"x": x})
+    assert outputs["y"].tolist() == [[1]]
+    assert outputs.nodes[0].layer is not None
+    assert outputs.nodes[0].note == "not compared: ONNX Runtime has no such kernel"
+    assert (outputs.compared, outputs.nodes[0].compared, outputs.agreement) == (False, False, None)
+    other = [node("ArgMax", "x", "z", name="best", axis=1), node("Relu", "x", "y")]
+    with pytest.raises(NetworkError, match=r"implementation for Max\(13\)"):
+        run(model_of(other, {"x": ("int16", (1, 4))}, ["y", "z"]), {"x": x})
+
+
+@pytest.mark.parametrize(("compare", "agreement"), [(True, True), (False, None)])
+def test_agreement(compare, agreement):
+    alone = model_of([node("Relu", "x", "y")], {"x": ("float32", (3,))}, ["y"])
+    layer = model_of([node("ReduceMax", "x", "y")], {"x": ("float32", (3,))}, ["y"])
+    for model in (alone, layer):
+        outputs = run(model, {"x": np.arange(3, dtype=np.float32)}, compare=compare)
+        assert outputs.agreement is agreement
+        assert outputs.compared is compare

@@ -93,7 +93,11 @@ def play(
     got: list[int] = []
     job = beat = False
     still = clock = 0
-    while still < (60 if not jobs and not beats else WATCHDOG) and clock != stop:
+
+    def is_done() -> bool:
+        return not jobs and not beats and len(got) >= len(board.expected)
+
+    while still < (60 if is_done() else WATCHDOG) and clock != stop:
         job = job or (bool(jobs) and not job_rests())
         beat = beat or (bool(beats) and not beat_rests())
         ready = not sink_rests()
@@ -223,11 +227,15 @@ def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
         large = [rng.randint(1, most), rng.randint(1, 6), rng.randint(1, 4)]
         sizes = (1, 1, *rng.sample(large, 3))
     elements = int(np.prod(sizes))
+    window = [rng.randint(1, most) for most in config.max_window]
+    start = [rng.choice((0, 0, 1, 6)) for _ in range(3)]
+    end = [
+        max(rng.choice((0, 0, 1, 3, 8)), taps - size - before)
+        for taps, size, before in zip(window, sizes[2:], start, strict=True)
+    ]
     problem = Pooling.of(
-        sizes, kind, [rng.randint(1, min(2, size)) for size in sizes[2:]],
-        strides=[rng.choice((1, 1, 2, 5, 17)) for _ in range(3)],
-        start_padding=[rng.choice((0, 0, 1, 6)) for _ in range(3)],
-        end_padding=[rng.choice((0, 0, 1, 3, 8)) for _ in range(3)],
+        sizes, kind, window, strides=[rng.choice((1, 1, 2, 5, 17)) for _ in range(3)],
+        start_padding=start, end_padding=end,
         return_indices=elements < 1 << config.index_width - 1,
     )  # fmt: skip
     jobs = plan(problem, config).jobs

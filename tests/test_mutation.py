@@ -11,7 +11,7 @@ from extremum.tb.mutation.blocks import BLOCKS, Cell, block_of
 from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.model import Model, Recorder
 from extremum.tb.mutation.proof import Prover, netlist_of
-from extremum.tb.mutation.software import PACKAGES, annotations
+from extremum.tb.mutation.software import PACKAGES, places_of_annotations
 
 
 class Counter(wiring.Component):
@@ -164,7 +164,7 @@ def test_bugs_to_plant_fit_the_sources(tmp_path, request):
 
 def test_annotations_are_told_from_code():
     source = "def f(a: int | None = 1 | 2) -> str | None:\n    b: int | str = a | 4\n    return b\n"
-    places = annotations(source)
+    places = places_of_annotations(source)
     bars = [(1, column) for column, sign in enumerate(source.splitlines()[0]) if sign == "|"]
     assert [place in places for place in bars] == [True, False, True]
     bars = [(2, column) for column, sign in enumerate(source.splitlines()[1]) if sign == "|"]

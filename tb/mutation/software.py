@@ -87,7 +87,7 @@ def _command(folder: Path, *arguments: str) -> str:
     return ran.stdout
 
 
-def annotations(source: str) -> set[tuple[int, int]]:
+def places_of_annotations(source: str) -> set[tuple[int, int]]:
     """Return where a module has annotations: all pairs of a line and a column in them.
 
     They are never evaluated, so a change of ``int | None`` is no fault.
@@ -118,7 +118,7 @@ def sample(session: Path, count: int, seed: int = SEED) -> int:
             "ORDER BY module_path, operator_name, occurrence"
         ).fetchall()
         modules = {path for _, path, _, _ in specs}
-        notes = {path: annotations((session.parent / path).read_text()) for path in modules}
+        notes = {path: places_of_annotations((session.parent / path).read_text()) for path in modules}
         real = [job for job, path, *place in specs if tuple(place) not in notes[path]]
         kept = set(random.Random(seed).sample(real, min(count, len(real))))
         for job, *_ in specs:

@@ -118,7 +118,9 @@ def sample(session: Path, count: int, seed: int = SEED) -> int:
             "ORDER BY module_path, operator_name, occurrence"
         ).fetchall()
         modules = {path for _, path, _, _ in specs}
-        notes = {path: places_of_annotations((session.parent / path).read_text()) for path in modules}
+        notes = {
+            path: places_of_annotations((session.parent / path).read_text()) for path in modules
+        }
         real = [job for job, path, *place in specs if tuple(place) not in notes[path]]
         kept = set(random.Random(seed).sample(real, min(count, len(real))))
         for job, *_ in specs:

@@ -93,9 +93,10 @@ def words(
             block.access(regs.CONTROL, 1)
 
 
-def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
+def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]) -> None:
     """Write words with one bit too many, wrong commands, and too few registers behind a reset."""
     written = regs.written_bits(config)
+    job = min(jobs, key=lambda job: job.beats_in)
     good = job_words(job)
 
     def start() -> None:
@@ -118,7 +119,9 @@ def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job)
         if regs.command_address(number) not in there:
             block.access(regs.command_address(number), rng.getrandbits(32))
     start()
-    for address in rng.sample(sorted(good), 4):
+    for address in rng.sample(sorted(good), min(12, len(good))):
+        job = rng.choice(jobs)
+        good = job_words(job)
         block.access(regs.CONTROL, 1)
         for place, word in good.items():
             if place != address:

@@ -80,7 +80,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "overlapped": lambda: accesses.overlapped(block, rng),
         "unfinished": lambda: accesses.unfinished(block, rng),
         "words": lambda: accesses.words(block, rng, config, plain),
-        "bits": lambda: accesses.bits(block, rng, config, short),
+        "bits": lambda: accesses.bits(block, rng, config, plain),
         "races": lambda: accesses.races(block, rng, short),
         "lengths": lambda: accesses.lengths(block, rng, config, plain),
         "numbers": lambda: accesses.numbers(block, rng, short),

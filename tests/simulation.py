@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from amounts import EXAMPLES
 from cocotb_tools.check_results import get_results
 
 from extremum.hdl.verilog import TOPS
@@ -19,6 +20,13 @@ SIMULATORS = ("verilator", pytest.param("icarus", marks=NEEDS_ICARUS))
 
 BACKENDS = ("native", *SIMULATORS)
 """The backends of an accelerator that simulate the gateware."""
+
+ONE_COCOTB = (
+    "native",
+    "verilator",
+    pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+)
+"""The same, for tests of what both simulators under cocotb have in common: Icarus later."""
 
 NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.regress)
 """The native simulation of the AXI block: a backend and a bus, as :func:`chosen` takes them."""
@@ -42,7 +50,7 @@ In the quick tests these run on the native backend alone, because `test_native.p
 the others job by job, and the benches of `tb` run on the others.
 """
 
-LONGEST = 60 * max(10, int(os.environ.get("EXTREMUM_EXAMPLES", "40")))
+LONGEST = 60 * max(10, EXAMPLES)
 """Seconds after which a bench is given up."""
 
 

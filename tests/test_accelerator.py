@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from accelerators import SPARED, check, make
-from simulation import BACKENDS, BLOCKS, chosen
+from simulation import BACKENDS, BLOCKS, ONE_COCOTB, chosen
 
 from extremum.host.accelerator import Accelerator
 from extremum.host.errors import SimulationError, ToolError
 from extremum.host.progress import Progress
 
-pytestmark = pytest.mark.parametrize("simulator", [*BACKENDS, *BLOCKS])
+pytestmark = pytest.mark.parametrize("simulator", [*ONE_COCOTB, *BLOCKS])
 
 
 def test_report(hardware, simulator):
@@ -131,7 +131,10 @@ with Accelerator("int8", **options) as accelerator:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGTERM, marks=pytest.mark.regress), signal.SIGKILL],
+    ids=["terminated", "killed"],
+)  # fmt: skip
 def test_a_simulator_ends_with_its_program(simulator, how):
     """A simulator that outlived a killed program would occupy a processor for ever."""
     if simulator.startswith("native"):

@@ -1,9 +1,8 @@
 """Random operators on random tensors, with and without stalls."""
 
-import os
-
 import pytest
 from accelerators import REDUCTIONS, check
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation import NATIVE_FIRST
@@ -20,8 +19,6 @@ from strategies import (
 )
 
 from extremum.tb.cores import CORES
-
-EXAMPLES = int(os.environ.get("EXTREMUM_EXAMPLES", "40"))
 
 pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 

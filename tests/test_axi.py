@@ -10,27 +10,30 @@ BENCHES = (
     "registers",
     "errors",
     "resets",
-    pytest.param("masters", marks=pytest.mark.regress),
+    "masters",
 )
 
-QUICK = {"verilator": ("image",), "icarus": ("reduction",)}
-"""The cores whose blocks run in the quick tests; all run in `make test-all`."""
+QUICK = {
+    "verilator": ("image", ("streams", "registers", "errors", "resets")),
+    "icarus": ("reduction", ("errors",)),
+}
+"""The core, and the benches of its block, that run in the quick tests of each simulator.
 
-RUNS = [
-    pytest.param(
-        core,
-        simulator,
-        marks=[
-            *([NEEDS_ICARUS] if simulator == "icarus" else []),
-            *([] if core in QUICK[simulator] else [pytest.mark.regress]),
-        ],
-    )
-    for simulator in QUICK
-    for core in CORES
-]
+All run in `make test-all`.
+"""
 
 
-@pytest.mark.parametrize(("core", "simulator"), RUNS)
-@pytest.mark.parametrize("bench", BENCHES)
+def runs(simulator):
+    """Yield the benches on the block of each core."""
+    quick_core, quick_benches = QUICK[simulator]
+    for core in CORES:
+        for bench in BENCHES:
+            marks = [NEEDS_ICARUS] if simulator == "icarus" else []
+            if core != quick_core or bench not in quick_benches:
+                marks.append(pytest.mark.regress)
+            yield pytest.param(bench, core, simulator, marks=marks)
+
+
+@pytest.mark.parametrize(("bench", "core", "simulator"), [*runs("verilator"), *runs("icarus")])
 def test_bench(bench, core, simulator, tmp_path):
     run_bench(simulator, core, f"axi.{bench}", tmp_path, bus="axi")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from amounts import EXAMPLES
 from c_driver import REFUSALS, UNREACHED, Comparison
 from c_operators import (
     DIRECTIONS,
@@ -34,8 +35,6 @@ from c_structures import (
 
 from extremum.hdl.config import CoreConfig
 from extremum.model import DataType
-
-EXAMPLES = int(os.environ.get("EXTREMUM_EXAMPLES", "40"))
 
 WARNINGS = [
     "-std=c99",

@@ -8,28 +8,26 @@ from extremum.tb.cores import CORES
 BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
 
 
-SMALL = ("reduction",)
-"""Cores that Icarus simulates in seconds; the others run there in `make test-all` alone."""
-
-QUICK = ("image", "reduction", "every_type")
-"""Cores that run on Verilator in the quick tests."""
-
-RUNS = [
-    *(
-        pytest.param(core, "verilator", marks=[] if core in QUICK else [pytest.mark.regress])
-        for core in CORES
-    ),
-    *(
-        pytest.param(
-            core, "icarus",
-            marks=[NEEDS_ICARUS, *([] if core in SMALL else [pytest.mark.regress])],
-        )
-        for core in CORES
-    ),
-]  # fmt: skip
+QUICK = {
+    "verilator": {
+        "image": ("queue", "reset", "rate"),
+        "every_type": ("backpressure", "refusal"),
+    },
+    "icarus": {"reduction": ("queue", "reset")},
+}
+"""What runs in the quick tests: every bench, and each simulator. All runs in `make test-all`."""
 
 
-@pytest.mark.parametrize(("core", "simulator"), RUNS)
-@pytest.mark.parametrize("bench", BENCHES)
+def runs(simulator):
+    """Yield the benches on each core."""
+    for core in CORES:
+        for bench in BENCHES:
+            marks = [NEEDS_ICARUS] if simulator == "icarus" else []
+            if bench not in QUICK[simulator].get(core, ()):
+                marks.append(pytest.mark.regress)
+            yield pytest.param(bench, core, simulator, marks=marks)
+
+
+@pytest.mark.parametrize(("bench", "core", "simulator"), [*runs("verilator"), *runs("icarus")])
 def test_bench(bench, core, simulator, tmp_path):
     run_bench(simulator, core, bench, tmp_path)

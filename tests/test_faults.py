@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from faults import CONFIG, FAULTS, RESULTS, VERILOG
-from simulation import BACKENDS
+from simulation import BACKENDS, ONE_COCOTB
 
 from extremum.host import Accelerator, SimulationError
 from extremum.host.simulation.backend import JobRun
@@ -62,7 +62,7 @@ def test_without_a_fault(backend):
         ("hang", r"clock 50: nothing moved for 51 clocks; 4 beats and 0 jobs wait, 0 of 4 res"),
     ],
 )
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_a_broken_rule_names_the_clock(backend, fault, message):
     simulator = started(backend)
     with pytest.raises(SimulationError, match=f"^{backend}: {message}"):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from amounts import mostly_regress
 from simulation import BACKENDS
 
 from extremum.host import cache
@@ -25,6 +26,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # also if the caller i
 config = CoreConfig(max_window=(1, 1, 1), operators=("argmax",), coordinate_width=4)
 Accelerator(config, backend=sys.argv[1]).prepare()
 """
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 ENDLESS_COMPILER = """#!/bin/sh
 case $1 in --version|-V) echo version 13.1.0; exit;; esac
@@ -67,7 +70,7 @@ def compilers(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", mostly_regress(SIGNALS, [signal.SIGKILL]))
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_compilers_end_with_their_program(backend, how, compilers):
     """The signal reaches the program alone; it must neither leave its children nor await them."""
@@ -108,7 +111,7 @@ def run_yosys(arguments):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", SIGNALS)
 def test_fpga_tools_end_with_their_program(how, tmp_path, monkeypatch):
     """A placement can take hours, so it must not go on when nobody waits for it."""
     noted = tmp_path / "pids"

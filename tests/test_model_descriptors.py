@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -69,7 +70,7 @@ def check_output(memory, desc, expected, view):
     assert bytes(memory) == bytes(filled(desc, expected))
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(data=st.data())
 def test_reductions_on_raw_buffers(data):
     name = data.draw(st.sampled_from(TYPES))
@@ -107,7 +108,7 @@ def test_reductions_on_raw_buffers(data):
     assert_equal_bits(np.asarray(desc.evaluate(bytes(before), nan=nan)), expected)
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(data=st.data())
 def test_poolings_on_raw_buffers(data):
     name = data.draw(st.sampled_from(TYPES))
@@ -211,7 +212,7 @@ PLAIN = {
 }
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(data=st.data())
 def test_an_output_larger_than_the_formula(data):
     """Every allowed size equals a pooling with more end padding; other sizes are refused."""

@@ -3,6 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -109,7 +110,7 @@ def onnxruntime_max_pool(x, attributes):
 
 
 @pytest.mark.parametrize("name", ["float32", "float16", "int8", "uint8"])
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(data=st.data())
 def test_equals_onnx_runtime(name, data):
     sizes, attributes = data.draw(onnx_poolings())
@@ -123,7 +124,7 @@ def test_equals_onnx_runtime(name, data):
         assert_equal_bits(actual, theirs)
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(data=st.data())
 def test_rounding_up_by_the_formula(data):
     """With ceil_mode there are as many windows as ONNX's formula says, also in wide padding."""

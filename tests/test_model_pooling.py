@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +63,7 @@ def check_against_reference(x, geometry, layout, nan, index_type):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(data=st.data())
 def test_equals_the_reference(name, data):
     sizes, geometry = data.draw(poolings())
@@ -75,7 +76,7 @@ def test_equals_the_reference(name, data):
     )
 
 
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(data=st.data())
 def test_blocks_do_not_show(data):
     """The result does not depend on the size of the blocks that are computed at a time."""
@@ -191,7 +192,7 @@ def test_a_scalar_stands_for_every_dimension():
     assert hash(spread) == hash(listed)
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(data=st.data())
 def test_a_dimension_counts_its_windows(data):
     size, start, end = (data.draw(st.integers(low, 12)) for low in (1, 0, 0))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ def check_against_reference(x, axes, nan, direction, index_type):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(data=st.data())
 def test_equals_the_reference(name, data):
     shape = data.draw(sizes())
@@ -79,7 +80,7 @@ def test_every_rank(rank, data):
     check_against_reference(x, axes, "propagate", "increasing", "uint32")
 
 
-@settings(max_examples=120)
+@settings(max_examples=some(120))
 @given(data=st.data())
 def test_blocks_do_not_show(data):
     """The result does not depend on the size of the blocks."""
@@ -102,7 +103,7 @@ def test_blocks_of_the_real_size():
         assert np.array_equal(reduce_min(x, axis), np.min(x, axis, keepdims=True))
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(data=st.data())
 def test_decreasing_is_increasing_of_the_reversed(data):
     shape = data.draw(sizes())
@@ -118,7 +119,7 @@ def test_decreasing_is_increasing_of_the_reversed(data):
         assert np.array_equal(last, count - 1 - first)
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(data=st.data())
 def test_equals_numpy(data):
     """Results equal NumPy's over one axis or over all; there too the first NaN wins."""

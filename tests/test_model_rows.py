@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def check(x):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_winners_of_rows(name, data):
     """Rows of some lengths are filled up, others reversed by words, with a rest or without."""
@@ -56,7 +57,7 @@ def test_rows_of_extremes(name, width):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_rows_searched_from_the_end(name, data):
     """The last winner of a long row is found block by block; here blocks have a few elements."""
@@ -98,7 +99,7 @@ def widths_by_row(name):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(data=st.data())
 def test_best_of_rows(name, data):
     width = data.draw(st.sampled_from(widths_by_row(name)))
@@ -130,7 +131,7 @@ def test_one_nan_in_a_row(sign, others):
             check_best(x)
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(data=st.data())
 def test_first_winners_of_half_floats(data):
     """Half floats without NaN and -0, which are compared by their bits."""
@@ -142,7 +143,7 @@ def test_first_winners_of_half_floats(data):
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_values_of_rows_are_those_at_the_positions(name, data):
     """Values are exact to the bit, whether or not positions are needed to find them."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,7 +46,7 @@ def geometry_of(dimension, first):
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_long_windows(name, data):
     dimension, first = data.draw(long_windows())
@@ -110,7 +111,7 @@ def test_lines_are_copied_in_every_unit(name):
             assert_equal_bits(target, expected)
 
 
-@settings(max_examples=300)
+@settings(max_examples=some(300))
 @given(data=st.data())
 def test_series_are_the_windows(data):
     """The series hold every window once, with the elements that its taps meet."""
@@ -191,7 +192,7 @@ def fresh_plans():
 
 @pytest.mark.usefixtures("fresh_plans")
 @pytest.mark.parametrize("least", [0, 1 << 40])
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(data=st.data())
 def test_both_ways_to_join_short_stretches(least, data):
     """Comparing only the pairs that are wanted, or all pairs at once, gives the same windows."""
@@ -231,7 +232,7 @@ def test_lines_around_a_short_stretch(name, padding, stride):
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("rank", [2, 3])
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_columns_in_step_with_their_padding(name, rank, data):
     """If the stride divides the padded lines, all of them are pooled as one row.

@@ -5,6 +5,7 @@ import math
 import tracemalloc
 
 import pytest
+from amounts import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +23,7 @@ def repeats_by_enumeration(sizes, strides):
     return len(set(offsets)) < len(offsets)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=some(1000))
 @given(data=st.data())
 def test_repeats_as_enumeration_finds_them(data):
     """Strides around the reach of the other axes, where both answers are frequent."""

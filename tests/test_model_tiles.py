@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from extremum.model.fast.tiles import tile_sizes, tiles
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_tiles_do_not_show(name, data):
     """With tiles of a few elements, planes are cut between windows, and windows between taps."""
@@ -30,7 +31,7 @@ def test_tiles_do_not_show(name, data):
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(data=st.data())
 def test_tiles_cover_the_windows_within_the_limit(data):
     sizes, geometry = data.draw(poolings())
@@ -79,7 +80,7 @@ def test_a_plane_has_several_tiles_of_taps():
     assert [part.elements for part in parts[:2]] == [(slice(0, 7),), (slice(7, 14),)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_parts_of_a_reduction_do_not_show(data):
     """Reduced axes are cut into parts, whether or not they are adjacent."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import SMALL, covered, empties
@@ -22,7 +23,7 @@ from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 
 
-@settings(max_examples=150)
+@settings(max_examples=some(150))
 @given(poolings(), st.sampled_from([SMALL, *CORES.values()]))
 def test_every_window_is_computed_once(case, config):
     sizes, arguments = case
@@ -69,7 +70,7 @@ def walk(dimensions, groups):
     return elements, windows
 
 
-@settings(max_examples=200)
+@settings(max_examples=some(200))
 @given(poolings(max_size=6), st.integers(1, 3))
 def test_the_schedule_is_possible_and_as_long_as_said(case, groups):
     """No window is given before its newest element is in, and no two things share a slot."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lines import small_dimensions
@@ -64,7 +65,7 @@ def sums(jobs):
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=some(300))
 @given(
     poolings(max_size=9),
     st.sampled_from([SMALL, *CORES.values()]),

@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from simulation import BACKENDS
+from simulation import ONE_COCOTB
 
 from extremum.host import Accelerator, SimulationError
 from extremum.model import argmax
@@ -61,7 +61,7 @@ def test_threads_wait_for_each_other(backend):
     assert most == [1] * 160
 
 
-@pytest.mark.parametrize("backend", [*BACKENDS, "model"])
+@pytest.mark.parametrize("backend", [*ONE_COCOTB, "model"])
 @pytest.mark.parametrize("call", ["argmax", "close", "prepare"])
 def test_a_callback_must_not_use_its_accelerator(backend, call):
     """Otherwise it would wait for the call that it is called from."""
@@ -84,7 +84,7 @@ def in_a_child(work):
     return process.exitcode
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_a_forked_copy_has_a_simulation_of_its_own(backend):
     with Accelerator(**PARAMETERS, backend=backend) as accelerator:
         x = tensor(1)
@@ -107,7 +107,7 @@ def test_a_forked_copy_has_a_simulation_of_its_own(backend):
         assert accelerator._simulator is simulation
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_a_forked_copy_does_not_write_the_waves_of_another_process(backend, tmp_path):
     waves = tmp_path / "wave.vcd"
     with Accelerator(**PARAMETERS, backend=backend, waves=waves) as accelerator:
@@ -142,7 +142,7 @@ def test_a_copy_that_was_forked_during_a_call_can_be_used():
     assert found == [7]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 @pytest.mark.parametrize("duplicate", [lambda a: pickle.loads(pickle.dumps(a)), copy.copy])
 def test_a_copy_has_a_simulation_of_its_own(backend, duplicate):
     with Accelerator(**PARAMETERS, backend=backend) as accelerator:

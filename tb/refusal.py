@@ -47,7 +47,9 @@ def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegist
                 too_far = replace(registers, spacing=spacing)
                 yield replace(good, **{name: too_far}), JobError.SPACING
     if "data_type" in shapes:
-        for number in (len(config.data_types), 15):
+        types, width = len(config.data_types), shapes["data_type"].width
+        beyond = {types, *(1 << bit for bit in range(width)), (1 << width) - 1}
+        for number in sorted(each for each in beyond if each >= types):
             yield replace(good, data_type=number), JobError.DATA_TYPE
 
 

@@ -17,7 +17,7 @@ from extremum.host.plan.results import Results
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.tb.mutation import axi_accesses as accesses
 from extremum.tb.mutation.axi_transport import VALIDS, RecordedBlock
-from extremum.tb.mutation.core_trials import long_reduction, random_jobs
+from extremum.tb.mutation.core_jobs import long_reduction, random_jobs
 from extremum.tb.mutation.model import Model, Trial
 
 

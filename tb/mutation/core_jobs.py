@@ -1,0 +1,209 @@
+"""Jobs for the trials of a core: random ones, and those that find what random ones seldom find."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job
+from extremum.model import DataType, Pooling, Reduction
+from extremum.tb import sequences
+from extremum.tb.mutation.designs import COUNTER_BITS
+
+
+def fits(job: Job) -> bool:
+    """Return whether a job's registers fit into the scaled counters."""
+    values = job.registers.values()
+    return all(
+        values[name] < 1 << COUNTER_BITS for name in ("slots", "volumes", "length", "groups")
+    )
+
+
+def random_jobs(rng: random.Random, config: CoreConfig, count: int) -> list[tuple[Job, np.ndarray]]:
+    """Return random jobs that fit into the scaled counters."""
+    return [each for each in sequences.jobs(rng, config, count) if fits(each[0])]
+
+
+def long_reduction(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a reduction of nearly as many beats as the scaled counters can count.
+
+    Its winner, or one of a few equals, may be anywhere. Rows that are too long for the core's
+    positions are reduced to their values.
+    """
+    kind = rng.choice(config.data_types)
+    most = (1 << COUNTER_BITS) - 1
+    rows = rng.choice((1, 1, 2, 5, 16))
+    count = min(rng.choice((most, most - 1, 513, 700, 257)), most // rows)
+    if rng.random() < 0.5:
+        count *= config.lanes
+    if count <= (1 << config.index_width) - 2:
+        problem = Reduction.of(
+            rng.choice(("argmin", "argmax")), (rows, count), kind, 1,
+            axis_direction=rng.choice(("increasing", "decreasing")),
+        )  # fmt: skip
+    else:
+        problem = Reduction.of(rng.choice(("min", "max")), (rows, count), kind, 1)
+    base = rng.choice((0, 1, 5))
+    x = np.full(problem.sizes, base, kind.dtype)
+    for row in range(rows):
+        for _ in range(rng.choice((1, 2))):
+            x[row, rng.choice((rng.randrange(count), count - 1, 0))] = base + rng.choice((-1, 1))
+    return next((job, x) for job in plan(problem, config).jobs)
+
+
+def _special(rng: random.Random, kind: DataType) -> int:
+    """Return the bits of an element beside which an order or a NaN is decided."""
+    width = kind.format.width
+    top = 1 << width - 1
+    choices = [0, top, top - 1, rng.getrandbits(width)]
+    if kind.format.is_float:
+        infinity = int(np.array(np.inf, kind.dtype).view(f"u{width // 8}"))
+        choices += [infinity, infinity + top] * 2
+    return rng.choice(choices)
+
+
+def _deep(rng: random.Random, kind: DataType, config: CoreConfig) -> Pooling:
+    """Return a small pooling whose windows reach over planes, which random ones seldom do.
+
+    Planes of one row and of one column, where the storage takes short cuts, come often.
+    """
+    most = config.max_window[0]
+    height, width = rng.choice((1, 1, 2, 3)), rng.randint(1, 4)
+    depth = rng.choice((1, 2, 3, 4, 5, 8, 9, 16, 17, 24))
+    window = rng.randint(2, most), rng.randint(1, 3), rng.randint(1, 2)
+    plane = depth, height, width
+    start = [rng.choice((0, 0, 1)) for _ in plane]
+    end = [
+        max(rng.choice((0, 0, 1, 2)), taps - size - before)
+        for taps, size, before in zip(window, plane, start, strict=True)
+    ]
+    channels = rng.randint(1, 3)
+    is_small = channels * depth * height * width < (1 << config.index_width) - 1
+    return Pooling.of(
+        (1, channels, *plane), kind, window, start_padding=start, end_padding=end,
+        strides=tuple(rng.choice((1, 1, 2)) for _ in range(3)),
+        nan=rng.choice(("propagate", "ignore")), return_indices=is_small and rng.random() < 0.5,
+    )  # fmt: skip
+
+
+def deep(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of windows over planes of elements that tie or take any value."""
+    kind = rng.choice(config.data_types)
+    problem = _deep(rng, kind, config)
+    if rng.random() < 0.5:
+        x = np.array([rng.choice((0, 1)) for _ in range(int(np.prod(problem.sizes)))], kind.dtype)
+    else:
+        x = np.frombuffer(
+            rng.randbytes(int(np.prod(problem.sizes)) * kind.dtype.itemsize), kind.dtype
+        )
+    jobs = plan(problem, config).jobs
+    return (jobs[0], x.reshape(problem.sizes)) if len(jobs) else deep(rng, config)
+
+
+def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of windows in many small volumes, so that the counters of volumes are filled."""
+    kind = rng.choice(config.data_types)
+    volumes = rng.choice((8, 9, 16, 17, 40, 129, 130, 200, 255, 257, 300, 400, 500, 513))
+    sizes = [volumes * config.lanes - rng.choice((0, 0, 1)), 1, 1, 1, 1]
+    window, start, end = [1, 1, 1], [0, 0, 0], [0, 0, 0]
+    axis = rng.randrange(3)
+    window[axis] = rng.randint(1, config.max_window[axis])
+    sizes[2 + axis] = rng.randint(1, 2 if volumes < 300 else 1)
+    start[axis] = rng.choice((0, 0, 1))
+    end[axis] = max(rng.choice((0, 1)), window[axis] - sizes[2 + axis] - start[axis])
+    problem = Pooling.of(
+        sizes, kind, window, strides=rng.choice((1, 1, 2)), start_padding=start, end_padding=end
+    )
+    return _of_random_bits(rng, config, problem) or many(rng, config)
+
+
+def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of one volume that is long in one dimension, with any padding and stride."""
+    kind = rng.choice(config.data_types)
+    most = (1 << config.coordinate_width) - 1
+    plane = rng.sample([rng.randint(1, most), rng.randint(1, 6), rng.randint(1, 4)], 3)
+    window = [rng.randint(1, most) for most in config.max_window]
+    start = [rng.choice((0, 0, 1, 2, 6, 7, 17, 24)) for _ in range(3)]
+    end = [
+        max(rng.choice((0, 0, 1, 3, 4, 8, 9, 16)), taps - size - before)
+        for taps, size, before in zip(window, plane, start, strict=True)
+    ]
+    problem = Pooling.of(
+        (1, 1, *plane), kind, window,
+        strides=[rng.choice((1, 1, 2, 3, 4, 5, 6, 17, 18)) for _ in range(3)],
+        start_padding=start, end_padding=end,
+        return_indices=bool(np.prod(plane) < 1 << config.index_width - 1),
+    )  # fmt: skip
+    return _of_random_bits(rng, config, problem) or large(rng, config)
+
+
+def _of_random_bits(
+    rng: random.Random, config: CoreConfig, problem: Pooling
+) -> tuple[Job, np.ndarray] | None:
+    """Return a pooling's first job if it has one that fits, with elements of any bits."""
+    jobs = plan(problem, config).jobs
+    if not len(jobs) or not fits(jobs[0]):
+        return None
+    raw = rng.randbytes(int(np.prod(problem.sizes)) * problem.data_type.dtype.itemsize)
+    return jobs[0], np.frombuffer(raw, problem.data_type.dtype).reshape(problem.sizes)
+
+
+def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job whose elements differ in one bit, of short rows or of windows.
+
+    Beside an infinity these are NaNs whose payload is one bit.
+    """
+    kind = rng.choice(config.data_types)
+    problem: Reduction | Pooling
+    if config.max_window[0] > 1 and rng.random() < 0.3:
+        problem = _deep(rng, kind, config)
+    elif config.has_windows and rng.random() < 0.5:
+        problem = sequences.pooling(rng, kind)
+        while not len(plan(problem, config).jobs):
+            problem = sequences.pooling(rng, kind)
+    else:
+        shape = (rng.randint(1, 40), rng.choice((1, 1, 2, 3, 4, 9)))
+        function = rng.choice(("argmin", "argmax", "min", "max"))
+        directions = ("increasing", "decreasing") if "arg" in function else ("increasing",)
+        problem = Reduction.of(
+            function, shape, kind, 1,
+            nan=rng.choice(("propagate", "ignore")), axis_direction=rng.choice(directions),
+        )  # fmt: skip
+    width = kind.format.width
+    base = _special(rng, kind)
+    flips = rng.choice((0.3, 0.7, 1.0))
+    words = [
+        base ^ (rng.random() < flips) << rng.randrange(width)
+        for _ in range(int(np.prod(problem.sizes)))
+    ]
+    raw = b"".join(word.to_bytes(width // 8, "little") for word in words)
+    x = np.frombuffer(raw, kind.dtype).reshape(problem.sizes)
+    return plan(problem, config).jobs[0], x
+
+
+def tiled(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a tile of planes so wide or so high that the ways between rows need every bit."""
+    kind = rng.choice(config.data_types)
+    most = (1 << config.index_width) - 2
+    long = rng.choice((20, 33, 40, 64, 70, 100, 128, 150, 160, 169, 190, 240))
+    short = rng.randint(1, min(4, most // long))
+    sizes = (1, rng.randint(1, most // (long * short)), *rng.choice(((long, short), (short, long))))
+    plane = sizes[2:]
+    window = [min(size, rng.choice((1, 2, 2, 3))) for size in plane]
+    dilations = [
+        rng.randint(1, most) if (taps - 1) * most < size else 1
+        for taps, most, size in zip(window, config.max_dilation[1:], plane, strict=True)
+    ]
+    problem = Pooling.of(
+        sizes, kind, window, strides=[rng.choice((1, 1, 2, 3, 9)) for _ in plane],
+        dilations=dilations,
+        return_indices=True,
+        index_layout=rng.choice(("tensor", "plane", "column_major", "column_major")),
+    )  # fmt: skip
+    jobs = [job for job in plan(problem, config).jobs if fits(job)]
+    if not jobs:
+        return tiled(rng, config)
+    return rng.choice(jobs), sequences.tensor(rng, kind, sizes)

@@ -188,13 +188,14 @@ def tiled(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     """Return a tile of planes so wide or so high that the ways between rows need every bit."""
     kind = rng.choice(config.data_types)
     most = (1 << config.index_width) - 2
-    long = rng.choice((20, 33, 40, 64, 70, 100, 128, 150, 160, 169, 190, 240))
-    short = rng.randint(1, min(4, most // long))
+    long = rng.choice((33, 64, 100, 128, 150, 160, 169, 240))
+    short = rng.choice((1, 2, 3, 4, most // long))
+    short = min(short, most // long)
     sizes = (1, rng.randint(1, most // (long * short)), *rng.choice(((long, short), (short, long))))
     plane = sizes[2:]
     window = [min(size, rng.choice((1, 2, 2, 3))) for size in plane]
     dilations = [
-        rng.randint(1, most) if (taps - 1) * most < size else 1
+        rng.choice((1, most, most)) if (taps - 1) * most < size else 1
         for taps, most, size in zip(window, config.max_dilation[1:], plane, strict=True)
     ]
     problem = Pooling.of(

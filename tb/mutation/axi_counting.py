@@ -143,18 +143,27 @@ def _nearly_empty(config: CoreConfig) -> Iterator[int]:
 
 
 def bursts(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
-    """Stall results of many jobs, and let them go at once, so that many jobs end together."""
+    """Let many jobs end together: their results were stalled, and refused ones wait behind them."""
     job = empty_results(config, 1)
     write(block, job, config)
-    block.rest(0)
+    tail = regs.command_address(regs.command_number("tail"))
     for _ in range(40):
+        block.rest(0)
         stalled = rng.choice((SINKS, SINKS[:1], SINKS[1:]))
         block.rest(100, *stalled)
-        for _ in range(12):
+        for _ in range(rng.choice((3, 7, 7, 7, 8))):
             start(block, rng, job)
-        block.pass_clocks(rng.randint(60, 60 + PASS))
+        refused = rng.choice((0, 8, 10))
+        for _ in range(refused):
+            block.access(tail, 1 << 31)
+            block.access(START, 1)
+        block.pass_clocks(rng.randint(200, 200 + PASS))
+        for _ in range(refused):
+            block.send_beats(rng.randbytes(block.beat_bytes))
+        block.pass_clocks(rng.randrange(12))
         block.rest(rng.choice((0, 0, 20)), *stalled)
         block.pass_clocks(rng.randint(10, 70))
         read(block, "JOBS", "STALLS_OUT")
-    settle(block)
+        block.rest(0)
+        settle(block)
     read(block)

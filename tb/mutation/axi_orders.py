@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.commands import LOW_NUMBER_BITS
@@ -11,13 +10,15 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
 from extremum.tb.mutation.axi_counting import read, settle, start
+from extremum.tb.mutation.axi_results import poolings
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 
 
-def shuffled(block: RecordedBlock, rng: random.Random, jobs: Sequence[Job]) -> None:
+def shuffled(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
     """Write jobs back to back, their registers in any order, those of one half of numbers first."""
+    jobs = list(poolings(rng, config, 30))
     for job in jobs:
-        half = rng.randrange(8)
+        half = rng.randrange(7)
         words = rng.sample(list(job_words(job).items()), len(job_words(job)))
         words.sort(key=lambda each: each[0] >> LOW_NUMBER_BITS + 2 & 7 != half)
         block.overlap([(address, word, 15) for address, word in words])
@@ -27,14 +28,15 @@ def shuffled(block: RecordedBlock, rng: random.Random, jobs: Sequence[Job]) -> N
     settle(block)
 
 
-def unwritten(block: RecordedBlock, rng: random.Random, jobs: Sequence[Job]) -> None:
+def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
     """Leave each register of a job in turn as a soft reset has left it."""
     block.rest(0)
-    for address in rng.sample(sorted(job_words(jobs[0])), len(job_words(jobs[0]))):
-        job = rng.choice(jobs)
+    jobs = list(poolings(rng, config, 2 * len(regs.written_bits(config))))
+    for number, job in enumerate(jobs):
         block.access(regs.CONTROL, 1)
-        words = job_words(job).items()
-        block.overlap([(place, word, 15) for place, word in words if place != address])
+        words = [(place, word, 15) for place, word in job_words(job).items()]
+        del words[number // 2]
+        block.overlap(words)
         start(block, rng, job)
         block.pass_clocks(job.beats_in + 60)
         block.forget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.config import CoreConfig
@@ -85,20 +85,33 @@ def halves(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
         write(block, job, config)
         for _ in range(12):
             block.rest(rng.choice((30, 80)), *SINKS)
+            if rng.random() < 0.7:
+                block.rest(100, rng.choice(SINKS))
             start(block, rng, job)
-            block.pass_clocks(rng.choice((0, 30)))
+            block.pass_clocks(rng.choice((0, 30, 60)))
             block.access(regs.IRQ_STATUS, 3)
-        block.rest(0)
+            block.rest(0, *SINKS)
+            block.pass_clocks(rng.choice((0, 30)))
         settle(block)
         read(block, "JOBS")
 
 
-def positions(
-    block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]
-) -> None:
-    """Give jobs any words in the registers that hold positions: they count modulo a power of two."""
+def poolings(rng: random.Random, config: CoreConfig, count: int) -> Iterator[Job]:
+    """Yield poolings of one job each, with several windows in both dimensions."""
+    while count:
+        sizes = 1, rng.randint(1, 4), 1, rng.randint(2, 5), rng.randint(3, 9)
+        window, stride = (1, 1, rng.randint(1, 2)), (1, 1, rng.randint(1, 2))
+        problem = Pooling.of(sizes, rng.choice(config.data_types), window, strides=stride)
+        jobs = plan(problem, config).jobs
+        if len(jobs) == 1:
+            yield jobs[0]
+            count -= 1
+
+
+def positions(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Give jobs any words in the registers that hold positions."""
     written = regs.written_bits(config)
-    for job in jobs:
+    for job in poolings(rng, config, 25):
         for address, word in job_words(job).items():
             block.access(address, word)
         for name, bits in written.items():

@@ -61,7 +61,7 @@ def clears(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
     write(block, job, config)
     for phase in rng.sample(range(PASS), PASS):
         block.rest(0)
-        start(block, rng, empty := job)
+        start(block, rng, job)
         block.rest(rng.choice((0, 0, 40, 70)), *SINKS)
         block.rest(rng.choice((0, 40)), "source")
         block.pass_clocks(rng.randint(60, 90))
@@ -71,7 +71,7 @@ def clears(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
             block.pass_clocks(rng.randrange(PASS))
         read(block, *rng.sample(NAMES, len(NAMES)))
         block.rest(0)
-        block.pass_clocks(empty.beats_in)
+        block.pass_clocks(job.beats_in)
         settle(block)
     read(block)
 
@@ -127,6 +127,8 @@ def empties(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> Non
             read(block, "EMPTY_WINDOWS", "BEATS_OUT")
         settle(block)
     origin = regs.command_address(regs.command_number("origin"))
+    job = empty_results(config, 2)
+    write(block, job, config)
     for position in _nearly_empty(config):
         block.access(origin, position)
         start(block, rng, job)

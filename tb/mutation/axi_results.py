@@ -20,16 +20,16 @@ LANES = regs.command_address(regs.command_number("result_lanes"))
 
 def marks(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
     """Say of short jobs, back to back, that any number of beats is full; any number of lanes."""
-    for number in range(60):
-        if number % 6 == 0:
-            settle(block)
-            job = empty_results(config, rng.choice((1, 2, 3, 5, 20, 30, 60, 80)))
-            write(block, job, config)
-            block.rest(rng.choice((0, 0, 30, 60)), *SINKS)
-            block.rest(rng.choice((0, 0, 30)), "source")
-        block.access(FULL, rng.choice((0, 1, 2, 3, rng.randint(0, 40), 256, 1024)))
-        block.access(LANES, rng.randint(0, config.lanes))
-        start(block, rng, job)
+    for _ in range(10):
+        settle(block)
+        job = empty_results(config, rng.choice((1, 2, 3, 5, 20, 30, 60, 80)))
+        write(block, job, config)
+        block.rest(rng.choice((0, 0, 30, 60)), *SINKS)
+        block.rest(rng.choice((0, 0, 30)), "source")
+        for _ in range(6):
+            block.access(FULL, rng.choice((0, 1, 2, 3, rng.randint(0, 40), 256, 1024)))
+            block.access(LANES, rng.randint(0, config.lanes))
+            start(block, rng, job)
     block.rest(0)
     settle(block)
 
@@ -118,6 +118,7 @@ def positions(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> N
             if regs.is_position(name) and rng.random() < 0.7:
                 word = rng.choice((rng.getrandbits(bits.width), 1 << rng.randrange(bits.width)))
                 block.access(regs.command_address(regs.command_number(name)), word)
+        block.pass_clocks(rng.randrange(4))
         start(block, rng, job)
         block.pass_clocks(job.beats_in)
         settle(block)

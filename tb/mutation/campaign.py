@@ -18,7 +18,7 @@ from extremum.tb.mutation.proof import SECONDS, Prover, netlist_of
 SAMPLED_ROUNDS, SAMPLES = range(100, 102), 512
 """Rounds of trials from which proofs draw states, and how many they draw."""
 
-SAMPLED_CLOCKS = 12_000
+SAMPLED_CLOCKS = 100_000
 """Clocks of the longest of these trials: longer ones would take much memory, and show no more."""
 
 

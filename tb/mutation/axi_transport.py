@@ -56,6 +56,17 @@ class RecordedBlock:
         for _ in range(clocks):
             self._clock(**values)
 
+    def stand_still(self, clocks: int) -> None:
+        """Let so many clocks pass in which no sender offers anything and no sink takes anything."""
+        idle = {name: 0 for name in self.recorder.inputs if name.endswith(("valid", "ready"))}
+        self.recorder.clock(**idle)
+        self.recorder.repeat(clocks - 1)
+
+    def rest(self, mode: int | str, *names: str) -> None:
+        """Let agents rest in another way from now on: those named, or all; 100 is always."""
+        for name in names or self._rest:
+            self._rest[name] = Rest(self._rng, mode)
+
     def _noise(self, name: str) -> int:
         return self._rng.getrandbits(self._model.inputs[name].width)
 

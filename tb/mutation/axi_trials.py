@@ -16,6 +16,9 @@ from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob, scattering
 from extremum.host.plan.results import Results
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.tb.mutation import axi_accesses as accesses
+from extremum.tb.mutation import axi_counting as counting
+from extremum.tb.mutation import axi_orders as orders
+from extremum.tb.mutation import axi_results as results
 from extremum.tb.mutation.axi_transport import VALIDS, RecordedBlock
 from extremum.tb.mutation.core_jobs import long_reduction, random_jobs
 from extremum.tb.mutation.model import Model, Trial
@@ -86,9 +89,24 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
         "overflow": lambda: accesses.overflow(block, rng, config, short),
+        "clears": lambda: counting.clears(block, rng, config),
+        "carries": lambda: counting.carries(block, rng, config),
+        "waits": lambda: counting.waits(block, rng, config),
+        "empties": lambda: counting.empties(block, rng, config),
+        "bursts": lambda: counting.bursts(block, rng, config),
+        "marks": lambda: results.marks(block, rng, config),
+        "many": lambda: results.many(block, rng, config),
+        "halves": lambda: results.halves(block, rng, config),
+        "positions": lambda: results.positions(block, rng, config),
+        "shuffled": lambda: orders.shuffled(block, rng, config),
+        "unwritten": lambda: orders.unwritten(block, rng, config),
+        "soft": lambda: orders.soft(block, rng, short),
+        "hard": lambda: orders.soft(block, rng, short, hard=True),
+        "sweep": lambda: orders.sweep(block, rng),
     }
     if rung in odd:
         odd[rung]()
+        block.rest(mode)
     if rung == "long":
         check(driver, [_long(rng, config) for _ in range(3)])
     if rung == "resets":
@@ -122,6 +140,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
 RUNGS = (
     "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
     "lengths", "long", "numbers", "errors", "overflow", "resets",
+    "clears", "carries", "waits", "empties", "bursts", "marks", "many", "halves", "positions",
+    "shuffled", "unwritten", "soft", "hard", "sweep",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

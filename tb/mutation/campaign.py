@@ -18,6 +18,9 @@ from extremum.tb.mutation.proof import SECONDS, Prover, netlist_of
 SAMPLED_ROUNDS, SAMPLES = range(100, 102), 512
 """Rounds of trials from which proofs draw states, and how many they draw."""
 
+SAMPLED_CLOCKS = 100_000
+"""Clocks of the longest of these trials: longer ones would take much memory, and show no more."""
+
 
 @dataclass
 class Outcome:
@@ -143,7 +146,8 @@ class Campaign:
         if not self.alive:
             return
         netlist = netlist_of(self._design, self._all)
-        recorded = list(trials(self._design, self.model, SAMPLED_ROUNDS))
+        sampled = trials(self._design, self.model, SAMPLED_ROUNDS)
+        recorded = [trial for trial in sampled if len(trial.inputs) <= SAMPLED_CLOCKS]
         occurring = reached(netlist, Columns(netlist), self.model.inputs, recorded, SAMPLES)
         reset = ("aresetn", 0) if self._design.bus == "axi" else ("rst", 1)
         prover = Prover(netlist, len(self._all), valids(self._design), reset, occurring)

@@ -216,6 +216,13 @@ class Recorder:
             for name, port in self._model.outputs.items()
         }
 
+    def repeat(self, clocks: int) -> None:
+        """Pass so many clocks with the inputs of the clock before."""
+        for _ in range(clocks):
+            self._model.tick(self._row, self._out)
+            self._inputs.append(self._inputs[-1])
+            self._outputs.append(self._out.tobytes())
+
     def trial(self, rung: str, valids: dict[str, tuple[str, ...]]) -> Trial:
         """End the recording.
 

@@ -1,0 +1,94 @@
+"""Writes to an AXI block at any address and in any order, and resets in any clock of a job."""
+
+from __future__ import annotations
+
+import random
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.commands import LOW_NUMBER_BITS
+from extremum.hdl.config import CoreConfig
+from extremum.host.driver.words import job_words
+from extremum.host.plan.jobs import Job
+from extremum.tb.mutation.axi_counting import read, settle, start
+from extremum.tb.mutation.axi_results import poolings
+from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
+
+
+def shuffled(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Write jobs back to back, their registers in any order, those of one half of numbers first."""
+    jobs = list(poolings(rng, config, 30))
+    for job in jobs:
+        half = rng.randrange(7)
+        words = rng.sample(list(job_words(job).items()), len(job_words(job)))
+        words.sort(key=lambda each: each[0] >> LOW_NUMBER_BITS + 2 & 7 != half)
+        block.overlap([(address, word, 15) for address, word in words])
+        start(block, rng, job)
+    block.rest(0)
+    block.pass_clocks(sum(job.beats_in for job in jobs))
+    settle(block)
+
+
+def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Leave each register of a job in turn as a soft reset has left it."""
+    block.rest(0)
+    jobs = list(poolings(rng, config, 2 * len(regs.written_bits(config))))
+    for number, job in enumerate(jobs):
+        block.access(regs.CONTROL, 1)
+        words = [(place, word, 15) for place, word in job_words(job).items()]
+        del words[number // 2]
+        block.overlap(words)
+        start(block, rng, job)
+        block.pass_clocks(job.beats_in + 60)
+        block.forget()
+    block.access(regs.CONTROL, 1)
+    block.pass_clocks(5)
+
+
+def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = False) -> None:
+    """Reset in each of the clocks around the start of a job; the job behind it is whole."""
+    words = [(address, word, 15) for address, word in job_words(job).items()]
+    for delay in range(40):
+        block.rest(0)
+        block.overlap(words)
+        block.access(regs.command_address(regs.START_COMMAND), 1)
+        if rng.random() < 0.5:
+            block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+        block.rest(rng.choice((0, 100)), *SINKS)
+        block.pass_clocks(delay)
+        if hard:
+            block.forget()
+            block.pass_clocks(1, aresetn=0)
+            block.pass_clocks(1)
+            read(block, *rng.sample(("STALLS_IN", "STALLS_OUT", "CYCLES", "BEATS_OUT"), 4))
+        else:
+            block.access(regs.CONTROL, 1)
+            block.forget()
+        block.rest(0)
+        block.pass_clocks(20)
+        block.forget()
+        block.overlap(words)
+        for _ in range(2):
+            start(block, rng, job)
+        block.pass_clocks(2 * job.beats_in)
+        settle(block)
+
+
+def sweep(block: RecordedBlock, rng: random.Random) -> None:
+    """Write to every address while events stand, interrupts are enabled, and counters count."""
+    block.rest(0)
+    for word in rng.sample(range(1 << regs.ADDRESS_BITS - 2), 1 << regs.ADDRESS_BITS - 2):
+        address = regs.WORD_BYTES * word
+        if address in (regs.CONTROL, regs.command_address(regs.START_COMMAND)):
+            continue
+        if not block.access(regs.IRQ_STATUS)[0]:
+            # A word that does not fit and the start behind it make an error.
+            block.access(regs.command_address(regs.command_number("tail")), 1 << 31)
+            block.access(regs.command_address(regs.START_COMMAND), 1)
+            block.send_beats(rng.randbytes(block.beat_bytes))
+            block.pass_clocks(10)
+            block.access(regs.IRQ_STATUS)
+        block.access(regs.IRQ_ENABLE, rng.randrange(3))
+        block.access(address, 3, 15 if address < regs.COMMAND_BASE else 7)
+        block.access(regs.IRQ_STATUS)
+        block.access(regs.IRQ_ENABLE)
+        read(block, "JOBS")

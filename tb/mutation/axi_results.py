@@ -1,0 +1,124 @@
+"""Results of an AXI block: which lanes hold one, and streams of which one is stalled."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.config import CoreConfig
+from extremum.host.driver.words import job_words
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import Job
+from extremum.model import Pooling
+from extremum.tb.mutation.axi_counting import empty_results, read, settle, start, write
+from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
+
+FULL = regs.command_address(regs.command_number("full_beats"))
+LANES = regs.command_address(regs.command_number("result_lanes"))
+
+
+def marks(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Say of short jobs, back to back, that any number of beats is full; any number of lanes."""
+    for _ in range(10):
+        settle(block)
+        job = empty_results(config, rng.choice((1, 2, 3, 5, 20, 30, 60, 80)))
+        write(block, job, config)
+        block.rest(rng.choice((0, 0, 30, 60)), *SINKS)
+        block.rest(rng.choice((0, 0, 30)), "source")
+        for _ in range(6):
+            block.access(FULL, rng.choice((0, 1, 2, 3, rng.randint(0, 40), 256, 1024)))
+            block.access(LANES, rng.randint(0, config.lanes))
+            start(block, rng, job)
+    block.rest(0)
+    settle(block)
+
+
+def many(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Say so of a long job: numbers whose borrows go through all of their bits."""
+    job = plan(Pooling.of((1, 340, 1, 2, 3), config.data_types[0], (1, 1, 1)), config).jobs[0]
+    assert job.beats_out > 1000, "as many as the counters of slots allow"
+    for address, word in job_words(job).items():
+        block.access(address, word)
+    numbers = [
+        16 * rng.randint(1, 8) + rng.randrange(16),
+        (1 << 8) + rng.randint(17, 60),
+        (rng.randint(2, 3) << 8) + rng.randint(-3, 60),
+        (1 << 10) + rng.randint(-20, 30),
+        (1 << 10) + rng.choice((0, 1, 15, 16, 17)),
+        1 << rng.randint(4, 10),
+        rng.randrange(job.beats_out),
+    ]
+    for number in numbers:
+        block.rest(rng.choice((0, 0, 10)), *SINKS)
+        block.access(FULL, number)
+        block.access(LANES, rng.randint(0, config.lanes - 1))
+        start(block, rng, job)
+        block.pass_clocks(job.beats_in)
+        settle(block)
+
+
+def halves(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Stall one stream while the other runs ahead; a soft reset comes in between.
+
+    Then what is offered is taken, and other jobs end in any order on the two streams.
+    """
+    job = empty_results(config, 1)
+    for _ in range(8):
+        stalled, other = rng.sample(SINKS, 2)
+        for _ in range(rng.randint(1, 5)):
+            write(block, job, config)
+            block.access(regs.IRQ_ENABLE, 3)
+            block.rest(100, stalled)
+            block.rest(rng.choice((0, 0, 100)), other)
+            for _ in range(rng.randint(1, 6)):
+                start(block, rng, job)
+            block.pass_clocks(rng.randint(30, 80))
+            block.rest(0, other)
+            block.pass_clocks(rng.choice((0, 1, 3, 20)))
+            block.forget()
+            block.access(regs.CONTROL, 1)
+            block.pass_clocks(3)
+            block.forget()
+            block.rest(0, *SINKS)
+            block.pass_clocks(20)
+        write(block, job, config)
+        for _ in range(12):
+            block.rest(rng.choice((30, 80)), *SINKS)
+            if rng.random() < 0.7:
+                block.rest(100, rng.choice(SINKS))
+            start(block, rng, job)
+            block.pass_clocks(rng.choice((0, 30, 60)))
+            block.access(regs.IRQ_STATUS, 3)
+            block.rest(0, *SINKS)
+            block.pass_clocks(rng.choice((0, 30)))
+        settle(block)
+        read(block, "JOBS")
+
+
+def poolings(rng: random.Random, config: CoreConfig, count: int) -> Iterator[Job]:
+    """Yield poolings of one job each, with several windows in both dimensions."""
+    while count:
+        sizes = 1, rng.randint(1, 4), 1, rng.randint(2, 5), rng.randint(3, 9)
+        window, stride = (1, 1, rng.randint(1, 2)), (1, 1, rng.randint(1, 2))
+        problem = Pooling.of(sizes, rng.choice(config.data_types), window, strides=stride)
+        jobs = plan(problem, config).jobs
+        if len(jobs) == 1:
+            yield jobs[0]
+            count -= 1
+
+
+def positions(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Give jobs any words in the registers that hold positions."""
+    written = regs.written_bits(config)
+    for job in poolings(rng, config, 25):
+        for address, word in job_words(job).items():
+            block.access(address, word)
+        for name, bits in written.items():
+            if regs.is_position(name) and rng.random() < 0.7:
+                word = rng.choice((rng.getrandbits(bits.width), 1 << rng.randrange(bits.width)))
+                block.access(regs.command_address(regs.command_number(name)), word)
+        block.pass_clocks(rng.randrange(4))
+        start(block, rng, job)
+        block.pass_clocks(job.beats_in)
+        settle(block)

@@ -11,9 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.tb.formal.proofs import all_proofs
-from extremum.tb.formal.run import run, table, write
-
-EVIDENCE = Path("docs/evidence/formal.json")
+from extremum.tb.formal.run import EVIDENCE, run, table, write
 
 
 def main() -> int:

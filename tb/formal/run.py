@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +26,27 @@ SIDE_BY_SIDE = 2
 """Proofs that run at once."""
 
 
+EVIDENCE = Path("docs/evidence/formal.json")
+"""The results of all proofs."""
+
+
+def longest_first(proofs: Sequence[Claim], results: Path = EVIDENCE) -> list[Claim]:
+    """Return proofs by the time that each took in earlier results; those that are new come first.
+
+    So no long proof is left alone at the end, while nothing else is to be done beside it.
+    """
+    known = json.loads(results.read_text())["proofs"] if results.exists() else []
+    took = {each["name"]: sum(each["seconds"].values()) for each in known}
+    return sorted(proofs, key=lambda proof: took.get(proof.name, math.inf), reverse=True)
+
+
 def carry_out(proofs: Sequence[Claim], *, faults: bool = True) -> Iterator[Outcome]:
-    """Carry out proofs; give the outcome of each when it is known."""
+    """Carry out proofs, the longest first; give the outcome of each when it is known."""
     with Processes() as processes, ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        begun = [threads.submit(prove, proof, processes, faults=faults) for proof in proofs]
+        begun = [
+            threads.submit(prove, proof, processes, faults=faults)
+            for proof in longest_first(proofs)
+        ]
         try:
             for done in as_completed(begun):
                 yield done.result()

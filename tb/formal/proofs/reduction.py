@@ -230,7 +230,7 @@ def _proof(name: str, what: str, config: CoreConfig, *faults: Fault, quick: bool
         f"For rows of any length up to 2**{config.index_width} words, every position and both "
         f"directions, {what}: no element beats the result, it is the first or the last of equals, "
         "and ordinal and bits are those of one element of the row.",
-        partial(reduction, config), depth=clocks + 2, search=clocks + 6, faults=faults,
+        partial(reduction, config), depth=clocks, search=clocks + 6, faults=faults,
         quick=quick,
     )  # fmt: skip
 

@@ -226,7 +226,7 @@ def _windows(
         "rules of a job, for any number of lines and jobs, with pauses: a window is given in each "
         "slot on the grid of strides, and in that of the last window; its taps are those that lie "
         "on elements; the last window of a line and the last slot of a line are told.",
-        partial(windows, _config(bits, dilation, padding=padding)), depth=8, search=16,
+        partial(windows, _config(bits, dilation, padding=padding)), depth=5, search=16,
         faults=faults,
     )  # fmt: skip
 

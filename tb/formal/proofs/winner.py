@@ -194,12 +194,12 @@ PROOFS = (
         "winner-tree", "hdl/winner.py",
         "Of 2 to 9 candidates with keys of 3 bits, in trees of each width, the winner is present, "
         "none is better, and it is the first or the last of equals.",
-        partial(of_many, range(2, 10), 3), depth=9, search=11, faults=(TIE, ODD, LATE),
+        partial(of_many, range(2, 10), 3), depth=8, search=11, faults=(TIE, ODD, LATE),
     ),
     *(
         Proof(
             f"winner-tree-{count}", "hdl/winner.py", f"The same of {count} candidates.",
-            partial(of_many, (count,), 3), depth=clocks + 1, search=clocks + 3, faults=(TIE, LATE),
+            partial(of_many, (count,), 3), depth=clocks, search=clocks + 3, faults=(TIE, LATE),
         )
         for count, clocks in ((16, 8), (32, 10), (64, 12))
     ),

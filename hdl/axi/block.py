@@ -155,8 +155,9 @@ class AxiBlock(wiring.Component):
     ) -> list[Value]:
         """Connect the output streams; return a flag for each: its job's last beat is taken.
 
-        Results are let through while ``may_leave``, and dropped behind the beats that are offered
-        while ``drops``. ``lanes`` has a bit for each lane that holds a result.
+        A dataflow block has no flags, since it does not tell when its jobs end. Results are let
+        through while ``may_leave``, and dropped behind the beats that are offered while ``drops``.
+        ``lanes`` has a bit for each lane that holds a result.
         """
         config, payload = self.config, core.o.payload
         streams = {}
@@ -189,7 +190,11 @@ class AxiBlock(wiring.Component):
                 getattr(self, f"{name}_tkeep").eq(Cat(lane.replicate(width // 8) for lane in keep)),
                 getattr(self, f"{name}_tlast").eq(last),
             ]
-            taken.append(tvalid & tready & last)
+            if is_programmable(config):
+                # A beat that a soft reset has found offered leaves, and no longer ends a job.
+                is_left = Signal(name=f"{name}_is_left")
+                m.d.sync += is_left.eq((drops | is_left) & tvalid & ~tready)
+                taken.append(tvalid & tready & last & ~(drops | is_left))
         # A beat goes into all streams at once.
         room = Cat(sink.i_ready for sink in sinks.values()).all() & may_leave
         m.d.comb += core.o.ready.eq(room)
@@ -264,6 +269,7 @@ class AxiBlock(wiring.Component):
         self._observe(
             m, core, control,
             queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,
+            drops=drops,
         )  # fmt: skip
 
     def _observe(
@@ -278,10 +284,11 @@ class AxiBlock(wiring.Component):
         passed: InputBuffer,
         left: Value,
         taken: list[Value],
+        drops: Value,
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         config = self.config
-        ended = _in_all(m, taken)
+        ended = _in_all(m, taken, drops)
         # Told a clock late, which no reader sees: a read takes longer than a command in the queue.
         busy = (
             queue.valid | starter.busy | packets.busy | core.status.busy
@@ -355,16 +362,17 @@ def _late_all(m: Module, word: Value) -> Value:
     return delay(m, Cat(word[low : low + 4].all() for low in range(0, len(word), 4)), 1).all()
 
 
-def _in_all(m: Module, taken: list[Value]) -> Value:
+def _in_all(m: Module, taken: list[Value], drops: Value) -> Value:
     """Return whether a job's last beat has now been taken on all streams.
 
-    Between two streams there are buffers of two beats each, so one may be a few jobs ahead.
+    Between two streams there are buffers of two beats each, so one may be two jobs ahead. Jobs that
+    a soft reset ends, while ``drops`` is set, are forgotten.
     """
     if len(taken) == 1:
         return taken[0]
     value, index = taken
-    ahead = [Signal(3, name=f"{name}_ahead") for name in ("value", "index")]
+    ahead = [Signal(range(3), name=f"{name}_ahead") for name in ("value", "index")]
     both = (value & index) | (value & (ahead[1] != 0)) | (index & (ahead[0] != 0))
     for own, flag in zip(ahead, taken, strict=True):
-        m.d.sync += own.eq(own + flag - both)
+        m.d.sync += own.eq(Mux(drops, 0, own + flag - both))
     return both

@@ -40,7 +40,8 @@ def run(folder, document, page):
     """Run the command; return its status."""
     options = {"--evidence": folder, "--document": document, "--page": page}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extremum.tb.report.__main__.revision", lambda: Revision("0123456789ab", ""))
+        present = Revision("0123456789ab", "", "0123456789ab")
+        patch.setattr("extremum.tb.report.__main__.revision", lambda: present)
         patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
         return main()
 
@@ -254,7 +255,8 @@ def test_the_page_has_the_tables_and_the_plots(page):
 
 def test_evidence_of_another_gateware_is_told(tmp_path, monkeypatch):
     write(tmp_path)
-    monkeypatch.setattr("extremum.tb.report.__main__.revision", lambda: Revision("aaaa", "bbbb"))
+    present = Revision("aaaa", "bbbb", "cccc")
+    monkeypatch.setattr("extremum.tb.report.__main__.revision", lambda: present)
     told = notes(tmp_path)
-    assert told["regression.json"].endswith("0123456789ab, and aaaa is the present one")
-    assert told["mutation.json"].endswith("0123456789ab, aaaa, and aaaa is the present one")
+    assert told["regression.json"].endswith("0123456789ab, and aaaa or cccc is the present one")
+    assert told["mutation.json"].endswith("0123456789ab, aaaa, and aaaa or cccc is the present one")

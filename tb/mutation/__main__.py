@@ -84,7 +84,7 @@ def run(
         found |= {b: _together(before[b], told[b]) for b in some} if again else told
         for block in some:
             found[block] |= {
-                "asked": asked[block], "rounds": seeds.stop, "revision": revision().gateware
+                "asked": asked[block], "rounds": seeds.stop, "revision": _revision(block)
             }  # fmt: skip
         if writes:
             _write(found)
@@ -152,12 +152,18 @@ def _those_that_lived(
     """
     keys = {*before["open"], *before["surviving"]}
     found = [mutant for mutant in mutants if mutant.key in keys]
-    if before["revision"] != revision().gateware or len(found) != len(keys):
+    if before["revision"] != _revision(block) or len(found) != len(keys):
         sys.exit(
             f"the evidence of {block} is of the gateware {before['revision']}, and the present one "
-            f"is {revision().gateware}: mutate {block} anew, without --again"
+            f"is {_revision(block)}: mutate {block} anew, without --again"
         )
     return found
+
+
+def _revision(block: str) -> str:
+    """Return the digest of what a block belongs to: the core, or the AXI block around one."""
+    present = revision()
+    return present.gateware if block.startswith("axi.") else present.core
 
 
 def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

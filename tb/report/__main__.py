@@ -55,9 +55,12 @@ def notes(folder: Path) -> dict[str, str]:
         of = {whole.get("revision", {}).get("gateware")}
         of |= {block.get("revision") for block in whole.get("gateware", {}).values()}
         if of := {digest for digest in of if digest}:
-            present = revision().gateware
-            now = "which is" if of == {present} else f"and {present} is"
-            found[path.name] += f"; of the gateware {', '.join(sorted(of))}, {now} the present one"
+            now = revision()
+            present = {now.gateware, now.core}
+            which = "which is" if of <= present else f"and {' or '.join(sorted(present))} is"
+            found[path.name] += (
+                f"; of the gateware {', '.join(sorted(of))}, {which} the present one"
+            )
     return found
 
 

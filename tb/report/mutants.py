@@ -44,10 +44,15 @@ def gateware(evidence: dict[str, Any]) -> Told:
         for name, *numbers in rows
     ]
     shares.append(["all", *sums, share(killed, mutants - equivalent)])
-    digests = ", ".join(f"`{each}`" for each in sorted({b["revision"] for b in evidence.values()}))
+    of_core, of_block = (
+        ", ".join(sorted({f"`{each['revision']}`" for name, each in evidence.items()
+                          if name.startswith("axi.") == is_axi}))
+        for is_axi in (False, True)
+    )  # fmt: skip
     text = [
         paragraph(
-            f"Mutated was the gateware with the digest {digests}. "
+            f"Mutated were cores with the digest {of_core or 'of none'}, and AXI blocks of the "
+            f"gateware with the digest {of_block or 'of none'}. "
             "An open mutant survives, and nobody knows yet whether it is equivalent or a gap of "
             "the tests. The last column leaves out what is proved equivalent, and counts all that "
             "is open as not killed."

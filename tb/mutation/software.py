@@ -162,9 +162,11 @@ def run(package: Package, chosen: Sequence[Mutant], folder: Path) -> Iterator[di
     work = [{"path": m.path, "line": m.line, "code": m.code(folder)} for m in chosen]
     job = folder / "job.json"
     job.write_text(json.dumps({"paths": sorted(paths), "tests": package.tests, "mutants": work}))
+    others = os.environ.get("PYTHONPATH", "")
+    variables = os.environ | {"PYTHONPATH": f"{folder / 'typings'}{os.pathsep}{others}"}
     process = subprocess.Popen(
         [sys.executable, "-m", "extremum.tb.mutation.warm", job.name],
-        cwd=folder, env=os.environ | {"PYTHONPATH": f"{folder / 'typings'}"},
+        cwd=folder, env=variables,
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     with process:
@@ -193,12 +195,13 @@ def mutate(name: str, package: Package, folder: Path, count: int, only: str = ""
     started = time.monotonic()
     every = mutants(name, package, folder)
     chosen = [m for m in every if re.search(only, m.key)] if only else sample(every, count)
+    places = {mutant.key: mutant.place(folder) for mutant in chosen}
     alive: dict[str, str] = {}
     ends: Counter[str] = Counter()
     for mutant, told in zip(chosen, run(package, chosen, folder), strict=True):
         ends[told["outcome"]] += 1
         if told["outcome"] == "survived":
-            alive[mutant.key] = mutant.place(folder)
+            alive[mutant.key] = places[mutant.key]
         print(
             f"{told['outcome']:9} {told['seconds']:6.2f} s, {told['ran']} of {told['tests']} tests "
             f"{mutant.key}", flush=True,

@@ -25,17 +25,14 @@ import os
 import resource
 import signal
 import sys
-import threading
 import time
-from collections import defaultdict
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import (
     _lru_cache_wrapper,  # pyright: ignore[reportPrivateUsage] (all caches are of this class)
-    cache,
 )
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -49,7 +46,7 @@ LARGE = ("numpy", "hypothesis.extra.numpy", "amaranth.sim", "amaranth.back")
 PATIENCE = 10
 """A test is given up after so many times what it takes without a mutant, and SLACK more."""
 
-SLACK = 20.0
+SLACK = 10.0
 """Seconds that importing the tests may take, and each of them besides its own time."""
 
 MEMORY = 8 << 30
@@ -58,7 +55,7 @@ MEMORY = 8 << 30
 OUTPUT = "warm.log"
 """What the last run of the tests printed."""
 
-IMPORT = ""
+IMPORT = "import"
 """Stands for the import of the files, beside the names of tests and of test files."""
 
 
@@ -89,35 +86,31 @@ class Reach:
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
-        self.found: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        # Few installations have this package, so that it is imported by name.
+        package = importlib.import_module("coverage")
         self._paths = {str(Path(path).resolve()): path for path in paths}
-        self._path = cache(lambda name: self._paths.get(os.path.realpath(name)))
-        self._now = self.found[IMPORT]
+        self._coverage = package.Coverage(
+            data_file=None, config_file=False, include=list(self._paths), messages=False
+        )
         self._caches: list[Any] = []
-
-    def _call(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any] | None:
-        return self._line if self._path(frame.f_code.co_filename) else None
-
-    def _line(self, frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
-        self._now.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._line
 
     def start(self) -> None:
         """Note lines from now on."""
-        threading.settrace(self._call)
-        sys.settrace(self._call)
+        self._coverage.start()
+        self._coverage.switch_context(IMPORT)
 
-    def lines(self) -> dict[str, dict[int, set[str]]]:
-        """Return what reaches each line of each file."""
-        found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-        for name, places in self.found.items():
-            for path, line in places:
-                found[self._path(path) or path][line].add(name)
-        return {path: dict(lines) for path, lines in found.items()}
+    def lines(self) -> dict[str, dict[int, list[str]]]:
+        """Return the names of what reaches each line of each file."""
+        self._coverage.stop()
+        data = self._coverage.get_data()
+        return {path: data.contexts_by_lineno(name) for name, path in self._paths.items()}
+
+    def _note(self, name: str) -> None:
+        self._coverage.switch_context(name)
 
     def pytest_collectstart(self, collector: Any) -> None:
         """Note lines for a test file."""
-        self._now = self.found[collector.nodeid.partition("::")[0]]
+        self._note(collector.nodeid.partition("::")[0])
 
     def pytest_collection_finish(self, session: Any) -> None:
         """Find the project's caches, which would hide lines from all tests but the first."""
@@ -129,16 +122,16 @@ class Reach:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note lines for the file of a test, and forget what other tests left in caches."""
-        self._now = self.found[nodeid.partition("::")[0]]
+        self._note(nodeid.partition("::")[0])
         for each in self._caches:
             each.cache_clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
         """Note lines for a test, and for its file behind it."""
-        self._now = self.found[item.nodeid]
+        self._note(item.nodeid)
         yield
-        self._now = self.found[item.nodeid.partition("::")[0]]
+        self._note(item.nodeid.partition("::")[0])
 
 
 class Order:
@@ -205,8 +198,11 @@ def forked(work: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
         status, answer = 1, None
         try:
             status, answer = work()
+        except BaseException:
+            traceback.print_exc()
         finally:
             sender.send(answer)
+            sys.stdout.flush()
             os._exit(status)
 
     process = FORK.Process(target=run)
@@ -222,8 +218,12 @@ def forked(work: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
 
 
 def tested(files: Sequence[str], *plugins: object) -> int:
-    """Run test files in this process until a test fails; return pytest's status."""
-    return int(pytest.main(["-q", "-x", "--tb=short", "-p", "no:cacheprovider", *files], [*plugins]))
+    """Run test files in this process until a test fails; return pytest's status.
+
+    Plugins of pytest that are imported already are warned of, which is no error here.
+    """
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider"]
+    return int(pytest.main(["-q", "-x", "--tb=short", *quiet, *files], [*plugins]))
 
 
 class Tests:

@@ -78,6 +78,22 @@ def test_more_slots_than_the_counter_has_are_split():
 
 
 @pytest.mark.parametrize(
+    ("lanes", "fold", "results"), [(1, None, 10), (3, None, 30), (4, None, 10), (4, 1, 10)]
+)
+def test_a_reduction_has_as_many_results_as_surely_fit_the_slot_counter(lanes, fold, results):
+    """Ten slots of a result in each lane; a core that can fold may need them for each result."""
+    fixed = () if fold is None else (("fold", fold),)
+    config = CoreConfig((DataType.INT8,), lanes=lanes, fixed=fixed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 109)
+        todo = plan(Reduction.of("max", (95, 10), "int8", 1), config)
+    jobs: list[Any] = list(todo.jobs)
+    starts = range(0, 95, results)
+    assert [(job.first, job.stop) for job in jobs] == [(n, min(95, n + results)) for n in starts]
+    assert all(job.registers.slots <= 109 for job in jobs)
+
+
+@pytest.mark.parametrize(
     ("sizes", "arguments"),
     [
         ((1, 1, 2**16, 2**16 - 1), {"window": 3}),

@@ -62,7 +62,8 @@ PACKAGES = {
     "plan": Package(
         ("host/plan",),
         ("tests/test_rows.py", "tests/test_registers.py", "tests/test_plan_jobs.py",
-         "tests/test_plan.py", "tests/test_tiles.py", "tests/test_plan_huge.py"),
+         "tests/test_plan.py", "tests/test_tiles.py", "tests/test_plan_huge.py",
+         "tests/test_plan_results.py"),
     ),
     "driver": Package(("host/driver",), ("tests/test_driver.py", "tests/test_dataflow.py")),
 }  # fmt: skip

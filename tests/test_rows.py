@@ -53,7 +53,7 @@ def test_pieces_are_all_beats_in_their_order(monkeypatch, fold, most):
         assert sum(map(len, pieces)) == rows.beats
         # A piece has as many elements as it may, or a single beat; folded rows are filled up.
         assert all(piece.size <= 4 * max(most, 1) for piece in pieces)
-        assert len(pieces) == 1 or most < count * length
+        assert len(pieces) == 1 or most < rows.lanes * rows.beats
 
 
 @pytest.mark.parametrize(("count", "elements"), [(4, 1), (7, 3), (8, 5), (1, 2)])

@@ -105,3 +105,37 @@ def test_jobs_are_a_sequence():
     for number in (len(jobs), -len(jobs) - 1):
         with pytest.raises(IndexError, match=f"there are {len(jobs)} jobs, and none of number"):
             todo.jobs[number]
+
+
+@pytest.mark.parametrize(
+    ("function", "direction"),
+    [
+        ("min", "increasing"),
+        ("max", "increasing"),
+        *((arg, way) for arg in ("argmin", "argmax") for way in ("increasing", "decreasing")),
+    ],
+)
+@pytest.mark.parametrize("nan", ["propagate", "ignore"])
+def test_registers_of_a_reduction_say_what_wins(function, nan, direction):
+    config = CoreConfig((DataType.INT8, DataType.FLOAT16), lanes=2)
+    problem = Reduction.of(function, (3, 5), "float16", 1, axis_direction=direction, nan=nan)
+    (job,) = plan(problem, config).jobs
+    registers = job.registers
+    assert registers.minimum == function.endswith("min")
+    assert registers.decreasing == (direction == "decreasing")
+    assert registers.ignore_nan == (nan == "ignore")
+    assert registers.data_type == config.data_type_code(DataType.FLOAT16) == 1
+
+
+@pytest.mark.parametrize("window", [2, 9])
+@pytest.mark.parametrize("nan", ["propagate", "ignore"])
+def test_registers_of_a_pooling_say_whether_nans_count(window, nan):
+    """Windows that slide, and windows that are gathered."""
+    config = CoreConfig((DataType.INT8, DataType.FLOAT16), lanes=2)
+    todo = plan(Pooling.of((1, 1, 9, 9), "float16", window, nan=nan), config)
+    assert [job.kind for job in todo.jobs] == ["sliding" if window == 2 else "gathered"]
+    for job in todo.jobs:
+        assert job.registers.ignore_nan == (nan == "ignore")
+        assert not job.registers.minimum
+        assert not job.registers.decreasing
+        assert job.registers.data_type == 1

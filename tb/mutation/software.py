@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -181,21 +181,13 @@ def run(package: Package, chosen: Sequence[Mutant], folder: Path) -> Iterator[di
         raise RuntimeError(f"the process that runs the tests ends with {process.returncode}")
 
 
-def mutate(name: str, package: Package, folder: Path, count: int, only: str = "") -> dict[str, Any]:
-    """Mutate a package in a copy of the tree; return what became of its mutants.
-
-    Parameters
-    ----------
-    name, package, folder
-        The package, and the copy.
-    count
-        How many mutants are drawn.
-    only
-        A regular expression: instead of a sample, all mutants that have it in their names.
-    """
+def mutate(
+    name: str, package: Package, folder: Path, choose: Callable[[list[Mutant]], list[Mutant]]
+) -> dict[str, Any]:
+    """Mutate a package in a copy of the tree; return what became of the mutants that are chosen."""
     started = time.monotonic()
     every = mutants(name, package, folder)
-    chosen = [m for m in every if re.search(only, m.key)] if only else sample(every, count)
+    chosen = choose(every)
     places = {mutant.key: mutant.place(folder) for mutant in chosen}
     alive: dict[str, str] = {}
     ends: Counter[str] = Counter()
@@ -227,6 +219,13 @@ def mutate(name: str, package: Package, folder: Path, count: int, only: str = ""
     }
 
 
+def together(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of a package of which those that lived have been tried again."""
+    reasons = Counter(before["explained_by"]) + Counter(told["explained_by"])
+    sums = {n: before[n] + told[n] for n in ("killed", "timed_out", "explained", "seconds")}
+    return told | sums | {"explained_by": dict(sorted(reasons.items())), "tried": before["tried"]}
+
+
 def _write(found: dict[str, Any]) -> None:
     """Put what became of the mutants of some packages into the evidence."""
     whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
@@ -249,16 +248,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="REGEX",
         help="all mutants with such a name; no file is written",
     )
+    parser.add_argument("--again", action="store_true", help="only those that lived before")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     given = parser.parse_args(arguments)
     found = {}
     with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
         copy(Path.cwd(), Path(name))
         for package in given.packages or PACKAGES:
-            found[package] = mutate(
-                package, PACKAGES[package], Path(name), given.sample, given.only
-            )
-            told = found[package]
+            before = json.loads(EVIDENCE.read_text())["software"][package] if given.again else {}
+
+            def choose(every: list[Mutant], before: dict[str, Any] = before) -> list[Mutant]:
+                if given.only:
+                    return [mutant for mutant in every if re.search(given.only, mutant.key)]
+                if given.again:
+                    lived = before["open"] + before["surviving"]
+                    return [mutant for mutant in every if mutant.key in lived]
+                return sample(every, given.sample)
+
+            told = mutate(package, PACKAGES[package], Path(name), choose)
+            told = found[package] = together(before, told) if given.again else told
             print(f"{package}: {told['killed']} of {told['tried']} killed, {told['seconds']} s")
             for key in told["surviving"]:
                 print(f"    survives: {key}", flush=True)

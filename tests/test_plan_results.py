@@ -5,6 +5,8 @@ import pytest
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SimulationError
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import scattering
 from extremum.host.plan.results import EMPTY, Results, last_position, positions_fit
 from extremum.model import DataType, Pooling, Reduction
 
@@ -96,4 +98,37 @@ def test_positions_of_a_reduction():
     assert isinstance(done, np.ndarray)
     assert done.dtype == problem.index_type
     assert done.tolist() == [[3], [0], [1]]
-    assert Results.blank(Reduction.of("min", (3,), "int8"), CONFIG).finish().shape == (1,)
+    values = Results.blank(Reduction.of("min", (3,), "int8"), CONFIG).finish()
+    assert isinstance(values, np.ndarray)
+    assert values.tolist() == [-128]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Reduction.of("argmax", (4, 2, 19), "int8", 1),
+        Pooling.of((3, 4, 3, 5), "int8", 2, return_indices=True),
+        Pooling.of((3, 4, 3, 5), "int8", (3, 4), return_indices=True),
+    ],
+    ids=["reduction", "sliding", "gathered"],
+)
+def test_results_that_come_in_parts_are_put_where_they_belong(problem, at_once):
+    """As many beats at a time as belong together, or twice as many, or all."""
+    config = CoreConfig((DataType.INT8,), lanes=5, max_window=(1, 3, 3))
+    whole, parts = (Results.blank(problem, config) for _ in range(2))
+    for number, job in enumerate(plan(problem, config).jobs):
+        shape = job.beats_out, config.lanes
+        values = np.arange(100 * number, 100 * number + np.prod(shape)).reshape(shape)
+        positions = values % min(job.rows.length, 90)
+        job.scatter(values, positions, whole)
+        take, step = scattering(job, parts), at_once * job.together
+        for start in range(0, job.beats_out, step):
+            take(values[start : start + step], positions[start : start + step])
+    assert whole.positions is not None
+    assert parts.positions is not None
+    assert (parts.values == whole.values).all()
+    assert (parts.positions == whole.positions).all()
+    # Nothing is left as it was before, and neighbours have other values.
+    assert (whole.positions != EMPTY).all()
+    assert len(np.unique(whole.values)) > 20 or whole.values.size < 20

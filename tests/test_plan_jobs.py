@@ -206,4 +206,4 @@ def test_rows_of_a_reduction_have_their_elements_in_order(axes, slots):
         patch.setattr("extremum.host.plan.planner.MAX_SLOTS", slots)
         todo = plan(Reduction.of("argmax", x.shape, "int8", axes), config)
     found, true = carried_out(todo, x)
-    assert (found == true).all()
+    assert np.array_equal(found, true)

@@ -65,7 +65,10 @@ PACKAGES = {
          "tests/test_plan.py", "tests/test_tiles.py", "tests/test_plan_huge.py",
          "tests/test_plan_results.py"),
     ),
-    "driver": Package(("host/driver",), ("tests/test_driver.py", "tests/test_dataflow.py")),
+    "driver": Package(
+        ("host/driver",),
+        ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_dataflow.py"),
+    ),
 }  # fmt: skip
 """What is mutated, by name."""
 

@@ -9,9 +9,10 @@ from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency
 from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.driver import dma
-from extremum.host.driver.block import BlockDriver
+from extremum.host.driver.block import END_CLOCKS, BlockDriver, unused_clocks
 from extremum.host.driver.dma import DmaTransport
 from extremum.host.driver.packets import ResultPackets, input_pieces, input_size
 from extremum.host.driver.words import packet_values
@@ -47,6 +48,30 @@ def test_packets_of_a_reduction_have_packed_results(count, full, lanes):
     assert packet_values(job)["result_lanes"] == lanes
     packets = ResultPackets(job, np.dtype(np.int8), lambda *_: None)
     assert packets.size(VALUES) == count
+
+
+def test_packets_of_gathered_windows_have_packed_results():
+    """However many they are: they come together, but each lane has another window."""
+    job = only_job(Pooling.of((1, 1, 30, 40), "int8", 9), CoreConfig((DataType.INT8,), lanes=2))
+    assert job.kind == "gathered"
+    assert job.beats_out == job.together == 22 * 32 // 2 > 256
+    assert packet_values(job)["full_beats"] == job.beats_out
+
+
+@pytest.mark.parametrize(("padding", "size"), [(0, 200), (7, 180)])
+def test_clocks_in_which_a_block_is_busy_with_no_element_of_the_core(padding, size):
+    """Slots before the first element, and behind a last one that comes long after all results."""
+    problem = Pooling.of(
+        (1, 1, 1, size), "int8", 1, strides=(1, 150), start_padding=(0, padding)
+    )  # fmt: skip
+    job = only_job(problem)
+    schedule = job.schedule
+    behind = schedule.last_window + latency(CONFIG) - schedule.last_element
+    assert schedule.first_element == padding
+    assert behind < 0
+    assert unused_clocks(job) == padding + END_CLOCKS == padding + 9
+    dense = only_job(Pooling.of((1, 1, 1, size), "int8", 1, start_padding=(0, padding)))
+    assert unused_clocks(dense) == padding + max(0, END_CLOCKS - latency(CONFIG))
 
 
 def taken(job, dtype, streams):
@@ -179,6 +204,11 @@ def waiting(monkeypatch, step, **options):
     return clock, sink, transport, come
 
 
+def wait_on(transport):
+    for _ in range(1000):
+        transport.wait()
+
+
 def test_without_an_interrupt_a_wait_ends_after_a_short_time(monkeypatch):
     clock, _, transport, _ = waiting(monkeypatch, dma.LOOK_SECONDS / 8)
     before = clock.now
@@ -194,8 +224,7 @@ def test_a_packet_is_given_up_after_some_time(monkeypatch, interrupt, seconds):
     )
     before = clock.now
     with pytest.raises(DeviceError, match=rf"^no packet has come for {seconds} s$"):
-        for _ in range(1000):
-            transport.wait()
+        wait_on(transport)
     assert seconds < clock.now - before < 1.5 * seconds
     # The time begins anew with each packet that comes.
     sink.idle = True
@@ -205,8 +234,7 @@ def test_a_packet_is_given_up_after_some_time(monkeypatch, interrupt, seconds):
     sink.idle = False
     before = clock.now
     with pytest.raises(DeviceError, match="no packet has come"):
-        for _ in range(1000):
-            transport.wait()
+        wait_on(transport)
     assert clock.now - before > 0.9 * seconds
 
 

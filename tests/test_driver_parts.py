@@ -170,6 +170,21 @@ def test_only_an_error_of_range_names_a_register(code):
     assert (error.value.code, error.value.job, error.value.register) == (code.name, 7, named)
 
 
+@pytest.mark.parametrize("found", [0, 2, 0xFFFF])
+def test_only_the_same_major_version_is_taken(monkeypatch, found):
+    """A driver of version 1 refuses older and newer blocks alike."""
+    monkeypatch.setattr(regs, "VERSION", (1, 0))
+    transport: Any = Failed(BlockError.NONE, 0, 0)
+    read = transport.read
+    (version,) = (word.address for word in regs.register_map(CONFIG) if word.name == "VERSION")
+    words = {version: found << 16 | 7}
+    transport.read = lambda address: words.get(address, read(address))
+    with pytest.raises(DeviceError, match=rf"version 1\.x, and the block has version {found}\.7$"):
+        BlockDriver(transport, CONFIG)
+    words[version] = 1 << 16 | 7
+    BlockDriver(transport, CONFIG)
+
+
 class Clock:
     """Stands for the module ``time``: each look at it takes some seconds."""
 

@@ -10,7 +10,8 @@ long each test takes. A mutant then meets the tests that reach its statement, th
 until one fails.
 
 What one test leaves behind for another, such as a shared accelerator, counts for the first of them
-alone. So a mutant may survive wrongly, and is looked at then; none is killed wrongly.
+alone. So a mutant may survive wrongly, and is looked at then. A mutant counts as killed only if the
+same tests, in the same order, pass without it.
 """
 
 from __future__ import annotations
@@ -262,6 +263,7 @@ class Tests:
         if status or taken.keys() != self.seconds.keys():
             raise RuntimeError(f"the tests fail in another order: {Path(OUTPUT).read_text()}")
         self.seconds = taken
+        self._passing: set[tuple[str, ...]] = set()
 
     def of(self, path: str, line: int) -> list[str]:
         """Return the tests that reach the statement at a line, the quickest first.
@@ -277,6 +279,17 @@ class Tests:
             if not names or IMPORT in names or test in names or test.partition("::")[0] in names
         ]  # fmt: skip
         return sorted(found, key=self.seconds.__getitem__)
+
+    def _check(self, ran: Sequence[str]) -> None:
+        """Make sure that tests pass without a mutant in the order in which they ran with one."""
+        if tuple(ran) in self._passing:
+            return
+        files = list(dict.fromkeys(test.partition("::")[0] for test in ran))
+        order = Order(ran, self.seconds)
+        status, _ = forked(lambda: (tested(files, order), None))
+        if status:
+            raise RuntimeError(f"the tests fail in this order: {Path(OUTPUT).read_text()}")
+        self._passing.add(tuple(ran))
 
     def become(self, path: str, line: int, code: str) -> dict[str, Any]:
         """Return what becomes of a mutant: ``killed``, ``timed_out`` or ``survived``."""
@@ -297,6 +310,8 @@ class Tests:
             status, ran = forked(work)
         finally:
             Path(path).write_text(text)
+        if status == 1 and ran:
+            self._check(ran)
         outcome = {-signal.SIGALRM: "timed_out", 0: "survived", 5: "survived"}.get(status, "killed")
         return {
             "outcome": outcome,

@@ -170,6 +170,11 @@ class Liar:
             {"VERSION": 99 << 16 | 3},
             "this driver needs a register map of version .*has version 99.3",
         ),
+        ({"ID": 0}, "there is no extremum block at this address: ID is 0x00000000, not"),
+        (
+            {"CONFIG_HASH": 0xFFFFFFFF},
+            "the block was made for another configuration: its hash is 0xffffffff",
+        ),
         (
             {"CONFIG_HASH": 5},
             "the block was made for another configuration: its hash is 0x00000005",

@@ -172,6 +172,21 @@ def test_what_exceeds_the_core_is_told(limits, arguments, kind, note):
     assert ("tiles" in told) == (kind is SlidingJob)
 
 
+@pytest.mark.parametrize("size", [7, 257, 5000])
+def test_planes_of_a_long_tensor_pass_where_there_is_no_depth_stage(size):
+    config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3))
+    todo = plan(Pooling.of((1, 1, size, 4, 5), "int8", (1, 2, 2)), config)
+    assert len(todo.jobs) == size
+    assert isinstance(todo.jobs[-1], SlidingJob)
+
+
+def test_a_single_tile_is_told_as_one():
+    """All others are left out, since their windows lie in the padding."""
+    problem = Pooling.of((1, 1, 1, 4), "int8", (1, 1), start_padding=(0, 40))
+    (note,) = plan(problem, replace(SMALL, coordinate_width=4)).notes
+    assert note.startswith("cut into 1 tile: of 1 x 1 x 44 windows, ")
+
+
 @pytest.mark.parametrize(
     "arguments", [{"strides": (2, 1, 1)}, {"start_padding": (1, 0, 0)}, {"end_padding": (1, 0, 0)}]
 )

@@ -77,6 +77,36 @@ def test_more_slots_than_the_counter_has_are_split():
     assert sum(job.beats_out for job in todo.jobs) == math.prod(problem.output_sizes)
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 3])
+def test_a_pooling_has_as_many_slices_as_fit_the_slot_counter(lanes):
+    config = CoreConfig((DataType.INT8,), lanes=lanes, max_window=(1, 3, 3))
+    problem = Pooling.of((1, 40, 3, 4), "int8", 2)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("planner", "registers"):
+            patch.setattr(f"extremum.host.plan.{module}.MAX_SLOTS", 60)
+        todo = plan(problem, config)
+        jobs: list[Any] = list(todo.jobs)
+        assert [job.first for job in jobs] == list(range(0, 40, 5 * lanes))
+        assert [job.registers.slots for job in jobs[:-1]] == [60] * (len(jobs) - 1)
+        assert (covered(todo) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("lanes", "fold", "results"), [(1, None, 10), (3, None, 30), (4, None, 10), (4, 1, 10)]
+)
+def test_a_reduction_has_as_many_results_as_surely_fit_the_slot_counter(lanes, fold, results):
+    """Ten slots of a result in each lane; a core that can fold may need them for each result."""
+    fixed = () if fold is None else (("fold", fold),)
+    config = CoreConfig((DataType.INT8,), lanes=lanes, fixed=fixed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 109)
+        todo = plan(Reduction.of("max", (95, 10), "int8", 1), config)
+    jobs: list[Any] = list(todo.jobs)
+    starts = range(0, 95, results)
+    assert [(job.first, job.stop) for job in jobs] == [(n, min(95, n + results)) for n in starts]
+    assert all(job.registers.slots <= 109 for job in jobs)
+
+
 @pytest.mark.parametrize(
     ("sizes", "arguments"),
     [

@@ -1,5 +1,6 @@
 """The jobs of a plan as a sequence, and what is known of all of them without laying them out."""
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,9 @@ from strategies import poolings
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
-from extremum.model import DataType, Pooling, Reduction
+from extremum.host.plan.results import Results
+from extremum.host.plan.windows import most_met_by
+from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 from extremum.tb.cores import CORES
 
 
@@ -106,3 +109,102 @@ def test_jobs_are_a_sequence():
     for number in (len(jobs), -len(jobs) - 1):
         with pytest.raises(IndexError, match=f"there are {len(jobs)} jobs, and none of number"):
             todo.jobs[number]
+
+
+@pytest.mark.parametrize(
+    ("function", "direction"),
+    [
+        ("min", "increasing"),
+        ("max", "increasing"),
+        *((arg, way) for arg in ("argmin", "argmax") for way in ("increasing", "decreasing")),
+    ],
+)
+@pytest.mark.parametrize("nan", ["propagate", "ignore"])
+def test_registers_of_a_reduction_say_what_wins(function, nan, direction):
+    config = CoreConfig((DataType.INT8, DataType.FLOAT16), lanes=2)
+    problem = Reduction.of(function, (3, 5), "float16", 1, axis_direction=direction, nan=nan)
+    (job,) = plan(problem, config).jobs
+    registers = job.registers
+    assert registers.minimum == function.endswith("min")
+    assert registers.decreasing == (direction == "decreasing")
+    assert registers.ignore_nan == (nan == "ignore")
+    assert registers.data_type == config.data_type_code(DataType.FLOAT16) == 1
+
+
+@pytest.mark.parametrize("window", [2, 9])
+@pytest.mark.parametrize("nan", ["propagate", "ignore"])
+def test_registers_of_a_pooling_say_whether_nans_count(window, nan):
+    """Windows that slide, and windows that are gathered."""
+    config = CoreConfig((DataType.INT8, DataType.FLOAT16), lanes=2)
+    todo = plan(Pooling.of((1, 1, 9, 9), "float16", window, nan=nan), config)
+    assert [job.kind for job in todo.jobs] == ["sliding" if window == 2 else "gathered"]
+    for job in todo.jobs:
+        assert job.registers.ignore_nan == (nan == "ignore")
+        assert not job.registers.minimum
+        assert not job.registers.decreasing
+        assert job.registers.data_type == 1
+
+
+def test_the_most_elements_of_a_run_of_windows():
+    """No window of a run meets more; one that reaches into one padding at most, as many."""
+    exact = 0
+    for dimension in small_dimensions(4, 4, 4, 5, 6):
+        numbers = met(dimension)
+        counts = []
+        for place, number in enumerate(numbers):
+            start = number * dimension.stride - dimension.start_padding
+            taps = [start + tap * dimension.dilation for tap in range(dimension.window)]
+            counts.append(sum(0 <= tap < dimension.size for tap in taps))
+            bound = most_met_by(dimension, range(place, place + 1))
+            assert bound >= counts[-1], dimension
+            if taps[0] >= 0 or taps[-1] < dimension.size:
+                assert bound == counts[-1], dimension
+                exact += 1
+        for first in range(len(numbers)):
+            assert most_met_by(dimension, range(first, len(numbers))) >= max(counts[first:])
+    assert exact > 1000
+
+
+def carried_out(todo, x):
+    """Carry out a plan of rows by NumPy; return what its results are, and those of the model."""
+    problem, lanes = todo.problem, todo.config.lanes
+    results = Results.blank(problem, todo.config)
+    for job in todo.jobs:
+        rows = job.slices(x)
+        assert rows.shape == (job.rows.count, job.rows.length)
+        beats = np.zeros((2, job.beats_out * lanes), np.int64)
+        ordinals = rows.argmax(axis=1)
+        beats[:, : len(rows)] = rows[np.arange(len(rows)), ordinals], ordinals
+        values, positions = beats.reshape(2, -1, lanes)
+        job.scatter(values, positions, results)
+    assert results.count_empty_windows() == todo.empty_windows
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyWindowWarning)
+        return results.finish(), problem.evaluate(x)
+
+
+@settings(max_examples=100)
+@given(poolings(max_size=9), st.sampled_from([1, 30, 5000]), st.integers(0, 9))
+def test_gathered_windows_have_their_elements_and_no_others(case, elements, seed):
+    """The first of equal elements wins, as long as they come in order."""
+    sizes, arguments = case
+    x = np.random.default_rng(seed).integers(-4, 3, sizes).astype(np.int8)
+    config = CoreConfig((DataType.INT8,), lanes=3, max_window=(1, 1, 1))
+    problem = Pooling.of(sizes, "int8", **arguments, return_indices=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.plan.planner.GATHERED_ELEMENTS", elements)
+        (values, indices), (true_values, true_indices) = carried_out(plan(problem, config), x)
+    assert (values == true_values).all()
+    assert (indices == true_indices).all()
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("slots", [60, 2**32 - 1])
+def test_rows_of_a_reduction_have_their_elements_in_order(axes, slots):
+    x = np.random.default_rng(1).integers(-4, 3, (3, 4, 5)).astype(np.int8)
+    config = CoreConfig((DataType.INT8,), lanes=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extremum.host.plan.planner.MAX_SLOTS", slots)
+        todo = plan(Reduction.of("argmax", x.shape, "int8", axes), config)
+    found, true = carried_out(todo, x)
+    assert np.array_equal(found, true)

@@ -2,13 +2,15 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import SlidingJob
-from extremum.host.plan.tiles import Cuts
+from extremum.host.plan.registers import dimension_registers
+from extremum.host.plan.tiles import Cuts, largest_count
 from extremum.model import DataType, Pooling, SpatialDimension
 
 SMALL = CoreConfig(
@@ -77,3 +79,35 @@ def test_tiles_never_exceed_the_storage():
             for axis, registers in zip((0, 1, 2), job.registers.dimensions, strict=True):
                 if registers.window > 1:
                     assert registers.spacing <= SMALL.max_spacing[axis]
+
+
+@pytest.mark.parametrize("width", [4, 5, 6])
+def test_tiles_are_as_large_as_the_coordinate_counters_allow(width):
+    """Coordinates to the end of a line must be counted; one more window would be too many."""
+    config = replace(SMALL, coordinate_width=width)
+    limit = 1 << width
+    rng = random.Random(width)
+
+    def fits(dimension, count):
+        cuts = Cuts(dimension, count)
+        for tile in (cuts[number] for number in range(len(cuts))):
+            (r,) = dimension_registers([tile.dimension], [0])
+            if max(r.lead, r.size, max(0, r.head) + r.period) >= limit:
+                return False
+        return True
+
+    bounded = 0
+    for _ in range(200):
+        window, dilation, stride = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, limit)
+        padding = rng.randint(0, limit), rng.randint(0, limit)
+        size = rng.randint((window - 1) * dilation + 1, 3 * limit)
+        dimension = SpatialDimension(size, window, stride, dilation, *padding)
+        most = largest_count(dimension, config)
+        if not most:
+            assert max(dimension.stride, dimension.extent) >= limit or not fits(dimension, 1)
+            continue
+        assert fits(dimension, most), dimension
+        if most < min(dimension.outputs, limit - 1):
+            assert not fits(dimension, most + 1), dimension
+            bounded += 1
+    assert bounded

@@ -1,24 +1,27 @@
 """Mutates the Python of the model, the plan and the driver with Cosmic Ray, a sample of each.
 
 ``python -m extremum.tb.mutation.software`` adds what it found to ``docs/evidence/mutation.json``.
-It works on a copy of the files that Git knows. A survivor that is in neither file of survivors
-fails; its block is ``model``, ``plan`` or ``driver``.
+It works on a copy of the files that Git knows, where ``warm.py`` runs the tests. A survivor that
+is in neither file of survivors fails; its block is ``model``, ``plan`` or ``driver``.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
+import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,29 +30,16 @@ from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
 
 SEED = 14
-SECONDS_OF_A_MUTANT = 900
-"""Time after which a mutant is given up: many times what its tests take on an idle machine."""
-
-SCRIPT = """
-for some in "not hypothesis" hypothesis; do
-    {python} -m pytest -q -x -p no:cacheprovider -m "not regress and $some" {tests}
-    case $? in 0 | 5) ;; *) exit 1 ;; esac
-done
-"""
-"""Tests of fixed examples come first: they take seconds, and random ones take minutes.
-
-Pytest ends with status 5 if there are none.
-"""
-
 CONFIG = """
 [cosmic-ray]
 module-path = {modules}
-timeout = {timeout}
+timeout = 1
 excluded-modules = []
-test-command = "sh {script}"
+test-command = ""
 [cosmic-ray.distributor]
 name = "local"
 """
+"""Cosmic Ray only lists the mutants and applies each."""
 
 
 @dataclass(frozen=True)
@@ -57,34 +47,30 @@ class Package:
     """Files that are mutated, and the tests that should find the mutants."""
 
     modules: tuple[str, ...]
-    tests: str
+    tests: tuple[str, ...]
 
 
 PACKAGES = {
     "model": Package(
         ("model/pooling.py", "model/reduction.py", "model/spatial.py", "model/support.py",
          "model/functions.py", "model/fast"),
-        "tests/test_model_reduction.py tests/test_model_pooling.py tests/test_model_spatial.py "
-        "tests/test_model_order.py tests/test_model_rows.py tests/test_model_sliding.py "
-        "tests/test_model_tiles.py tests/test_model_errors.py tests/test_model_support.py",
+        ("tests/test_model_reduction.py", "tests/test_model_pooling.py",
+         "tests/test_model_spatial.py", "tests/test_model_order.py", "tests/test_model_rows.py",
+         "tests/test_model_sliding.py", "tests/test_model_tiles.py", "tests/test_model_errors.py",
+         "tests/test_model_support.py"),
     ),
     "plan": Package(
         ("host/plan",),
-        "tests/test_rows.py tests/test_registers.py tests/test_plan_jobs.py tests/test_plan.py "
-        "tests/test_tiles.py tests/test_plan_huge.py",
+        ("tests/test_rows.py", "tests/test_registers.py", "tests/test_plan_jobs.py",
+         "tests/test_plan.py", "tests/test_tiles.py", "tests/test_plan_huge.py",
+         "tests/test_plan_results.py"),
     ),
-    "driver": Package(("host/driver",), "tests/test_driver.py tests/test_dataflow.py"),
+    "driver": Package(
+        ("host/driver",),
+        ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_dataflow.py"),
+    ),
 }  # fmt: skip
 """What is mutated, by name."""
-
-
-def _command(folder: Path, *arguments: str) -> str:
-    """Run Cosmic Ray in a folder; return what it printed."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "cosmic_ray.cli", *arguments],
-        cwd=folder, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return ran.stdout
 
 
 def places_of_annotations(source: str) -> set[tuple[int, int]]:
@@ -107,102 +93,140 @@ def places_of_annotations(source: str) -> set[tuple[int, int]]:
     return found
 
 
-def sample(session: Path, count: int, seed: int = SEED) -> int:
-    """Leave so many mutants in a session, drawn at random; return how many there were.
+@dataclass(frozen=True)
+class Mutant:
+    """A mutant of a file, as Cosmic Ray names it."""
 
-    Those of annotations are not counted.
-    """
-    with sqlite3.connect(session) as base:
-        specs = base.execute(
-            "SELECT job_id, module_path, start_pos_row, start_pos_col FROM mutation_specs "
-            "ORDER BY module_path, operator_name, occurrence"
-        ).fetchall()
-        modules = {path for _, path, _, _ in specs}
-        notes = {
-            path: places_of_annotations((session.parent / path).read_text()) for path in modules
-        }
-        real = [job for job, path, *place in specs if tuple(place) not in notes[path]]
-        kept = set(random.Random(seed).sample(real, min(count, len(real))))
-        for job, *_ in specs:
-            if job in kept:
-                continue
-            base.execute("DELETE FROM mutation_specs WHERE job_id = ?", (job,))
-            base.execute("DELETE FROM work_items WHERE job_id = ?", (job,))
-    return len(real)
+    path: str
+    operator: str
+    occurrence: int
+    line: int
 
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return f"{self.path}:{self.line} {self.operator}#{self.occurrence}"
 
-@dataclass
-class Outcomes:
-    """What became of the mutants of a session.
+    def place(self, folder: Path) -> str:
+        """Return its file with the code of its line."""
+        code = (folder / self.path).read_text().splitlines()[self.line - 1].strip()
+        return f"{self.path}: {code}"
 
-    Attributes
-    ----------
-    killed
-        How many failed a test.
-    timed_out
-        How many were given up, which says nothing of them.
-    surviving
-        The names of the others, with their places.
-    """
-
-    killed: int = 0
-    timed_out: int = 0
-    surviving: dict[str, str] = field(default_factory=dict)
+    def code(self, folder: Path) -> str:
+        """Return the text of its file with the fault."""
+        # These are imported by name, since few installations have Cosmic Ray.
+        mutating = importlib.import_module("cosmic_ray.mutating")
+        plugins = importlib.import_module("cosmic_ray.plugins")
+        text = (folder / self.path).read_text()
+        return mutating.mutate_code(
+            text, plugins.get_operator(self.operator)(), self.occurrence
+        )  # fmt: skip
 
 
-def outcomes(session: Path) -> Outcomes:
-    """Return what became of the mutants of a session."""
-    found = Outcomes()
-    with sqlite3.connect(session) as base:
-        rows = base.execute(
-            "SELECT s.module_path, s.operator_name, s.occurrence, s.start_pos_row, r.test_outcome, "
-            "r.output "
-            "FROM mutation_specs s LEFT JOIN work_results r ON s.job_id = r.job_id"
-        ).fetchall()
-    for path, operator, occurrence, line, outcome, output in rows:
-        if str(output).strip() == "timeout":
-            found.timed_out += 1
-        elif str(outcome).upper().endswith("KILLED"):
-            found.killed += 1
-        else:
-            code = (session.parent / path).read_text().splitlines()[line - 1].strip()
-            found.surviving[f"{path}:{line} {operator}#{occurrence}"] = f"{path}: {code}"
-    return found
-
-
-def mutate(name: str, package: Package, count: int, folder: Path) -> dict[str, Any]:
-    """Mutate a package in a copy of the tree; return what became of its mutants."""
-    started = time.monotonic()
+def mutants(name: str, package: Package, folder: Path) -> list[Mutant]:
+    """Return the mutants of a package in a copy of the tree, without those of annotations."""
     modules = json.dumps([str(path) for path in package.modules])
-    python = f"env PYTHONPATH={folder / 'typings'} {sys.executable}"
-    (folder / f"{name}.sh").write_text(SCRIPT.format(python=python, tests=package.tests))
-    (folder / f"{name}.toml").write_text(
-        CONFIG.format(modules=modules, timeout=SECONDS_OF_A_MUTANT, script=f"{name}.sh")
-    )
-    _command(folder, "init", f"{name}.toml", f"{name}.sqlite")
-    _command(folder, "baseline", f"{name}.toml")
-    there = sample(folder / f"{name}.sqlite", count)
-    _command(folder, "exec", f"{name}.toml", f"{name}.sqlite")
-    became = outcomes(folder / f"{name}.sqlite")
-    surviving = dict(sorted(became.surviving.items()))
+    (folder / f"{name}.toml").write_text(CONFIG.format(modules=modules))
+    subprocess.run(
+        [sys.executable, "-m", "cosmic_ray.cli", "init", f"{name}.toml", f"{name}.sqlite"],
+        cwd=folder, capture_output=True, check=True,
+    )  # fmt: skip
+    with sqlite3.connect(folder / f"{name}.sqlite") as base:
+        specs = base.execute(
+            "SELECT module_path, operator_name, occurrence, start_pos_row, start_pos_col "
+            "FROM mutation_specs ORDER BY module_path, operator_name, occurrence"
+        ).fetchall()
+    modules = {path for path, *_ in specs}
+    notes = {path: places_of_annotations((folder / path).read_text()) for path in modules}
+    return [
+        Mutant(path, operator, occurrence, line)
+        for path, operator, occurrence, line, column in specs
+        if (line, column) not in notes[path]
+    ]
+
+
+def sample(every: Sequence[Mutant], count: int, seed: int = SEED) -> list[Mutant]:
+    """Draw so many mutants at random. A larger sample holds a smaller one."""
+    return random.Random(seed).sample(every, len(every))[:count]
+
+
+def run(package: Package, chosen: Sequence[Mutant], folder: Path) -> Iterator[dict[str, Any]]:
+    """Run the tests on mutants in a copy of the tree; yield what became of each.
+
+    Raises
+    ------
+    RuntimeError
+        The tests fail without a mutant, or the process that runs them ends early.
+    """
+    paths = [
+        each.relative_to(folder).as_posix()
+        for path in package.modules
+        for each in ([folder / path] if path.endswith(".py") else (folder / path).rglob("*.py"))
+    ]
+    work = [{"path": m.path, "line": m.line, "code": m.code(folder)} for m in chosen]
+    job = folder / "job.json"
+    job.write_text(json.dumps({"paths": sorted(paths), "tests": package.tests, "mutants": work}))
+    others = os.environ.get("PYTHONPATH", "")
+    variables = os.environ | {"PYTHONPATH": f"{folder / 'typings'}{os.pathsep}{others}"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "extremum.tb.mutation.warm", job.name],
+        cwd=folder, env=variables,
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None
+        lines = process.stdout
+        told = json.loads(next(lines, "{}"))
+        if told:
+            print(f"{told['tests']} tests, measured in {told['seconds']} s", flush=True)
+        yield from map(json.loads, lines)
+    if process.returncode:
+        raise RuntimeError(f"the process that runs the tests ends with {process.returncode}")
+
+
+def mutate(
+    name: str, package: Package, folder: Path, choose: Callable[[list[Mutant]], list[Mutant]]
+) -> dict[str, Any]:
+    """Mutate a package in a copy of the tree; return what became of the mutants that are chosen."""
+    started = time.monotonic()
+    every = mutants(name, package, folder)
+    chosen = choose(every)
+    places = {mutant.key: mutant.place(folder) for mutant in chosen}
+    alive: dict[str, str] = {}
+    ends: Counter[str] = Counter()
+    for mutant, told in zip(chosen, run(package, chosen, folder), strict=True):
+        ends[told["outcome"]] += 1
+        if told["outcome"] == "survived":
+            alive[mutant.key] = places[mutant.key]
+        print(
+            f"{told['outcome']:9} {told['seconds']:6.2f} s, {told['ran']} of {told['tests']} tests "
+            f"{mutant.key}", flush=True,
+        )  # fmt: skip
     some, known = rules(), open_survivors()
     explained = {
         key: why
-        for key, place in surviving.items()
+        for key, place in sorted(alive.items())
         if (why := reason(some, name, place, key)) is not None
     }
-    left = [key for key in surviving if key not in explained]
+    left = [key for key in sorted(alive) if key not in explained]
     return {
-        "mutants": there,
-        "tried": min(there, count),
-        "killed": became.killed,
-        "timed_out": became.timed_out,
+        "mutants": len(every),
+        "tried": len(chosen),
+        "killed": ends["killed"],
+        "timed_out": ends["timed_out"],
         "explained": len(explained),
         "explained_by": dict(sorted(Counter(explained.values()).items())),
         "open": [key for key in left if f"{name}: {key}" in known],
         "surviving": [key for key in left if f"{name}: {key}" not in known],
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+def together(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of a package of which those that lived have been tried again."""
+    reasons = Counter(before["explained_by"]) + Counter(told["explained_by"])
+    sums = {n: before[n] + told[n] for n in ("killed", "timed_out", "explained", "seconds")}
+    return told | sums | {"explained_by": dict(sorted(reasons.items())), "tried": before["tried"]}
 
 
 def _write(found: dict[str, Any]) -> None:
@@ -221,19 +245,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)}")
     parser.add_argument("--sample", type=int, default=60, help="mutants of each package")
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="REGEX",
+        help="all mutants with such a name; no file is written",
+    )
+    parser.add_argument("--again", action="store_true", help="only those that lived before")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     given = parser.parse_args(arguments)
     found = {}
     with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
         copy(Path.cwd(), Path(name))
         for package in given.packages or PACKAGES:
-            found[package] = mutate(package, PACKAGES[package], given.sample, Path(name))
-            told = found[package]
+            before = json.loads(EVIDENCE.read_text())["software"][package] if given.again else {}
+
+            def choose(every: list[Mutant], before: dict[str, Any] = before) -> list[Mutant]:
+                if given.only:
+                    return [mutant for mutant in every if re.search(given.only, mutant.key)]
+                if given.again:
+                    lived = before["open"] + before["surviving"]
+                    return [mutant for mutant in every if mutant.key in lived]
+                return sample(every, given.sample)
+
+            told = mutate(package, PACKAGES[package], Path(name), choose)
+            told = found[package] = together(before, told) if given.again else told
             print(f"{package}: {told['killed']} of {told['tried']} killed, {told['seconds']} s")
             for key in told["surviving"]:
                 print(f"    survives: {key}", flush=True)
-            _write(found)
-    if given.accept:
+            if not given.only:
+                _write(found)
+    if given.accept and not given.only:
         accept({block: told["open"] + told["surviving"] for block, told in found.items()})
     failed = sum(bool(told["surviving"]) for told in found.values())
     print(f"{len(found) - failed} passed, {failed} failed")

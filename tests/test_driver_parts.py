@@ -1,0 +1,264 @@
+"""Parts of the driver on their own: what packets hold, how errors are told, how long is waited."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.register_map import BlockError
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency
+from extremum.hdl.ports import EMPTY_INDEX
+from extremum.host.driver import dma
+from extremum.host.driver.block import END_CLOCKS, BlockDriver, unused_clocks
+from extremum.host.driver.dma import DmaTransport
+from extremum.host.driver.packets import ResultPackets, input_pieces, input_size
+from extremum.host.driver.words import packet_values
+from extremum.host.errors import DeviceError, JobFailedError
+from extremum.host.plan import plan
+from extremum.model import DataType, Pooling, Reduction
+
+CONFIG = CoreConfig((DataType.INT8,), lanes=3, max_window=(1, 3, 3))
+
+
+def only_job(problem, config=CONFIG):
+    (job,) = plan(problem, config).jobs
+    return job
+
+
+@pytest.mark.parametrize(("slices", "groups", "lanes"), [(2, 0, 2), (6, 2, 3), (7, 2, 1)])
+def test_packets_of_a_pooling_have_a_slice_in_each_lane(slices, groups, lanes):
+    """Six windows of each slice; the last group may have fewer slices than there are lanes."""
+    job = only_job(Pooling.of((1, slices, 3, 4), "int8", 2))
+    beats = 12 * -(-slices // 3)
+    assert packet_values(job) == {
+        "input_beats": beats, "full_beats": 6 * groups, "result_lanes": lanes,
+    }  # fmt: skip
+    packets = ResultPackets(job, np.dtype(np.int8), lambda *_: None)
+    assert packets.size(VALUES) == 6 * slices
+    assert input_size(job) == beats * 3
+
+
+@pytest.mark.parametrize(("count", "full", "lanes"), [(2, 0, 2), (6, 2, 3), (7, 2, 1)])
+def test_packets_of_a_reduction_have_packed_results(count, full, lanes):
+    job = only_job(Reduction.of("argmax", (count, 5), "int8", 1))
+    assert packet_values(job)["full_beats"] == full
+    assert packet_values(job)["result_lanes"] == lanes
+    packets = ResultPackets(job, np.dtype(np.int8), lambda *_: None)
+    assert packets.size(VALUES) == count
+
+
+def test_packets_of_gathered_windows_have_packed_results():
+    """However many they are: they come together, but each lane has another window."""
+    job = only_job(Pooling.of((1, 1, 30, 40), "int8", 9), CoreConfig((DataType.INT8,), lanes=2))
+    assert job.kind == "gathered"
+    assert job.beats_out == job.together == 22 * 32 // 2 > 256
+    assert packet_values(job)["full_beats"] == job.beats_out
+
+
+@pytest.mark.parametrize(("padding", "size"), [(0, 200), (7, 180)])
+def test_clocks_in_which_a_block_is_busy_with_no_element_of_the_core(padding, size):
+    """Slots before the first element, and behind a last one that comes long after all results."""
+    problem = Pooling.of(
+        (1, 1, 1, size), "int8", 1, strides=(1, 150), start_padding=(0, padding)
+    )  # fmt: skip
+    job = only_job(problem)
+    schedule = job.schedule
+    behind = schedule.last_window + latency(CONFIG) - schedule.last_element
+    assert schedule.first_element == padding
+    assert behind < 0
+    assert unused_clocks(job) == padding + END_CLOCKS == padding + 9
+    dense = only_job(Pooling.of((1, 1, 1, size), "int8", 1, start_padding=(0, padding)))
+    assert unused_clocks(dense) == padding + max(0, END_CLOCKS - latency(CONFIG))
+
+
+def taken(job, dtype, streams):
+    """Give packets to a job, each as a whole; return the values and positions that come of it."""
+    given = []
+    packets = ResultPackets(job, np.dtype(dtype), lambda *pair: given.append(pair))
+    for name, elements in streams.items():
+        assert not packets.is_complete
+        packets.add(name, elements.view(np.uint8), True)
+    assert packets.is_complete
+    (pair,) = given
+    return pair
+
+
+@pytest.mark.parametrize("width", [5, 8, 12, 32])
+def test_all_ones_of_any_width_mark_an_empty_window(width):
+    config = CoreConfig((DataType.INT8,), lanes=2, index_width=width)
+    job = only_job(Reduction.of("argmax", (5, 3), "int8", 1), config)
+    ones = (1 << width) - 1
+    sent = np.array([0, ones, ones >> 1, ones - 1, 1 << (width - 1)], np.uint64)
+    index = f"<u{ResultPackets(job, np.dtype('i1'), lambda *_: None).size(INDICES) // 5}"
+    _, positions = taken(
+        job, "i1", {VALUES: np.arange(5, dtype=np.uint8), INDICES: sent.astype(index)}
+    )
+    assert positions.dtype == np.uint32
+    assert positions.tolist() == [
+        [0, EMPTY_INDEX], [ones >> 1, ones - 1], [1 << (width - 1), 0],
+    ]  # fmt: skip
+
+
+def test_a_block_without_positions_gives_zeros_in_their_place():
+    config = CoreConfig((DataType.INT16,), lanes=2, index_width=0)
+    assert ResultPackets.names(config) == (VALUES,)
+    job = only_job(Reduction.of("max", (7, 3), "int16", 1), config)
+    sent = np.arange(-3, 4, dtype=np.int16)
+    values, positions = taken(job, np.int16, {VALUES: sent})
+    assert values.dtype == np.int16
+    assert values.tolist() == [[-3, -2], [-1, 0], [1, 2], [3, 0]]
+    assert positions.dtype == np.uint32
+    assert positions.tolist() == [[0, 0]] * 4
+
+
+def test_parts_of_results_without_positions():
+    """The number of the beats that have come before does not show in the next ones."""
+    config = CoreConfig((DataType.INT8,), lanes=2, index_width=0)
+    job = only_job(Reduction.of("max", (8, 3), "int8", 1), config)
+    given = []
+    packets = ResultPackets(job, np.dtype(np.int8), lambda *pair: given.append(pair))
+    for place in range(8):
+        packets.add(VALUES, np.array([place], np.uint8), place == 7)
+    assert [values.tolist() for values, _ in given] == [[[n, n + 1]] for n in (0, 2, 4, 6)]
+    assert [positions.tolist() for _, positions in given] == [[[0, 0]]] * 4
+
+
+def test_elements_go_into_the_low_bytes_of_their_lanes():
+    config = CoreConfig((DataType.INT8, DataType.INT32), lanes=2)
+    for dtype in ("int8", "int32"):
+        job = only_job(Reduction.of("max", (2, 3), dtype, 1), config)
+        x = np.array([[-1, 2, 3], [4, 5, -6]], dtype)
+        sent = np.concatenate(list(input_pieces(job, x)))
+        assert len(sent) == input_size(job) == job.beats_in * port_widths(config)[INPUT] // 8
+        lanes = sent.view("<u4").reshape(-1, 2)
+        assert lanes.tolist() == (x.view(f"u{x.itemsize}").T).tolist()
+
+
+class Failed:
+    """A transport whose block tells of an error."""
+
+    def __init__(self, code, register, job):
+        words = {"IRQ_STATUS": 1 << 0, "ERROR": 0}
+        self._words = {word.address: word.reset for word in regs.register_map(CONFIG)}
+        for word in regs.register_map(CONFIG):
+            if word.name == "IRQ_STATUS":
+                words[word.name] = word.field("error").mask
+            if word.name == "ERROR":
+                fields = {"code": code, "register": register, "job": job}
+                words[word.name] = sum(
+                    value << word.field(name).lowest for name, value in fields.items()
+                )
+            self._words[word.address] = words.get(word.name, word.reset)
+
+    def read(self, address):
+        return self._words[address]
+
+    def write(self, address, word):
+        """Take it; nothing changes."""
+
+
+@pytest.mark.parametrize("code", [code for code in BlockError if code != BlockError.NONE])
+def test_only_an_error_of_range_names_a_register(code):
+    number = regs.command_number("tail")
+    transport: Any = Failed(code, number, 7)
+    with pytest.raises(JobFailedError) as error:
+        BlockDriver(transport, CONFIG).check()
+    named = "tail" if code == BlockError.RANGE else None
+    assert (error.value.code, error.value.job, error.value.register) == (code.name, 7, named)
+
+
+@pytest.mark.parametrize("found", [0, 2, 0xFFFF])
+def test_only_the_same_major_version_is_taken(monkeypatch, found):
+    """A driver of version 1 refuses older and newer blocks alike."""
+    transport: Any = Failed(BlockError.NONE, 0, 0)
+    read = transport.read
+    (version,) = (word.address for word in regs.register_map(CONFIG) if word.name == "VERSION")
+    # The map is remembered, and other tests need it as it is: so only from here on.
+    monkeypatch.setattr(regs, "VERSION", (1, 0))
+    words = {version: found << 16 | 7}
+    transport.read = lambda address: words.get(address, read(address))
+    with pytest.raises(DeviceError, match=rf"version 1\.x, and the block has version {found}\.7$"):
+        BlockDriver(transport, CONFIG)
+    words[version] = 1 << 16 | 7
+    BlockDriver(transport, CONFIG)
+
+
+class Clock:
+    """Stands for the module ``time``: each look at it takes some seconds."""
+
+    def __init__(self, step):
+        self.now, self._step = 1000.0, step
+
+    def monotonic(self):
+        self.now += self._step
+        return self.now
+
+
+class Idle:
+    """A channel whose transfer ends when it is told to."""
+
+    def __init__(self):
+        self.idle, self.transferred = False, 0
+
+    def transfer(self, array):
+        self.idle, self.transferred = False, len(array)
+
+    def wait(self):
+        assert self.idle
+
+
+def waiting(monkeypatch, step, **options):
+    """Return a clock, a channel on which a packet is awaited, the transport, and what has come."""
+    clock, sink, come = Clock(step), Idle(), []
+    monkeypatch.setattr(dma, "time", clock)
+    registers: Any = None
+    transport = DmaTransport(registers, Idle(), {VALUES: sink}, np.empty, **options)
+    transport.receive(VALUES, 8, lambda part, last: come.append((len(part), last)))
+    return clock, sink, transport, come
+
+
+def wait_on(transport):
+    for _ in range(1000):
+        transport.wait()
+
+
+def test_without_an_interrupt_a_wait_ends_after_a_short_time(monkeypatch):
+    clock, _, transport, _ = waiting(monkeypatch, dma.LOOK_SECONDS / 8)
+    before = clock.now
+    assert transport.wait() is True
+    assert dma.LOOK_SECONDS <= clock.now - before < 2 * dma.LOOK_SECONDS
+
+
+@pytest.mark.parametrize("interrupt", [None, lambda: False])
+@pytest.mark.parametrize("seconds", [2.0, 20.0])
+def test_a_packet_is_given_up_after_some_time(monkeypatch, interrupt, seconds):
+    clock, sink, transport, come = waiting(
+        monkeypatch, seconds / 16, interrupt=interrupt, seconds=seconds
+    )
+    before = clock.now
+    with pytest.raises(DeviceError, match=rf"^no packet has come for {seconds} s$"):
+        wait_on(transport)
+    assert seconds < clock.now - before < 1.5 * seconds
+    # The time begins anew with each packet that comes.
+    sink.idle = True
+    transport.wait()
+    assert come == [(8, True)]
+    transport.receive(VALUES, 8, lambda *_: None)
+    sink.idle = False
+    before = clock.now
+    with pytest.raises(DeviceError, match="no packet has come"):
+        wait_on(transport)
+    assert clock.now - before > 0.9 * seconds
+
+
+def test_an_interrupt_ends_a_wait(monkeypatch):
+    _, sink, transport, _ = waiting(monkeypatch, 0.0, interrupt=lambda: True)
+    assert transport.wait() is True
+    sink.idle = True
+    _, sink, transport, come = waiting(monkeypatch, 0.0, interrupt=lambda: False)
+    sink.idle = True
+    assert transport.wait() is False
+    assert come == [(8, True)]

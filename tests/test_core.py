@@ -10,8 +10,8 @@ BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
 
 QUICK = {
     "verilator": {
-        "image": ("queue", "reset", "rate"),
-        "every_type": ("backpressure", "refusal"),
+        "image": ("queue", "reset", "rate", "refusal"),
+        "reduction": ("backpressure",),
     },
     "icarus": {"reduction": ("queue", "reset")},
 }

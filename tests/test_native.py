@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from accelerators import check, make
+from amounts import mostly_regress
 
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError
@@ -61,7 +62,7 @@ def carry_out(simulator, config, batch, options):
     return given, simulator.run(run, take)
 
 
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", mostly_regress(CORES, ["image", "reduction"]))
 def test_the_same_as_under_cocotb(core, monkeypatch):
     """Results, cycles and statuses of a few hundred jobs, on a core that keeps its state.
 

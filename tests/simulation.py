@@ -26,7 +26,10 @@ ONE_COCOTB = (
     "verilator",
     pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
 )
-"""The same, for tests of what both simulators under cocotb have in common: Icarus later."""
+"""The same backends, for tests in which Icarus and Verilator can only behave alike.
+
+`make test` runs these on Verilator, and `make test-all` on Icarus as well.
+"""
 
 NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.regress)
 """The native simulation of the AXI block: a backend and a bus, as :func:`chosen` takes them."""

@@ -66,7 +66,7 @@ def _special(rng: random.Random, kind: DataType) -> int:
 
 
 def _deep(rng: random.Random, kind: DataType, config: CoreConfig) -> Pooling:
-    """Return a small pooling whose windows reach over planes, which random ones seldom do.
+    """Return a small pooling with windows over planes, which random ones seldom have, and jobs.
 
     Planes of one row and of one column, where the storage takes short cuts, come often.
     """
@@ -82,11 +82,12 @@ def _deep(rng: random.Random, kind: DataType, config: CoreConfig) -> Pooling:
     ]
     channels = rng.randint(1, 3)
     is_small = channels * depth * height * width < (1 << config.index_width) - 1
-    return Pooling.of(
+    problem = Pooling.of(
         (1, channels, *plane), kind, window, start_padding=start, end_padding=end,
         strides=tuple(rng.choice((1, 1, 2)) for _ in range(3)),
         nan=rng.choice(("propagate", "ignore")), return_indices=is_small and rng.random() < 0.5,
     )  # fmt: skip
+    return problem if len(plan(problem, config).jobs) else _deep(rng, kind, config)
 
 
 def deep(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
@@ -99,8 +100,7 @@ def deep(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
         x = np.frombuffer(
             rng.randbytes(int(np.prod(problem.sizes)) * kind.dtype.itemsize), kind.dtype
         )
-    jobs = plan(problem, config).jobs
-    return (jobs[0], x.reshape(problem.sizes)) if len(jobs) else deep(rng, config)
+    return plan(problem, config).jobs[0], x.reshape(problem.sizes)
 
 
 def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:

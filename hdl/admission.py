@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -60,8 +60,11 @@ class Admission(wiring.Component):
         left the core.
     plane_end : In(1)
         The slot of the clock before, if there was one, was the last of a plane.
+    beat_waits : In(1)
+        A beat waits to leave. Only a core whose pipeline holds one job at a time looks at it.
     job_entered : In(1)
-        The token has reached the pipeline's end.
+        The job may leave its port: its token has reached the pipeline's end, or its last slot in a
+        core whose pipeline holds one job at a time.
     empty_given : In(1)
         An empty window has been given.
     status : Out(status_layout())
@@ -79,6 +82,7 @@ class Admission(wiring.Component):
     result_known: Signal
     beat_shared: Signal
     beat_left: Signal
+    beat_waits: Signal
     plane_end: Signal
     job_entered: Signal
     empty_given: Signal
@@ -101,6 +105,7 @@ class Admission(wiring.Component):
                 "result_known": In(1),
                 "beat_shared": In(1),
                 "beat_left": In(1),
+                "beat_waits": In(1),
                 "plane_end": In(1),
                 "job_entered": In(1),
                 "empty_given": In(1),
@@ -111,9 +116,13 @@ class Admission(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        change = self.result_known - self.beat_shared - self.beat_left
-        limit = self.queue_depth - self.in_flight + 1
-        credits = Credits(m, timing_parameters(config), change, limit, most=self.queue_depth)
+        parameters = timing_parameters(config)
+        credits, has_credit = None, Const(1, 1)
+        if not parameters.is_one_job:
+            change = self.result_known - self.beat_shared - self.beat_left
+            limit = self.queue_depth - self.in_flight + 1
+            credits = Credits(m, parameters, change, limit, most=self.queue_depth)
+            has_credit = credits.available
         m.submodules.port = port = CheckedJobPort(config)
         m.d.comb += [
             port.job.eq(self.job),
@@ -123,15 +132,20 @@ class Admission(wiring.Component):
             self.status.refused.eq(port.refused),
             self.status.error.eq(port.error),
         ]
-        advance, active = job_kind(config).admit(m, config, self, port, credits.available)
+        advance, active = job_kind(config).admit(m, config, self, port, has_credit)
         advance.drive(m, self.advance)
-        # The core is also busy with slots whose result is not known yet: they may take a credit.
-        recent = Signal(credit_delay(config) - 1)
-        m.d.sync += recent.eq(Cat(self.slot, recent))
-        m.d.comb += self.status.busy.eq(active | port.entering | ~credits.none_used | recent.any())
+        busy = active | port.entering
+        if credits is None:
+            m.d.comb += self.status.busy.eq(busy | self.beat_waits)
+        else:
+            # The core is also busy with slots whose result is not known yet: they may take a
+            # credit.
+            recent = Signal(credit_delay(config) - 1)
+            m.d.sync += recent.eq(Cat(self.slot, recent))
+            m.d.comb += self.status.busy.eq(busy | ~credits.none_used | recent.any())
         # The token comes behind the last word of the job before, so all empty windows of that job
         # have been given.
-        with m.If(self.job_entered):
+        with m.If(advance.token if parameters.is_one_job else self.job_entered):
             m.d.sync += self.status.empty.eq(0)
         with m.If(self.empty_given):
             m.d.sync += self.status.empty.eq(1)

@@ -10,13 +10,16 @@ from extremum.model import DataType
 from .fixed import check_fixed
 from .register_table import DIMENSIONS, POSITION_WIDTH
 
-__all__ = ["DIMENSIONS", "MAX_LANES", "OPERATORS", "POSITION_WIDTH", "CoreConfig"]
+__all__ = ["DIMENSIONS", "MAX_LANES", "OPERATORS", "PIPELINING", "POSITION_WIDTH", "CoreConfig"]
 
 OPERATORS = ("argmin", "argmax", "max-pool")
 """The operators that a core can be built for.
 
 The reductions MIN and MAX, which give values, need ``max-pool`` beside ``argmin`` or ``argmax``.
 """
+
+PIPELINING = ("small", "balanced", "fast")
+"""The settings of ``pipelining``, from the fewest registers to the highest clock."""
 
 MAX_LANES = 64
 """The most elements that a beat can carry."""
@@ -65,6 +68,10 @@ class CoreConfig:
         Job registers that never change, as pairs of name and value: ``("width.stride", 2)``. They
         leave the job port, and no hardware is generated for other values. A value that no job of
         this core asks for is refused (:mod:`extremum.hdl.fixed`).
+    pipelining
+        One of :data:`PIPELINING`: how much is done in one clock. ``"small"`` has the fewest
+        registers and the shortest latency, ``"fast"`` reaches the highest clock. It changes no
+        result (:mod:`extremum.hdl.timing.parameters`).
 
     Raises
     ------
@@ -85,6 +92,7 @@ class CoreConfig:
     index_width: int = POSITION_WIDTH
     padding: bool = True
     fixed: tuple[tuple[str, int], ...] = ()
+    pipelining: str = "fast"
 
     def __post_init__(self) -> None:
         if not isinstance(self.data_types, tuple):
@@ -117,6 +125,10 @@ class CoreConfig:
             )
         if not isinstance(self.padding, bool):
             raise TypeError(f"padding must be True or False, not {self.padding!r}")
+        if self.pipelining not in PIPELINING:
+            raise ValueError(
+                f"pipelining must be one of {', '.join(PIPELINING)}, not {self.pipelining!r}"
+            )
         if not self.has_values and not self.index_width:
             raise ValueError(
                 "index_width must be at least 1 where no values leave the core, not 0: without "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,7 @@ from extremum.hdl.admission import Admission, credit_delay
 from extremum.hdl.advance import Advance
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.latency import (
-    BEAT,
+    beat_clocks,
     pipeline_latency,
     queue_depth,
     result_latency,
@@ -21,7 +21,7 @@ from extremum.hdl.latency import (
     word_clock,
 )
 from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
-from extremum.hdl.queue import Queue
+from extremum.hdl.queue import PassBuffer, Queue
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import Timed, timing_parameters
 from extremum.hdl.words import WordPort, Words
@@ -94,6 +94,12 @@ class Core(wiring.Component):
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
+        if timing_parameters(self.config).is_one_job:
+            return self._stopping()
+        return self._running()
+
+    def _running(self) -> Module:
+        """Return a core whose pipeline never waits: results wait in a queue, and slots outside."""
         m = Module()
         config = self.config
         m.submodules.queue = queue = Queue(
@@ -119,40 +125,101 @@ class Core(wiring.Component):
                 self.status.eq(admission.status),
             ]
         m.d.comb += admission.job.eq(job)
+        self._pipeline(
+            m, admission, job, self.i.payload, beat_given=queue.write, beat=queue.i
+        )
+        return m
 
-        # Every clock below is counted from the one in which the slot enters.
-        m.submodules.windows = schedule = windows.WindowSchedule(config)
-        words = self._words(m, admission, schedule, job)
+    def _stopping(self) -> Module:
+        """Return a core whose pipeline stops as a whole while a beat waits to leave.
+
+        The beat waits in the packer's register. A beat that comes in while the pipeline stands
+        waits in a register of its own, since the source is told a clock later.
+        """
+        outer, m = Module(), Module()
+        config = self.config
+        go = Signal(name="go")
+        outer.submodules.pipeline = EnableInserter(go)(m)
+        outer.submodules.passed = passed = PassBuffer(len(Value.cast(self.i.payload)))
+        m.submodules.admission = admission = Admission(config, 0, 0)
+        outer.d.comb += [
+            passed.i_valid.eq(self.i.valid),
+            passed.i_data.eq(Value.cast(self.i.payload)),
+            self.i.ready.eq(passed.i_ready),
+            passed.o_wanted.eq(admission.beat_wanted),
+            passed.o_taken.eq(go),
+            admission.beat_here.eq(passed.o_valid),
+        ]
+        job = data.View(job_layout(config), Signal(job_layout(config)))
+        if job_shapes(config):
+            leaves = Signal(name="job_leaves")
+            outer.d.sync += leaves.eq(admission.job_ready & go)
+            outer.d.comb += [
+                job.eq(self.job.payload),
+                admission.job_valid.eq(self.job.valid & ~leaves),
+                self.job.ready.eq(leaves),
+                self.status.eq(admission.status),
+            ]
+        outer.d.comb += admission.job.eq(job)
+        elements = data.View(input_layout(config), passed.o_data)
+        beat = Value.cast(self.o.payload)
+        self._pipeline(m, admission, job, elements, beat_given=self.o.valid, beat=beat)
+        outer.d.comb += [
+            go.eq(~self.o.valid | self.o.ready),
+            admission.beat_waits.eq(self.o.valid),
+        ]
+        return outer
+
+    def _pipeline(
+        self,
+        m: Module,
+        admission: Admission,
+        job: data.View,
+        elements: data.View,
+        *,
+        beat_given: Value,
+        beat: Value,
+    ) -> None:
+        """Add all that lies between the admission of slots and the output beats, which it drives.
+
+        Every clock is counted from the one in which the slot enters.
+        """
+        m.submodules.windows = schedule = windows.WindowSchedule(self.config)
+        words = self._words(m, admission, schedule, job, elements)
         winners, tap_bits = self._winners(m, words, job)
         self._finish(
             m, words, winners, tap_bits,
-            job=job, admission=admission, schedule=schedule, queue=queue,
+            job=job, admission=admission, schedule=schedule, beat_given=beat_given, beat=beat,
         )  # fmt: skip
-        return m
 
     def _words(
-        self, m: Module, admission: Admission, schedule: windows.WindowSchedule, job: data.View
+        self,
+        m: Module,
+        admission: Admission,
+        schedule: windows.WindowSchedule,
+        job: data.View,
+        elements: data.View,
     ) -> Words:
         """Return the keys of each beat, with the control of its slot."""
-        config = self.config
+        config, beat = self.config, beat_clocks(self.config)
         m.submodules.encoder = encoder = key.KeyEncoder(config)
         advance = Advance.of(admission.advance)
         advance.drive(m, schedule.advance)
         m.d.comb += [
             schedule.job.eq(job),
-            schedule.end.eq(Timed(m, admission.end).at(BEAT)),
+            schedule.end.eq(Timed(m, admission.end).at(beat)),
             admission.plane_end.eq(schedule.plane_end),
             admission.result_known.eq(schedule.result),
             encoder.job.eq(job),
             encoder.token.eq(advance.token),
-            Value.cast(encoder.elements).eq(Timed(m, Value.cast(self.i.payload)).at(BEAT)),
+            Value.cast(encoder.elements).eq(Timed(m, Value.cast(elements)).at(beat)),
         ]
         return Words(
-            token=Timed(m, advance.token, BEAT),
-            valid=Timed(m, advance.slot, BEAT),
-            control=Timed(m, schedule.control, BEAT + windows.latency(config)),
-            lanes=Timed(m, encoder.keys, BEAT + key.latency(config)),
-            step=Timed(m, advance.step, BEAT),
+            token=Timed(m, advance.token, beat),
+            valid=Timed(m, advance.slot, beat),
+            control=Timed(m, schedule.control, beat + windows.latency(config)),
+            lanes=Timed(m, encoder.keys, beat + key.latency(config)),
+            step=Timed(m, advance.step, beat),
         ).moved_to(word_clock(config))
 
     def _winners(self, m: Module, words: Words, job: data.View) -> tuple[Words, dict[str, int]]:
@@ -183,15 +250,17 @@ class Core(wiring.Component):
         job: data.View,
         admission: Admission,
         schedule: windows.WindowSchedule,
-        queue: Queue,
+        beat_given: Value,
+        beat: Value,
     ) -> None:
-        """Put the value and the position of every result into the result queue."""
-        config = self.config
+        """Put the value and the position of every result into output beats."""
+        config, end = self.config, pipeline_latency(self.config)
         found = winners.token.clock + result_latency(config)
         early = found - results.lead(config)
         # Which group and which result is the last is known at the head of the pipeline already, so
         # these two flags wait for the result.
-        known = BEAT + windows.latency(config) + 1
+        clocks = timing_parameters(config).control_clocks
+        known = beat_clocks(config) + windows.latency(config) + clocks
         last_group, done = (
             Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
         )
@@ -203,9 +272,13 @@ class Core(wiring.Component):
             packer.valid.eq(winners.valid.at(early)),
             packer.last_group.eq(last_group),
             packer.done.eq(done),
-            queue.write.eq(packer.o_valid),
-            queue.i.eq(Value.cast(packer.o)),
-            admission.job_entered.eq(winners.token.at(pipeline_latency(config))),
+            beat_given.eq(packer.o_valid),
+            beat.eq(Value.cast(packer.o)),
+            admission.job_entered.eq(
+                Timed(m, admission.slot & admission.end).at(end)
+                if timing_parameters(config).is_one_job
+                else winners.token.at(end)
+            ),
             admission.empty_given.eq(winners.valid.at(found) & empty.at(found)),
             admission.beat_shared.eq(packer.packed),
         ]
@@ -217,7 +290,7 @@ class Core(wiring.Component):
                 decoder.empty.eq(empty.value),
                 decoder.lanes.eq(winners.lanes.value),
             ]
-            decoded = winners.token.clock + key.KeyDecoder.LATENCY
+            decoded = winners.token.clock + key.restore_latency(config)
             values = Timed(m, Value.cast(decoder.values), decoded).at(found)
             for lane in range(config.lanes):
                 value = values.word_select(lane, config.element_width)

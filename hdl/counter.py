@@ -107,7 +107,8 @@ class StepCount:
 class Cycle:
     """A counter that begins again after its last step, of any width at the speed of a short one.
 
-    The low bits of a wide counter are counted step by step. The bits above them are kept one wrap
+    A core whose counters do not count ahead (``counts_ahead``) has a plain counter instead, and
+    compares it. Otherwise the low bits of a wide counter are counted step by step. The bits above them are kept one wrap
     of the low bits ahead, so whether they will be those of the last step is known long before the
     low bits wrap.
 
@@ -159,6 +160,12 @@ class Cycle:
         if self._has_one_step:
             return
         m, name, last, goal, new = self._m, self._name, self.last, self._goal, new_steps_less_one
+        if not self._parameters.counts_ahead:
+            number = Signal(len(goal), name=f"{name}_number")
+            m.d.comb += last.eq(number == goal)
+            with m.If(enable):
+                m.d.sync += number.eq(Mux(load | last, 0, number + 1))
+            return
         low_count = self._parameters.low_count
         width = len(goal) if len(goal) <= self._parameters.whole_count else low_count
         count = StepCount(
@@ -170,19 +177,26 @@ class Cycle:
         if len(goal) > width:
             segment = self._parameters.count_segment
             parts = [
-                precomputed(m, lambda steps, low=low: steps >> low & ((1 << segment) - 1) == 0, new)
+                precomputed(
+                    m,
+                    self._parameters,
+                    lambda steps, low=low: steps >> low & ((1 << segment) - 1) == 0,
+                    new,
+                )
                 for low in range(width, len(goal), segment)
             ]
-            new_high_is_zero = precomputed(m, lambda *parts: _all(parts), *parts)
+            new_high_is_zero = precomputed(m, self._parameters, lambda *parts: _all(parts), *parts)
             high_is_last = self._high_is_last(load, enable, count.following, new_high_is_zero)
         low_is = [
-            precomputed(m, lambda steps, low=low: steps & ((1 << width) - 1) == low, new)
+            precomputed(
+                m, self._parameters, lambda steps, low=low: steps & ((1 << width) - 1) == low, new
+            )
             for low in (0, 1)
         ]
         new_has_one, new_has_two = (_both(new_high_is_zero, is_low) for is_low in low_is)
         token = load & enable
-        has_one = shadow(m, new_has_one, token, f"{name}_once")
-        has_two = shadow(m, new_has_two, token, f"{name}_twice")
+        has_one = shadow(m, self._parameters, new_has_one, token, f"{name}_once")
+        has_two = shadow(m, self._parameters, new_has_two, token, f"{name}_twice")
         with m.If(enable):
             step = Mux(last, has_one, count.at(goal[:width], has_two, high_is_last))
             m.d.sync += last.eq(Mux(load, new_has_one, step))
@@ -199,7 +213,7 @@ class Cycle:
         full, late_wrap, late_restart, close = (
             Signal(name=f"{name}_{part}") for part in ("full", "wrap", "restart", "close")
         )
-        is_zero = shadow(m, new_is_zero, load & enable, f"{name}_short")
+        is_zero = shadow(m, self._parameters, new_is_zero, load & enable, f"{name}_short")
         parameters = self._parameters
         segment = parameters.count_segment if self._is_loaded else parameters.fixed_count_segment
         ahead = SegmentedAccumulator(

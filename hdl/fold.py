@@ -11,14 +11,17 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, timing_parameters
+from extremum.hdl.timing import Timed, domain, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks of the fold: the tree, then the choice between folding and passing on."""
-    return tree_latency(config.lanes) + 1 if config.can_fold else 0
+    if not config.can_fold:
+        return 0
+    parameters = timing_parameters(config)
+    return tree_latency(parameters, config.lanes) + parameters.choose_clocks
 
 
 class Fold(wiring.Component):
@@ -82,14 +85,17 @@ class Fold(wiring.Component):
         ]
         won = tree(m, timing_parameters(config), taps, decreasing)
         fold = self._shadow(m, "fold", words.token.at(won.clock))
+        clocks = timing_parameters(config).choose_clocks
         passed = Value.cast(words.lanes.at(won.clock))
         for lane in range(config.lanes):
             own = Cat(passed.word_select(lane, self.i_layout.size), Const(0, len(numbers[0])))
             chosen = Signal(len(own), name=f"lane{lane}", reset_less=True)
-            m.d.sync += chosen.eq(Mux(fold, won.lanes[0].value, own))
+            m.d[domain(clocks)] += chosen.eq(Mux(fold, won.lanes[0].value, own))
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(chosen)
-        words.drive(m, self.o, won.clock + 1, lanes=None, step=None)
+        words.drive(m, self.o, won.clock + clocks, lanes=None, step=None)
         return m
 
     def _shadow(self, m: Module, name: str, token: Value) -> Value:
-        return shadow(m, register(self.config, self.job, name), token, name)
+        return shadow(
+            m, timing_parameters(self.config), register(self.config, self.job, name), token, name
+        )

@@ -1,4 +1,5 @@
-"""The three kinds of jobs: those that are queued, that end with their plane, and that never end.
+"""The kinds of jobs: those that are queued, that end with their plane, that come singly, and that
+never end.
 
 How the core tells that a job ends, and when the next one may begin, depends on what its fixed
 registers leave open. Each kind is a class with the same interface, and :func:`job_kind` is the only
@@ -7,6 +8,8 @@ place that chooses it:
 - :class:`QueuedJobs`: the slots of a job are counted ahead of the pipeline. This is what a core
   does in general.
 - :class:`PlaneJobs`: a job is one plane without padding, so its lines tell its end.
+- :class:`SingleJobs`: a job begins when the one before has left. This is what a core does whose
+  pipeline holds one job at a time.
 - :class:`EndlessJobs`: all registers of a reduction are fixed, and rows follow each other forever.
 """
 
@@ -21,7 +24,7 @@ from extremum.hdl import slots
 from extremum.hdl.advance import Advance
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.registers import ends_with_plane, is_endless
-from extremum.hdl.timing import delay, fanout_copy
+from extremum.hdl.timing import delay, fanout_copy, timing_parameters
 
 
 class JobPort(Protocol):
@@ -202,12 +205,58 @@ class EndlessJobs:
     ) -> tuple[Advance, Value]:
         """Let every beat in."""
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
-        slot, never = delay(m, gate.slot, 1), Const(0, 1)
+        clocks = timing_parameters(config).control_clocks
+        slot, never = delay(m, gate.slot, clocks), Const(0, 1)
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
+
+
+class SingleJobs:
+    """Jobs that are alone in the pipeline: one begins when the last slot of the other has left.
+
+    All dimensions go on in the clock of the slot, so it is known at once which slots need a beat,
+    and which is the last.
+    """
+
+    is_endless = False
+    dimension_delay = 0
+
+    def begin_latency(self, config: CoreConfig) -> int:
+        """Return 0: no slots are counted ahead."""
+        return 0
+
+    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
+        """Return signals that let the next dimension go on in the clock in which a line ends."""
+        return advance.outward_at_once(line_ends)
+
+    def admit(
+        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+    ) -> tuple[Advance, Value]:
+        """Let in the slots of a job, then its last; a token comes a clock before the first slot."""
+        active, token, final = (Signal(name=name) for name in ("active", "token", "final"))
+        advance = Advance(token, token, token, token | gate.slot, gate.slot)
+        wanted, last = Const(1, 1), gate.plane_end
+        if not ends_with_plane(config):
+            m.submodules.slots = walk = slots.SlotWalk(config)
+            m.d.comb += walk.job.eq(gate.job)
+            advance.drive(m, walk.advance)
+            wanted, last = walk.wanted, walk.last
+        m.d.comb += [
+            port.may_offer.eq(1),
+            port.taken.eq(token),
+            token.eq(port.offered & ~active),
+            gate.beat_wanted.eq(active & wanted),
+            gate.slot.eq(active & (gate.beat_here | ~wanted)),
+            gate.end.eq(last),
+            final.eq(gate.slot & last),
+        ]
+        m.d.sync += active.eq(token | (active & ~final))
+        return advance, active
 
 
 def job_kind(config: CoreConfig) -> JobKind:
     """Return the kind of jobs of a core."""
     if is_endless(config):
         return EndlessJobs()
+    if timing_parameters(config).is_one_job:
+        return SingleJobs()
     return PlaneJobs() if ends_with_plane(config) else QueuedJobs()

@@ -34,19 +34,19 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import input_layout, job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, delay, timing_parameters
+from extremum.hdl.timing import Timed, delay, domain, timing_parameters
 from extremum.hdl.words import candidate_layout, result_layout, select
 from extremum.model import DataType
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from an element to its key."""
-    return _analysis(config) + 2
+    return _analysis(config) + 2 * timing_parameters(config).key_clocks
 
 
 def _analysis(config: CoreConfig) -> int:
     """Return the clocks of :func:`_analyse`; floats take one more, to look at their fields."""
-    return 2 if config.has_floats else 1
+    return timing_parameters(config).key_clocks * (2 if config.has_floats else 1)
 
 
 class KeyEncoder(wiring.Component):
@@ -92,14 +92,15 @@ class KeyEncoder(wiring.Component):
         config = self.config
         # First the fields of a float are analysed, then the key's top bit is decided and whether
         # the other bits are inverted, and the last clock makes the key.
-        analysed = _analysis(config)
+        analysed, parameters = _analysis(config), timing_parameters(config)
+        clocks = parameters.key_clocks
         token = Timed(m, self.token).at(analysed)
         data_type, minimum, ignore_nan = (
-            Timed(m, shadow(m, register(config, self.job, name), token, name), analysed)
+            Timed(m, shadow(m, parameters, register(config, self.job, name), token, name), analysed)
             for name in ("data_type", "minimum", "ignore_nan")
         )
-        late_type = data_type.at(analysed + 1)
-        at_once = timing_parameters(config).any_bits
+        late_type = data_type.at(analysed + clocks)
+        at_once = parameters.any_bits
         for lane in range(config.lanes):
             element = Timed(m, Value.cast(self.elements[lane]))
             candidate = self.keys[lane]
@@ -108,10 +109,11 @@ class KeyEncoder(wiring.Component):
                 for built in config.data_types
             ]
             top, invert, nan, sign = (Signal(name=n) for n in ("top", "invert", "nan", "sign"))
-            m.d.sync += Cat(top, invert, nan, sign).eq(select(data_type.at(analysed), choices))
-            body = element.at(analysed + 1)
+            analysis = Cat(top, invert, nan, sign)
+            m.d[domain(clocks)] += analysis.eq(select(data_type.at(analysed), choices))
+            body = element.at(analysed + clocks)
             if "nan" in candidate.shape().members:
-                m.d.sync += [candidate.nan.eq(nan), candidate.sign.eq(sign)]
+                m.d[domain(clocks)] += [candidate.nan.eq(nan), candidate.sign.eq(sign)]
                 unify: Value = Const(0)
             else:
                 unify = nan
@@ -122,7 +124,7 @@ class KeyEncoder(wiring.Component):
                 if built.format.is_float:
                     flipped = Mux(unify, top.replicate(len(rest)), flipped)
                 keys.append(Cat(flipped, top))
-            m.d.sync += candidate.key.eq(select(late_type, keys))
+            m.d[domain(clocks)] += candidate.key.eq(select(late_type, keys))
         return m
 
 
@@ -164,10 +166,15 @@ def _analyse(
     return Cat(~negative, negative, nan, sign)
 
 
+def restore_latency(config: CoreConfig) -> int:
+    """Return the clocks from a key to its element."""
+    return timing_parameters(config).key_clocks
+
+
 class KeyDecoder(wiring.Component):
     """Turns keys back into elements, bit for bit, and an empty window into the lowest value.
 
-    Latency: :attr:`LATENCY` clocks. Throughput: one word per clock, taken always.
+    Latency: :func:`restore_latency` clocks. Throughput: one word per clock, taken always.
 
     Parameters
     ----------
@@ -196,8 +203,6 @@ class KeyDecoder(wiring.Component):
     lanes: data.View
     values: data.View
 
-    LATENCY = 1
-
     def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
         super().__init__(
@@ -212,9 +217,9 @@ class KeyDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self.config
+        config, parameters = self.config, timing_parameters(self.config)
         data_type, minimum = (
-            shadow(m, register(config, self.job, name), self.token, name)
+            shadow(m, parameters, register(config, self.job, name), self.token, name)
             for name in ("data_type", "minimum")
         )
         for lane in range(config.lanes):
@@ -226,7 +231,7 @@ class KeyDecoder(wiring.Component):
                 )
                 for built in config.data_types
             ]
-            m.d.sync += self.values[lane].eq(select(data_type, values))
+            m.d[domain(parameters.key_clocks)] += self.values[lane].eq(select(data_type, values))
         return m
 
 

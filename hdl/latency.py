@@ -11,13 +11,16 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import job_kind
 from extremum.hdl.timing import timing_parameters
 
-BEAT = 1
-"""Clocks of the register that takes an input beat."""
+
+def beat_clocks(config: CoreConfig) -> int:
+    """Return the clocks of the register that takes an input beat."""
+    return timing_parameters(config).control_clocks
 
 
 def word_clock(config: CoreConfig) -> int:
     """Return the clocks from a slot to its word, which joins its keys with its control."""
-    return BEAT + max(key.latency(config), windows.latency(config))
+    found = beat_clocks(config) + max(key.latency(config), windows.latency(config))
+    return found + timing_parameters(config).word_clocks
 
 
 def winner_latency(config: CoreConfig) -> int:
@@ -28,7 +31,7 @@ def winner_latency(config: CoreConfig) -> int:
 
 def result_latency(config: CoreConfig) -> int:
     """Return the clocks from a winner to its value and its position."""
-    value = key.KeyDecoder.LATENCY if config.has_values else 0
+    value = key.restore_latency(config) if config.has_values else 0
     return max(position.latency(config), value, results.lead(config))
 
 
@@ -40,6 +43,8 @@ def pipeline_latency(config: CoreConfig) -> int:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a beat to offering a result that it completes."""
+    if timing_parameters(config).is_one_job:
+        return pipeline_latency(config)
     return pipeline_latency(config) + queue.latency(queue_depth(config), timing_parameters(config))
 
 
@@ -50,6 +55,16 @@ def job_interval(config: CoreConfig) -> int:
     token has left the pipeline; only then the next job is checked, and its slots begin.
     """
     return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
+
+
+def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:
+    """Return the fewest and the most clocks from a job of so many slots to the next job.
+
+    The next job is on its port in time, and no stream stalls.
+    """
+    if timing_parameters(config).is_one_job:
+        return (slots + pipeline_latency(config) + 4,) * 2
+    return max(slots, pipeline_latency(config) + 2), max(slots, job_interval(config))
 
 
 def queue_depth(config: CoreConfig) -> int:

@@ -7,9 +7,10 @@ are negative where the first windows lie wholly in the start padding.
 
 from __future__ import annotations
 
+from operator import add
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -70,7 +71,7 @@ class Line:
         first_slots_less_one: Value | None = None,
         ahead: int = 0,
     ):
-        self._m, self._advance, self._ahead = m, advance, ahead
+        self._m, self._parameters, self._advance, self._ahead = m, parameters, advance, ahead
         begin, step = advance.begin, advance.step
         self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
         self._count = StepCount(
@@ -116,25 +117,77 @@ class Line:
 
         def near(number: Value) -> list[Value]:
             return [
-                precomputed(m, lambda number, n=n: number == n + self._ahead, number)
+                precomputed(
+                    m, self._parameters, lambda number, n=n: number == n + self._ahead, number
+                )
                 for n in (0, 1)
             ]
 
         is_once, is_twice = near(number)
         again, second, goal = (
-            shadow(m, value, token, f"{name}_{part}")
+            shadow(m, self._parameters, value, token, f"{name}_{part}")
             for value, part in ((is_once, "at_once"), (is_twice, "at_second"), (number, "number"))
         )
         if in_first is not None:
             is_once, is_twice = near(in_first)
-            first_second = shadow(m, is_twice, token, f"{name}_at_first_second")
-            first_goal = shadow(m, in_first, token, f"{name}_first_number")
+            first_second = shadow(m, self._parameters, is_twice, token, f"{name}_at_first_second")
+            first_goal = shadow(m, self._parameters, in_first, token, f"{name}_first_number")
             second = Mux(self.is_first, first_second, second)
             goal = Mux(self.is_first, first_goal, goal)
         later = self._count.at(goal, second)
         with m.If(step):
             m.d.sync += flag.eq(Mux(self._advance.begin, is_once, Mux(self.last, again, later)))
         return flag
+
+
+class Walk:
+    """Walks over the slots of a line as :class:`Line` does, by a plain counter that is compared.
+
+    Parameters
+    ----------
+    m
+        Module to add the logic to.
+    name
+        Prefix of the signals.
+    advance
+        The signals that begin a job and go on from slot to slot.
+    shape
+        Shape of a coordinate.
+    first
+        Coordinate of the job's first slot.
+    again
+        Coordinate of the first slot of every other line.
+    last
+        Coordinate of a line's last slot. It stays from the job's beginning on, as ``again`` does.
+
+    Attributes
+    ----------
+    coordinate
+        Coordinate of the slot at hand; it wraps.
+    last
+        The slot at hand is the line's last.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        name: str,
+        advance: Advance,
+        *,
+        shape: Shape,
+        first: Value | int,
+        again: Value | int,
+        last: Value,
+    ):
+        self.coordinate = Signal(shape, name=f"{name}_coordinate")
+        self.last = Signal(name=f"{name}_last")
+        m.d.comb += self.last.eq(self.coordinate == last)
+        with m.If(advance.step):
+            m.d.sync += self.coordinate.eq(self.coordinate + 1)
+            with m.If(self.last):
+                m.d.sync += self.coordinate.eq(again)
+            with m.If(advance.token):
+                m.d.sync += self.coordinate.eq(first)
 
 
 class InputSchedule(wiring.Component):
@@ -186,10 +239,21 @@ class InputSchedule(wiring.Component):
             for name in ("head", "size", "period")
         )
         parameters = timing_parameters(self.config)
+        if not parameters.counts_ahead:
+            first = precomputed(m, parameters, least_coordinate, head)
+            last = precomputed(m, parameters, add, first, period_less_one)
+            walk = Walk(
+                m, "slot", advance, shape=head.shape(), first=first, again=first, last=last
+            )
+            m.d.comb += [
+                self.last.eq(walk.last),
+                self.present.eq(inside(walk.coordinate, size_less_one)),
+            ]
+            return m
         line = Line(m, parameters, "slot", advance, slots_less_one=period_less_one)
         # The first element is in the slot of coordinate 0, and ``size`` slots hold elements.
-        lead = precomputed(m, slots_before_zero, head)
-        stop = precomputed(m, lambda lead, size: lead + size + 1, lead, size_less_one)
+        lead = precomputed(m, parameters, slots_before_zero, head)
+        stop = precomputed(m, parameters, lambda lead, size: lead + size + 1, lead, size_less_one)
         begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
         was_present = Signal()
         with m.If(advance.step):
@@ -199,6 +263,21 @@ class InputSchedule(wiring.Component):
             self.present.eq(begins | (was_present & ~ends)),
         ]
         return m
+
+
+def inside(coordinate: Value, size_less_one: Value) -> Value:
+    """Return whether a coordinate is in the tensor; all others are padding, where taps are absent.
+
+    The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
+    is beyond every size. A line with its padding, and the extent of a window, are shorter than
+    ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
+    """
+    return coordinate.as_unsigned() <= size_less_one
+
+
+def least_coordinate(head: Any) -> Any:
+    """Return the coordinate of a job's first slot: 0, or that of a window in the start padding."""
+    return min(head, 0) if isinstance(head, int) else Mux(head < 0, head, 0)
 
 
 def slots_from_zero(head: Any) -> Any:

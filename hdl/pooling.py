@@ -21,14 +21,21 @@ from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 def _storage_latency(config: CoreConfig, axis: int) -> int:
     """Return the clocks from a word to the older words that this dimension has stored."""
     parameters = timing_parameters(config)
-    return storage.latency(config.max_spacing[axis], parameters.register_spacing)
+    return storage.latency(config.max_spacing[axis], parameters)
 
 
 def latency(config: CoreConfig, axis: int) -> int:
     """Return the clocks of one dimension's stage: the storage, the presence of taps, the tree."""
     if config.max_window[axis] == 1:
         return 0
-    return _storage_latency(config, axis) + 1 + tree_latency(config.max_window[axis])
+    parameters = timing_parameters(config)
+    tree_clocks = tree_latency(parameters, config.max_window[axis])
+    return (
+        _storage_latency(config, axis)
+        + parameters.tap_clocks
+        + tree_clocks
+        + parameters.stage_clocks
+    )
 
 
 class SlidingWindow(wiring.Component):
@@ -121,7 +128,7 @@ class SlidingWindow(wiring.Component):
             self.window - 1,
             config.max_spacing[axis],
             spacing_less_one.value if isinstance(spacing_less_one, Const) else None,
-            register_spacing=timing_parameters(config).register_spacing,
+            parameters=timing_parameters(config),
         )
         m.d.comb += [
             line.token.eq(self.i.token),
@@ -133,8 +140,9 @@ class SlidingWindow(wiring.Component):
         if line.latency:
             m.d.comb += line.last_row.eq(self._is_last_row(m))
         newest_first = registered(
-            m, Cat(word.at(line.latency), line.o), line.latency, name="newest_first"
-        )
+            m, Cat(word.at(line.latency), line.o), line.latency, name="newest_first",
+            clocks=timing_parameters(config).tap_clocks,
+        )  # fmt: skip
         clock = newest_first.clock
         present = Timed(m, Value.cast(self.i.control[f"present_{self.name}"])).at(clock)
         return [
@@ -156,10 +164,12 @@ class SlidingWindow(wiring.Component):
         ends_slot = Cat(*(self.i.control[f"final_{DIMENSIONS[axis]}"] for axis in within)).all()
         token = self.i.token
         dilation = register(self.config, self.job, f"{self.name}.dilation")
-        new_less_one = precomputed(m, lambda dilation: dilation - 1, dilation)
+        new_less_one = precomputed(
+            m, timing_parameters(self.config), lambda dilation: dilation - 1, dilation
+        )
         if not isinstance(new_less_one, Const):
             new_less_one = new_less_one[: len(dilation)]
-        less_one = shadow(m, new_less_one, token, "dilation")
+        less_one = shadow(m, timing_parameters(self.config), new_less_one, token, "dilation")
         slots = Cycle(m, timing_parameters(self.config), less_one, "slot")
         slots.run(token, token | (self.i.valid & ends_slot), new_less_one)
         return ends_slot & slots.last

@@ -33,8 +33,9 @@ def lead(config: CoreConfig) -> int:
 
     These clocks are for the carries of the running position and for the offset of each lane.
     """
-    segment = timing_parameters(config).position_segment
-    return SegmentedAccumulator.latency_of(config.index_width, segment) + (config.lanes > 1)
+    parameters = timing_parameters(config)
+    carries = SegmentedAccumulator.latency_of(config.index_width, parameters.position_segment)
+    return carries + (parameters.sum_clocks if config.lanes > 1 else 0)
 
 
 def latency(config: CoreConfig) -> int:
@@ -42,7 +43,7 @@ def latency(config: CoreConfig) -> int:
     if not config.has_windows or not config.index_width:
         return 0
     ways_back = sum(_digits(config, axis) for axis in config.axes)
-    return 1 + ceil_log2(1 + ways_back)
+    return timing_parameters(config).sum_clocks * (1 + ceil_log2(1 + ways_back))
 
 
 class PositionGenerator(wiring.Component):
@@ -78,6 +79,7 @@ class PositionGenerator(wiring.Component):
 
     def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
+        self._clocks = timing_parameters(config).sum_clocks
         self.dimensions = [name for name in DIMENSIONS[::-1] if name in tap_bits]
         super().__init__(
             {
@@ -110,7 +112,7 @@ class PositionGenerator(wiring.Component):
                     number = tap[place * digit : (place + 1) * digit]
                     way_back = select(number, multiples[: 1 << len(number)]) << (place * digit)
                     way_back = way_back[: config.index_width]
-                    terms.append(Timed(m, way_back).moved_to(1))
+                    terms.append(Timed(m, way_back).moved_to(self._clocks))
             position = self._sum(m, terms, f"position{lane}")
             m.d.comb += self.positions[lane].eq(position.at(latency(config)))
         return m
@@ -122,24 +124,25 @@ class PositionGenerator(wiring.Component):
             clock, sums = terms[0].clock, []
             for number, (left, right) in enumerate(zip(terms[::2], terms[1::2], strict=False)):
                 total = (left.at(clock) + right.at(clock))[: self.config.index_width]
-                sums.append(registered(m, total, clock, name=f"{name}_{level}_{number}"))
-            odd = [terms[-1].moved_to(clock + 1)] if len(terms) % 2 else []
+                sum_name = f"{name}_{level}_{number}"
+                sums.append(registered(m, total, clock, name=sum_name, clocks=self._clocks))
+            odd = [terms[-1].moved_to(clock + self._clocks)] if len(terms) % 2 else []
             terms, level = sums + odd, level + 1
         return terms[0]
 
     def _last_taps(self, m: Module) -> list[Timed]:
-        """Return the position of the window's last tap in each lane, which is valid in clock 1."""
+        """Return the position of the window's last tap in each lane, which is valid in clock ``sum_clocks``."""
         config = self.config
         position = self._running_position(m)
         if config.lanes == 1:
             return [position]
         shares = self._multiples(m, "lane_step", config.lanes, self.i.token)
         return [
-            position.moved_to(position.clock + 1),
+            position.moved_to(position.clock + self._clocks),
             *(
                 registered(
                     m, (position.value + shares[lane])[: config.index_width], position.clock,
-                    name=f"origin_lane{lane}",
+                    name=f"origin_lane{lane}", clocks=self._clocks,
                 )
                 for lane in range(1, config.lanes)
             ),
@@ -151,18 +154,19 @@ class PositionGenerator(wiring.Component):
         timing = timing_parameters(config)
         # The step is that of the innermost dimension that is not at its end.
         names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]
-        steps = [shadow(m, register(config, job, name), token, name) for name in names]
+        steps = [shadow(m, timing, register(config, job, name), token, name) for name in names]
         chosen = steps[-1]
         for axis, step in reversed(list(zip(config.axes, steps[:-1], strict=True))):
             chosen = Mux(self.early_control[f"final_{DIMENSIONS[axis]}"], chosen, step)
         early = -lead(config)
         step, load, go = (
-            Timed(m, value, early).at(early + 1) for value in (chosen, token, self.early_valid)
+            Timed(m, value, early).at(early + self._clocks)
+            for value in (chosen, token, self.early_valid)
         )
         return SegmentedAccumulator(
             m, timing, config.index_width, timing.position_segment, "origin",
             load=load, start=register(config, job, "origin"), enable=go, addend=step,
-            clock=early + 1, reset_less=True,
+            clock=early + self._clocks, reset_less=True,
         ).sum  # fmt: skip
 
     def _multiples(self, m: Module, name: str, count: int, token: Value) -> list[Value]:
@@ -171,13 +175,14 @@ class PositionGenerator(wiring.Component):
         The odd multiples are added up in the few clocks after the job came to the port; the even
         ones are shifts of others.
         """
+        parameters = timing_parameters(self.config)
         step = register(self.config, self.job, name)
         new: list[Value] = [Const(0, len(step)), step]
-        kept: list[Value] = [Const(0, len(step)), shadow(m, step, token, name)]
+        kept: list[Value] = [Const(0, len(step)), shadow(m, parameters, step, token, name)]
         for n in range(2, count):
             if n % 2:
-                new.append(delay(m, (new[n - 1] + step)[: len(step)], 1))
-                kept.append(shadow(m, new[n], token, f"{name}_{n}"))
+                new.append(delay(m, (new[n - 1] + step)[: len(step)], parameters.control_clocks))
+                kept.append(shadow(m, parameters, new[n], token, f"{name}_{n}"))
             else:
                 new.append((new[n // 2] << 1)[: len(step)])
                 kept.append((kept[n // 2] << 1)[: len(step)])

@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
-from extremum.hdl.shadow import shadow
+from extremum.hdl.shadow import kept, shadow
 from extremum.hdl.timing import SegmentedAccumulator, Timed, timing_parameters
+from extremum.hdl.winner import beats
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, result_layout
 
 
@@ -26,6 +27,8 @@ def _has_flags(config: CoreConfig) -> bool:
 
 def _compared(config: CoreConfig) -> int:
     """Return the clock in which it is known whether a word beats those before it."""
+    if not timing_parameters(config).compare_clocks:
+        return 0
     return int(_has_flags(config)) + _digits(config)
 
 
@@ -92,24 +95,27 @@ class Reducer(wiring.Component):
         last = Timed(m, self.i.valid & self.i.control.last)
         decreasing = self._shadow(m, "decreasing").at(compared)
         ordinal = self._ordinal(m, words.valid, last, compared)
-        takes, ties = self._compare(m, words.valid, Timed(m, self.i.control.first))
         take = Signal(config.lanes)
-        m.d.comb += take.eq(
-            takes.at(compared) | (ties.at(compared) & decreasing.replicate(config.lanes))
-        )
+        if compared:
+            takes, ties = self._compare(m, words.valid, Timed(m, self.i.control.first))
+            m.d.comb += take.eq(
+                takes.at(compared) | (ties.at(compared) & decreasing.replicate(config.lanes))
+            )
+        else:
+            m.d.comb += take.eq(self._compare_at_once(m, take, decreasing))
         taken = Timed(m, take, compared)
         # The flags of all lanes move on together, in one register for each clock.
         taken_at = {part.clock: taken.at(part.clock) for part in ordinal} | {compared: take}
-        kept = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
+        names = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
-            for name in kept:
+            for name in names:
                 field = Timed(m, candidate[name]).at(compared)
-                best = shadow(m, field, take[lane], f"{name}{lane}")
+                best = kept(m, field, take[lane], f"{name}{lane}")
                 m.d.comb += Value.cast(result[name]).eq(Timed(m, best, compared + 1).at(clocks))
             parts = []
             for number, part in enumerate(ordinal):
-                best = shadow(m, part.value, taken_at[part.clock][lane], f"ordinal{lane}_{number}")
+                best = kept(m, part.value, taken_at[part.clock][lane], f"ordinal{lane}_{number}")
                 parts.append(Timed(m, best, part.clock + 1).at(clocks))
             if parts:
                 m.d.comb += Value.cast(result.ordinal).eq(Cat(*parts))
@@ -123,7 +129,9 @@ class Reducer(wiring.Component):
 
     def _shadow(self, m: Module, name: str) -> Timed:
         """Return the shadow of a job register."""
-        return Timed(m, shadow(m, register(self.config, self.job, name), self.i.token, name))
+        parameters = timing_parameters(self.config)
+        copy = shadow(m, parameters, register(self.config, self.job, name), self.i.token, name)
+        return Timed(m, copy, is_steady=parameters.is_one_job)
 
     def _ordinal(self, m: Module, valid: Timed, last: Timed, clock: int) -> list[Timed]:
         """Return the ordinal of a word in its row, in segments, the first of them in ``clock``."""
@@ -138,6 +146,20 @@ class Reducer(wiring.Component):
             load=last.at(clock), start=Const(0, config.index_width),
             enable=valid.at(clock), addend=step, clock=clock,
         ).segments  # fmt: skip
+
+    def _compare_at_once(self, m: Module, take: Signal, decreasing: Value) -> Value:
+        """Return in which lanes a word is taken, in the clock in which it comes.
+
+        ``take`` is the same as a signal, which enables the registers of the best words so far.
+        """
+        takes, parameters = [], timing_parameters(self.config)
+        for lane, candidate in enumerate(self.i.lanes):
+            best = Signal.like(candidate, name=f"best{lane}")
+            with m.If(take[lane]):
+                m.d.sync += best.eq(candidate)
+            is_better = beats(m, parameters, candidate, best, decreasing)
+            takes.append(self.i.valid & (self.i.control.first | is_better))
+        return Cat(takes)
 
     def _compare(self, m: Module, valid: Timed, first: Timed) -> tuple[Timed, Timed]:
         """Return in which lanes a word beats the words before it, and in which it ties with them.

@@ -10,12 +10,12 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, output_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed
+from extremum.hdl.timing import Timed, timing_parameters
 
 
 def lead(config: CoreConfig) -> int:
     """Return by how many clocks the place of a result is known before the result."""
-    return int(config.lanes > 1)
+    return timing_parameters(config).control_clocks if config.lanes > 1 else 0
 
 
 LATENCY = 1
@@ -93,7 +93,13 @@ class Packer(wiring.Component):
         m = Module()
         config, lanes = self.config, range(self.config.lanes)
         tail, fold = (
-            shadow(m, register(config, self.job, name), self.token, name)
+            shadow(
+                m,
+                timing_parameters(self.config),
+                register(config, self.job, name),
+                self.token,
+                name,
+            )
             for name in ("tail", "fold")
         )
         place, full = Signal(range(config.lanes)), Const(1, 1)

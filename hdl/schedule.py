@@ -16,6 +16,8 @@ does not need the elements themselves.
 
 from __future__ import annotations
 
+from operator import add
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -24,25 +26,22 @@ from amaranth.utils import bits_for
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import StepCount
-from extremum.hdl.line import Line, slots_from_zero
+from extremum.hdl.line import Line, Walk, inside, least_coordinate, slots_from_zero
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import ends_tell_final, fixed_registers, register
 from extremum.hdl.shadow import precomputed, shadow
-from extremum.hdl.timing import Timed, delay, late_equal, late_exceeds, timing_parameters
+from extremum.hdl.timing import (
+    Timed,
+    delay,
+    domain,
+    late_equal,
+    late_exceeds,
+    timing_parameters,
+)
 
 
-def inside(coordinate: Value, size_less_one: Value) -> Value:
-    """Return whether a coordinate is in the tensor; all others are padding, where taps are absent.
-
-    The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
-    is beyond every size. A line with its padding, and the extent of a window, are shorter than
-    ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
-    """
-    return coordinate.as_unsigned() <= size_less_one
-
-
-COORDINATE_LATENCY = 2
-"""Clocks from a slot to its coordinate: one for the sum, and one to shorten the path behind it."""
+COORDINATE_STEPS = 2
+"""Steps from a slot to its coordinate: one for the sum, and one to shorten the path behind it."""
 
 
 def latency(config: CoreConfig) -> int:
@@ -51,7 +50,8 @@ def latency(config: CoreConfig) -> int:
     With padding these are the clocks of the coordinate, of a late comparison, and of a register for
     the answer.
     """
-    return COORDINATE_LATENCY + 2 if config.padding and config.has_windows else 2
+    steps = COORDINATE_STEPS + 2 if config.padding and config.has_windows else 2
+    return steps * timing_parameters(config).control_clocks
 
 
 class OutputSchedule(wiring.Component):
@@ -97,6 +97,7 @@ class OutputSchedule(wiring.Component):
     def __init__(self, config: CoreConfig, axis: int):
         self.config = config
         self.axis = axis
+        self.parameters = timing_parameters(config)
         self.taps = config.max_window[axis]
         super().__init__(
             {
@@ -131,44 +132,67 @@ class OutputSchedule(wiring.Component):
         ahead = 0
         if ends_tell:
             ahead = fixed_registers(self.config)[f"{DIMENSIONS[self.axis]}.stride"] - 1
-        line = Line(
-            m, timing_parameters(self.config), "slot", advance,
-            slots_less_one=self._register("period"), ahead=ahead,
-        )  # fmt: skip
-        is_final = line.is_near_end if ends_tell else line.at(self._register("final"), "is_final")
+        period_less_one, final = self._register("period"), self._register("final")
+        parameters = self.parameters
+        if parameters.counts_ahead:
+            line = Line(m, parameters, "slot", advance, slots_less_one=period_less_one, ahead=ahead)
+            is_final = line.is_near_end if ends_tell else line.at(final, "is_final")
+        else:
+            line = Walk(
+                m, "slot", advance, shape=period_less_one.shape(), first=0, again=0, last=period_less_one
+            )
+            is_final = line.coordinate == final
+            if ends_tell:
+                is_final = line.coordinate + ahead >= period_less_one
         told = latency(self.config)
-        window = Timed(m, shadow(m, self._register("window"), advance.token, "window"))
+        window = shadow(m, parameters, self._register("window"), advance.token, "window")
+        window = Timed(m, window, is_steady=parameters.is_one_job)
         m.d.comb += [
             self.last.eq(line.last),
             self.emit.eq(self._due(m, advance, line.last).at(told)),
             self.final.eq(Timed(m, is_final).at(told)),
-            self.present.eq(self._first_taps(window.at(told + 1))),
+            self.present.eq(self._first_taps(window.at(told + parameters.control_clocks))),
         ]
 
     def _across_lines(self, m: Module, advance: Advance) -> None:
         """Give windows that reach into padding, some of them in the next line."""
-        parameters = timing_parameters(self.config)
+        parameters, clocks = self.parameters, self.parameters.control_clocks
         # The line of windows begins with its first window. In front of the job's first line are
         # slots without a window.
         head, period_less_one = self._register("head"), self._register("period")
-        more = precomputed(m, slots_from_zero, head)
-        first_less_one = precomputed(m, lambda period, more: period + more, period_less_one, more)
-        line = Line(
-            m, parameters, "slot", advance,
-            slots_less_one=period_less_one,
-            first_slots_less_one=first_less_one[: len(period_less_one)],
-        )  # fmt: skip
+        if parameters.counts_ahead:
+            more = precomputed(m, parameters, slots_from_zero, head)
+            first_less_one = precomputed(
+                m, parameters, lambda period, more: period + more, period_less_one, more
+            )
+            line = Line(
+                m, parameters, "slot", advance,
+                slots_less_one=period_less_one,
+                first_slots_less_one=first_less_one[: len(period_less_one)],
+            )  # fmt: skip
+        else:
+            line = Walk(
+                m, "slot", advance, shape=head.shape(),
+                first=precomputed(m, parameters, least_coordinate, head),
+                again=head,
+                last=precomputed(m, parameters, add, head, period_less_one),
+            )  # fmt: skip
         due = self._due(m, advance, line.last)
-        coordinate = self._coordinate(m, advance, line).moved_to(COORDINATE_LATENCY)
+        if isinstance(line, Line):
+            coordinate = self._coordinate(m, advance, line)
+        else:
+            coordinate = Timed(m, line.coordinate)
+        coordinate = coordinate.moved_to(COORDINATE_STEPS * clocks)
         token, here = Timed(m, advance.token).at(coordinate.clock), coordinate.value
         final, regular = (
-            shadow(m, self._register(name), token, name) for name in ("final", "regular")
+            shadow(m, self.parameters, self._register(name), token, name)
+            for name in ("final", "regular")
         )
-        compared = coordinate.clock + 1
+        compared = coordinate.clock + clocks
         is_final = late_equal(m, here, final, parameters)
-        fits = late_exceeds(m, regular, here, parameters, or_equals=Const(1, 1))
+        fits = late_exceeds(m, regular, here, parameters, Const(1, 1), clocks=clocks)
         m.d.comb += self.last.eq(line.last)
-        m.d.sync += [
+        m.d[domain(clocks)] += [
             self.final.eq(is_final),
             self.emit.eq((due.at(compared) & fits) | is_final),
         ]
@@ -177,7 +201,7 @@ class OutputSchedule(wiring.Component):
     def _coordinate(self, m: Module, advance: Advance, line: Line) -> Timed:
         """Return the coordinate of the slot; that of the job's first slot is 0 or negative."""
         head = self._register("head")
-        again = shadow(m, head, advance.token, "restart")
+        again = shadow(m, self.parameters, head, advance.token, "restart")
         base, coordinate = (
             Signal(head.shape(), name=name, reset_less=True) for name in ("base", "coordinate")
         )
@@ -187,10 +211,12 @@ class OutputSchedule(wiring.Component):
         return Timed(m, coordinate, 1)
 
     def _due(self, m: Module, advance: Advance, last: Value) -> Timed:
-        """Return whether the slot is on the grid of strides: valid in clock 1.
+        """Return whether the slot is on the grid of strides: valid after ``control_clocks``.
 
         ``last`` is set if the slot is its line's last.
         """
+        if not self.parameters.counts_ahead:
+            return self._plain_due(m, advance, last)
         # Counts the slots since the line began, or since a window was due: `head` slots to the
         # first window, then `stride` slots from one window to the next. The register of the stride
         # holds one less.
@@ -201,22 +227,31 @@ class OutputSchedule(wiring.Component):
         new_head, new_stride_less_one = self._register("head"), self._register("stride")
         width = phase_width(new_head, new_stride_less_one)
         slots = StepCount(
-            m, timing_parameters(self.config), width, "phase",
+            m, self.parameters, width, "phase",
             begin=begins | due, enable=step, is_loaded=True,
         )  # fmt: skip
         with m.If(step):
             m.d.sync += from_first.eq(begins | (from_first & ~due))
-        new_begins_due = precomputed(m, lambda head: (head == 0) | (head < 0), new_head)
+        new_begins_due = precomputed(
+            m, self.parameters, lambda head: (head == 0) | (head < 0), new_head
+        )
         head, stride_less_one, begins_due, head_is_one, is_dense, stride_is_two = (
-            shadow(m, value, token, name)
+            shadow(m, self.parameters, value, token, name)
             for value, name in (
                 (new_head, "head"),
                 (new_stride_less_one, "stride"),
                 (new_begins_due, "begins_due"),
-                (precomputed(m, lambda head: head == 1, new_head), "head_is_one"),
-                (precomputed(m, lambda less_one: less_one == 0, new_stride_less_one), "is_dense"),
+                (precomputed(m, self.parameters, lambda head: head == 1, new_head), "head_is_one"),
                 (
-                    precomputed(m, lambda less_one: less_one == 1, new_stride_less_one),
+                    precomputed(
+                        m, self.parameters, lambda less_one: less_one == 0, new_stride_less_one
+                    ),
+                    "is_dense",
+                ),
+                (
+                    precomputed(
+                        m, self.parameters, lambda less_one: less_one == 1, new_stride_less_one
+                    ),
                     "stride_is_two",
                 ),
             )
@@ -233,6 +268,25 @@ class OutputSchedule(wiring.Component):
             m.d.sync += due.eq(Mux(token, new_begins_due, later))
         return Timed(m, due, 1)
 
+    def _plain_due(self, m: Module, advance: Advance, last: Value) -> Timed:
+        """Return the same in the clock of the slot, from a count of the slots to the next window.
+
+        With padding, every line of windows but the job's first begins with a window.
+        """
+        head, stride_less_one = self._register("head"), self._register("stride")
+        left = Signal(phase_width(head, stride_less_one), name="slots_to_window")
+        due = left == 0
+        to_first = precomputed(m, self.parameters, slots_from_zero, head)
+        to_next = Mux(last, 0 if self.config.padding else to_first, stride_less_one)
+        with m.If(advance.step):
+            with m.If(advance.token):
+                m.d.sync += left.eq(to_first)
+            with m.Elif(last | due):
+                m.d.sync += left.eq(to_next)
+            with m.Else():
+                m.d.sync += left.eq(left - 1)
+        return Timed(m, due)
+
     def _look_at_taps(self, m: Module, coordinate: Timed, token: Value, is_final: Timed) -> None:
         """Tell which taps are present: those of the window that are in the tensor.
 
@@ -240,43 +294,47 @@ class OutputSchedule(wiring.Component):
         """
         late_token = Timed(m, token, coordinate.clock).at(is_final.clock)
         new_size_less_one, window, new_shift = map(self._register, ("size", "window", "shift"))
-        shift = shadow(m, new_shift, late_token, "shift")
-        told = is_final.clock + 1
+        shift = shadow(m, self.parameters, new_shift, late_token, "shift")
+        clocks = self.parameters.control_clocks
+        told = is_final.clock + clocks
         shift_here = Timed(m, Mux(is_final.value, shift, 0), is_final.clock)
-        m.d.sync += self.shift.eq(shift_here.at(told))
+        m.d[domain(clocks)] += self.shift.eq(shift_here.at(told))
         # The taps of a usual window, and of one that is given early, which has fewer.
-        usual = shadow(m, self._first_taps(window), late_token, "usual_taps")
+        usual = shadow(m, self.parameters, self._first_taps(window), late_token, "usual_taps")
         mask = (1 << bits_for(self.taps)) - 1
-        left = precomputed(m, lambda window, shift: (window - shift) & mask, window, new_shift)
-        early = shadow(m, self._first_taps(left), late_token, "early_taps")
+        left = precomputed(
+            m, self.parameters, lambda window, shift: (window - shift) & mask, window, new_shift
+        )
+        early = shadow(m, self.parameters, self._first_taps(left), late_token, "early_taps")
         taps = Timed(m, Mux(is_final.value, early, usual), is_final.clock).at(told)
         here = coordinate.value
         if self.config.max_dilation[self.axis] == 1:
             # Without dilation, one subtraction serves all taps.
             place, beyond = Signal.like(here), Signal(signed(len(here) + 1))
-            last_element = shadow(m, new_size_less_one, token, "last_element")
-            m.d.sync += [place.eq(here), beyond.eq(here - last_element)]
+            last_element = shadow(m, self.parameters, new_size_less_one, token, "last_element")
+            m.d[domain(clocks)] += [place.eq(here), beyond.eq(here - last_element)]
             place, beyond = self._near(m, place), self._near(m, beyond)
             insides = [(place >= tap) & (beyond <= tap) for tap in range(self.taps)]
         else:
-            dilation = shadow(m, self._register("dilation"), token, "dilation")
-            size_less_one = shadow(m, new_size_less_one, late_token, "size")
+            dilation = shadow(m, self.parameters, self._register("dilation"), token, "dilation")
+            size_less_one = shadow(m, self.parameters, new_size_less_one, late_token, "size")
             insides = []
             for tap in range(self.taps):
                 place = Signal.like(here, name=f"coordinate{tap}")
-                m.d.sync += place.eq(here - dilation * tap)
-                insides.append(delay(m, inside(place, size_less_one), 1))
+                m.d[domain(clocks)] += place.eq(here - dilation * tap)
+                insides.append(delay(m, inside(place, size_less_one), clocks))
         for tap, is_inside in enumerate(insides):
-            m.d.sync += self.present[tap].eq(taps[tap] & is_inside)
+            m.d[domain(clocks)] += self.present[tap].eq(taps[tap] & is_inside)
 
     def _near(self, m: Module, coordinate: Value) -> Value:
-        """Return, a clock later, a coordinate in few bits: it is cut off beyond the taps' numbers.
+        """Return, ``control_clocks`` later, a coordinate in few bits: it is cut off beyond the taps' numbers.
 
         What is below 0 stays below 0, and what is above all taps' numbers stays above them.
         """
         bits = bits_for(self.taps)
         far = coordinate[bits:-1].any()
-        return delay(m, Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1]), 1).as_signed()
+        near = Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1])
+        return delay(m, near, self.parameters.control_clocks).as_signed()
 
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first ``count`` taps."""

@@ -14,20 +14,34 @@ from typing import Any
 from amaranth.hdl import Const, Module, Signal, Value, ValueLike
 
 from extremum.hdl.timing.alignment import delay
+from extremum.hdl.timing.parameters import TimingParameters
 
 
-def shadow(m: Module, value: ValueLike, token: Value, name: str) -> Value:
-    """Return a copy of a job register, taken when the token passes; a constant needs no copy."""
+def shadow(
+    m: Module, parameters: TimingParameters, value: ValueLike, token: Value, name: str
+) -> Value:
+    """Return a copy of a job register, taken when the token passes.
+
+    A constant needs no copy, nor does a job that stays on its port until it has left the core.
+    """
+    value = Value.cast(value)
+    return value if parameters.is_one_job else kept(m, value, token, name)
+
+
+def kept(m: Module, value: ValueLike, enable: Value, name: str) -> Value:
+    """Return the value of the last clock in which ``enable`` was set; a constant is its own."""
     value = Value.cast(value)
     if isinstance(value, Const):
         return value
     register = Signal(value.shape(), name=name)
-    with m.If(token):
+    with m.If(enable):
         m.d.sync += register.eq(value)
     return register
 
 
-def precomputed(m: Module, function: Callable[..., Any], *values: Value) -> Value:
+def precomputed(
+    m: Module, parameters: TimingParameters, function: Callable[..., Any], *values: Value
+) -> Value:
     """Return a function of job registers, computed within a clock of their coming to the port.
 
     ``function`` is called with the registers. If all of them are constants it is called with
@@ -35,4 +49,4 @@ def precomputed(m: Module, function: Callable[..., Any], *values: Value) -> Valu
     """
     if all(isinstance(value, Const) for value in values):
         return Const(int(function(*(value.value for value in values if isinstance(value, Const)))))
-    return delay(m, function(*values), 1)
+    return delay(m, function(*values), parameters.control_clocks)

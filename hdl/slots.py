@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl import queue
-from extremum.hdl.advance import Advance
+from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import Cycle
 from extremum.hdl.line import InputSchedule
@@ -28,7 +28,96 @@ def latency(config: CoreConfig) -> int:
     return 1 + _behind(config) + queue.latency(parameters.slots_ahead, parameters)
 
 
-class SlotSchedule(wiring.Component):
+class _Slots(wiring.Component):
+    """What tells the slots of a job from each other: their count, and the count of the volumes."""
+
+    config: CoreConfig
+    job: data.View
+
+    def _counted(self, m: Module, load: Value, go: Value) -> Value:
+        """Return whether the slot at hand is the job's last."""
+        parameters, new_slots = timing_parameters(self.config), self._register("slots")
+        slots_less_one = shadow(m, parameters, new_slots, load & go, "slots")
+        slots = Cycle(m, parameters, slots_less_one, "slot")
+        slots.run(load, go, new_slots)
+        return slots.last
+
+    def _flushing(self, m: Module, token: Value, ends: Value) -> Signal:
+        """Return whether the last volume has ended, so that the slots are those of the flush.
+
+        ``ends`` is set if a volume ends with the slot at hand, or if the next job begins.
+        """
+        parameters, new_volumes = timing_parameters(self.config), self._register("volumes")
+        volumes_less_one = shadow(m, parameters, new_volumes, token, "volumes")
+        volumes = Cycle(m, parameters, volumes_less_one, "volume")
+        volumes.run(token, ends, new_volumes)
+        flushing = Signal()
+        with m.If(ends):
+            m.d.sync += flushing.eq(~token & (flushing | volumes.last))
+        return flushing
+
+    def _register(self, name: str) -> Value:
+        return register(self.config, self.job, name)
+
+
+class SlotWalk(_Slots):
+    """Walks over the slots of one job, and tells of the slot at hand what it is.
+
+    Latency: 0 clocks; ``wanted`` and ``last`` belong to the slot at hand.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+
+    Members
+    -------
+    job : In(job_layout(config))
+        Registers of the job.
+    advance : In(AdvanceSignature())
+        The signals that begin a job and go on from slot to slot.
+    wanted : Out(1)
+        The slot needs a beat.
+    last : Out(1)
+        The slot is its job's last.
+    """
+
+    advance: AdvancePort
+    wanted: Signal
+    last: Signal
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "advance": In(AdvanceSignature()),
+                "wanted": Out(1),
+                "last": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, advance = self.config, Advance.of(self.advance)
+        m.d.comb += self.last.eq(self._counted(m, advance.token, advance.step))
+        if not config.padding or not config.has_windows:
+            m.d.comb += self.wanted.eq(1)
+            return m
+        present: list[Value] = []
+        for axis in config.axes:
+            m.submodules[DIMENSIONS[axis]] = schedule = InputSchedule(config, axis)
+            m.d.comb += schedule.job.eq(self.job)
+            advance.drive(m, schedule.advance)
+            present.append(schedule.present)
+            advance = advance.outward_at_once(schedule.last)
+        # A volume is a line of the outermost dimension.
+        flushing = self._flushing(m, advance.token, advance.step)
+        m.d.comb += self.wanted.eq(Cat(present).all() & ~flushing)
+        return m
+
+
+class SlotSchedule(_Slots):
     """Walks over the slots of one job after the other, as far ahead as a queue has space for them.
 
     So when a slot may enter the pipeline it is known already whether it needs a beat. Only the
@@ -60,7 +149,6 @@ class SlotSchedule(wiring.Component):
         The slot is taken, if there is one.
     """
 
-    job: data.View
     offered: Signal
     taken: Signal
     valid: Signal
@@ -113,14 +201,6 @@ class SlotSchedule(wiring.Component):
         ]
         return m
 
-    def _counted(self, m: Module, load: Value, go: Value) -> Value:
-        """Return whether the slot at hand is the job's last."""
-        new_slots = register(self.config, self.job, "slots")
-        slots_less_one = shadow(m, new_slots, load & go, "slots")
-        slots = Cycle(m, timing_parameters(self.config), slots_less_one, "slot")
-        slots.run(load, go, new_slots)
-        return slots.last
-
     def _wanted(self, m: Module, token: Value, slot: Value) -> Timed:
         """Return whether a slot needs a beat.
 
@@ -148,17 +228,3 @@ class SlotSchedule(wiring.Component):
         flushing = self._flushing(m, volume.token, volume.step)
         m.d.comb += wanted.eq(Cat(*present).all() & ~flushing)
         return Timed(m, wanted, clock)
-
-    def _flushing(self, m: Module, token: Value, ends: Value) -> Signal:
-        """Return whether the last volume has ended, so that the slots are those of the flush.
-
-        ``ends`` is set if a volume ends with the slot at hand, or if the next job begins.
-        """
-        new_volumes = register(self.config, self.job, "volumes")
-        volumes_less_one = shadow(m, new_volumes, token, "volumes")
-        volumes = Cycle(m, timing_parameters(self.config), volumes_less_one, "volume")
-        volumes.run(token, ends, new_volumes)
-        flushing = Signal()
-        with m.If(ends):
-            m.d.sync += flushing.eq(~token & (flushing | volumes.last))
-        return flushing

@@ -9,16 +9,16 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.shadow import precomputed, shadow
-from extremum.hdl.timing import Timed
+from extremum.hdl.timing import Timed, TimingParameters
 from extremum.hdl.words import select
 
 MEMORY_LATENCY = 2
 """Clocks from an address to the word: the memory's own, and its output register."""
 
 
-def latency(max_spacing: int, register_spacing: int) -> int:
+def latency(max_spacing: int, parameters: TimingParameters) -> int:
     """Return the clocks from a word on ``i`` to the older words on ``o``."""
-    return 0 if max_spacing <= register_spacing else MEMORY_LATENCY
+    return 0 if max_spacing <= parameters.register_spacing else parameters.memory_clocks
 
 
 class DelayLine(wiring.Component):
@@ -44,8 +44,8 @@ class DelayLine(wiring.Component):
     fixed_spacing_less_one
         The distance of two taps less one, if it never changes; then the member
         ``spacing_less_one`` is ignored.
-    register_spacing
-        The largest distance of taps that are kept in registers, in words.
+    parameters
+        The timing parameters.
 
     Members
     -------
@@ -80,13 +80,14 @@ class DelayLine(wiring.Component):
         max_spacing: int,
         fixed_spacing_less_one: int | None = None,
         *,
-        register_spacing: int,
+        parameters: TimingParameters,
     ):
+        self.parameters = parameters
         self.width = width
         self.taps = taps
         self.max_spacing = max_spacing
         self.fixed_spacing_less_one = fixed_spacing_less_one
-        self.latency = latency(max_spacing, register_spacing)
+        self.latency = latency(max_spacing, parameters)
         """Clocks from a word on ``i`` to the older words on ``o``."""
         super().__init__(
             {
@@ -125,7 +126,9 @@ class DelayLine(wiring.Component):
         with m.If(self.valid):
             for younger, older in zip([self.i, *words[:-1]], words, strict=True):
                 m.d.sync += older.eq(younger)
-        spacing_less_one = shadow(m, self._given_spacing_less_one, self.token, "spacing_register")
+        spacing_less_one = shadow(
+            m, self.parameters, self._given_spacing_less_one, self.token, "spacing_register"
+        )
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
             shown = self.o.word_select(tap - 1, self.width)
@@ -137,7 +140,9 @@ class DelayLine(wiring.Component):
         row = Signal(range(self.max_spacing), name="row", reset_less=True)
         with m.If(self.step):
             m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))
-        m.submodules.memory = memory = RegisteredMemory(self.width * self.taps, self.max_spacing)
+        m.submodules.memory = memory = RegisteredMemory(
+            self.width * self.taps, self.max_spacing, self.latency
+        )
         shown = self.latency
         token = Timed(m, self.token)
         valid, word, written_row = (
@@ -152,17 +157,21 @@ class DelayLine(wiring.Component):
             memory.write_enable.eq(valid),
         ]
         # The memory can show a row only if it was written before the row's address came. If there
-        # are only one or two rows, they come from registers and the memory is not used.
-        is_one = precomputed(m, lambda given: given == 0, given)
-        is_many = precomputed(m, lambda given: given >> 1 != 0, given)
-        is_one_row = shadow(m, is_one, token.at(shown - 1), "is_single")
-        is_far = shadow(m, is_many, token.at(shown), "is_far")
+        # are no more rows than clocks of latency, they come from registers and the memory is not
+        # used.
+        is_one = precomputed(m, self.parameters, lambda given: given == 0, given)
+        is_many = precomputed(m, self.parameters, lambda given: given >> (shown - 1) != 0, given)
+        is_one_row = shadow(m, self.parameters, is_one, token.at(shown - 1), "is_single")
+        is_far = shadow(m, self.parameters, is_many, token.at(shown), "is_far")
         near, other = (
             Signal(len(self.o), name=name, reset_less=True) for name in ("near", "other")
         )
         moved_on = self._moved_on(word, near)
         with m.If(valid):
-            m.d.sync += [other.eq(moved_on), near.eq(Mux(is_one_row, moved_on, other))]
+            m.d.sync += [
+                other.eq(moved_on),
+                near.eq(Mux(is_one_row, moved_on, other) if shown > 1 else moved_on),
+            ]
         m.d.comb += self.o.eq(Mux(is_far, memory.read_data, near))
 
     def _moved_on(self, word: Value, row: Value) -> Value:
@@ -171,9 +180,9 @@ class DelayLine(wiring.Component):
 
 
 class RegisteredMemory(wiring.Component):
-    """A memory with one port to read and one to write, and a register at its output.
+    """A memory with one port to read and one to write, and as a rule a register at its output.
 
-    Latency: :data:`MEMORY_LATENCY` clocks from an address to its data, if both enables are set. A
+    Latency: ``latency`` clocks from an address to its data, if both enables are set. A
     word can be read in the clock after it was written. A platform that has such a memory provides
     it by a method ``get_registered_memory(component)``; otherwise the memory is inferred.
 
@@ -183,6 +192,8 @@ class RegisteredMemory(wiring.Component):
         Bits of a word.
     depth
         Words.
+    latency
+        2, or 1 for a memory without the register at its output, which ignores ``output_enable``.
 
     Members
     -------
@@ -205,9 +216,10 @@ class RegisteredMemory(wiring.Component):
     write_data: Signal
     write_enable: Signal
 
-    def __init__(self, width: int, depth: int):
+    def __init__(self, width: int, depth: int, latency: int = MEMORY_LATENCY):
         self.width = width
         self.depth = depth
+        self.latency = latency
         super().__init__(
             {
                 "read_address": In(range(depth)),
@@ -222,7 +234,7 @@ class RegisteredMemory(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         provide = getattr(platform, "get_registered_memory", None)
-        if provide is not None:
+        if provide is not None and self.latency == MEMORY_LATENCY:
             return provide(self)
         m = Module()
         m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])
@@ -234,6 +246,9 @@ class RegisteredMemory(wiring.Component):
             read.addr.eq(self.read_address),
             read.en.eq(self.read_enable),
         ]
+        if self.latency < MEMORY_LATENCY:
+            m.d.comb += self.read_data.eq(read.data)
+            return m
         register = Signal(self.width, reset_less=True)
         with m.If(self.output_enable):
             m.d.sync += register.eq(read.data)

@@ -21,7 +21,7 @@ from extremum.hdl.words import control_layout
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to its control."""
     outermost = job_kind(config).dimension_delay * max(len(config.axes) - 1, 0)
-    return schedule.latency(config) + outermost + 1
+    return schedule.latency(config) + outermost + timing_parameters(config).control_clocks
 
 
 class WindowSchedule(wiring.Component):
@@ -48,7 +48,7 @@ class WindowSchedule(wiring.Component):
     control : Out(control_layout(config))
         Control of the slot.
     result : Out(1)
-        The slot gives a result; this is told a clock after ``control``.
+        The slot gives a result; this is told ``control_clocks`` after ``control``.
     last_group : Out(1)
         With ``result``: the result belongs to the last group.
     done : Out(1)
@@ -83,7 +83,8 @@ class WindowSchedule(wiring.Component):
         m = Module()
         config, control = self.config, self.control
         kind, told = job_kind(config), latency(config)
-        outermost = told - 1
+        clocks = timing_parameters(config).control_clocks
+        outermost = told - clocks
         innermost = advance = Advance.of(self.advance)
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
@@ -93,7 +94,9 @@ class WindowSchedule(wiring.Component):
             advance.drive(m, line.advance)
             seen = clock + schedule.latency(config)
             emit, final = (Timed(m, flag, seen) for flag in (line.emit, line.final))
-            present, shift = (Timed(m, field, seen + 1) for field in (line.present, line.shift))
+            present, shift = (
+                Timed(m, field, seen + clocks) for field in (line.present, line.shift)
+            )
             m.d.comb += [
                 control[f"emit_{name}"].eq(emit.at(told)),
                 control[f"final_{name}"].eq(final.at(told)),
@@ -118,7 +121,7 @@ class WindowSchedule(wiring.Component):
             control.empty.eq(Cat(*gaps).any()),
             control.first.eq(first),
             control.last.eq(last),
-            self.result.eq(Timed(m, window.value & last, told).at(told + 1)),
+            self.result.eq(Timed(m, window.value & last, told).at(told + clocks)),
         ]
         closing = closes.value & last
         self._groups(
@@ -130,19 +133,21 @@ class WindowSchedule(wiring.Component):
         return m
 
     def _groups(self, m: Module, token: Timed, closing: Timed, step: Timed) -> None:
-        """Tell, a clock later, whether a result is of the last group, and whether it is the last.
+        """Tell, ``control_clocks`` later, whether a result is of the last group, and whether it is the last.
 
         ``closing`` is set if a result of this slot would be its group's last. ``step`` is set if
         the slot gives this result, or with a token.
         """
-        clock = token.clock + 1
+        clock = token.clock + timing_parameters(self.config).control_clocks
         if not self.config.has_windows:
             end = Timed(m, self.end)
             done = closing if job_kind(self.config).is_endless else end
             m.d.comb += [self.done.eq(done.at(clock)), self.last_group.eq(done.at(clock))]
             return
         new_groups = register(self.config, self.job, "groups")
-        groups_less_one = shadow(m, new_groups, token.at(clock), "groups")
+        groups_less_one = shadow(
+            m, timing_parameters(self.config), new_groups, token.at(clock), "groups"
+        )
         groups = Cycle(m, timing_parameters(self.config), groups_less_one, "group")
         groups.run(token.at(clock), step.at(clock), new_groups)
         m.d.comb += [
@@ -156,7 +161,7 @@ class WindowSchedule(wiring.Component):
         ``step`` goes on to the next window, which after a token is the first of the next job.
         """
         new_length = register(self.config, self.job, "length")
-        length_less_one = shadow(m, new_length, token, "length")
+        length_less_one = shadow(m, timing_parameters(self.config), new_length, token, "length")
         windows = Cycle(m, timing_parameters(self.config), length_less_one, "window")
         windows.run(token, step, new_length)
         if isinstance(windows.last, Const):

@@ -22,8 +22,10 @@ from extremum.hdl.timing import (
     registered,
 )
 
-CELL_LATENCY = 2
-"""Clocks to find the winner of two candidates: one to compare them, one to select."""
+
+def cell_latency(parameters: TimingParameters) -> int:
+    """Return the clocks to find the winner of two candidates: to compare, and to choose."""
+    return parameters.compare_clocks + parameters.choose_clocks
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,16 @@ class Tap:
 def beats(
     m: Module, parameters: TimingParameters, newer: data.View, older: data.View, or_equals: Value
 ) -> Value:
-    """Return, a clock later, whether ``newer`` is greater than ``older``, or equals it.
+    """Return, ``compare_clocks`` later, whether ``newer`` is greater than ``older``, or equals it.
 
     NaNs are equal to each other. ``or_equals`` tells whether being equal is enough.
     """
     newer_key, older_key = Value.cast(newer.key), Value.cast(older.key)
-    greater = late_exceeds(m, newer_key, older_key, parameters, or_equals)
+    clocks = parameters.compare_clocks
+    greater = late_exceeds(m, newer_key, older_key, parameters, or_equals, clocks=clocks)
     if "nan" in newer.shape().members:
-        tied = delay(m, newer.nan & older.nan, 1)
-        return Mux(tied, delay(m, or_equals, 1), greater)
+        tied = delay(m, newer.nan & older.nan, clocks)
+        return Mux(tied, delay(m, or_equals, clocks), greater)
     return greater
 
 
@@ -75,9 +78,9 @@ def winner(
 ) -> Tap:
     """Return the winner of two neighbours; a tie goes to ``older``, unless ``take_last``.
 
-    Latency: :data:`CELL_LATENCY` clocks. ``take_last`` is valid in the clock of the candidates.
+    Latency: :func:`cell_latency` clocks. ``take_last`` is valid in the clock of the candidates.
     """
-    compared = older.clock + 1
+    compared = older.clock + parameters.compare_clocks
     older_present, newer_present = older.present.at(compared), newer.present.at(compared)
     lanes = []
     for old, new in zip(older.lanes, newer.lanes, strict=True):
@@ -85,14 +88,16 @@ def winner(
         better = beats(m, parameters, new_view, old_view, take_last)
         take_newer = newer_present & (~older_present | better)
         chosen = Mux(take_newer, new.at(compared), old.at(compared))
-        lanes.append(registered(m, chosen, compared, name="chosen"))
+        lanes.append(
+            registered(m, chosen, compared, name="chosen", clocks=parameters.choose_clocks)
+        )
     present = Timed(m, older_present | newer_present, compared)
-    return Tap(present.moved_to(compared + 1), older.layout, lanes)
+    return Tap(present.moved_to(compared + parameters.choose_clocks), older.layout, lanes)
 
 
-def tree_latency(count: int) -> int:
+def tree_latency(parameters: TimingParameters, count: int) -> int:
     """Return the latency of :func:`tree` over ``count`` candidates."""
-    return CELL_LATENCY * ceil_log2(count)
+    return cell_latency(parameters) * ceil_log2(count)
 
 
 def tree(m: Module, parameters: TimingParameters, taps: list[Tap], take_last: Value = NEVER) -> Tap:
@@ -109,7 +114,7 @@ def tree(m: Module, parameters: TimingParameters, taps: list[Tap], take_last: Va
         neighbours = zip(taps[::2], taps[1::2], strict=False)
         pairs = [winner(m, parameters, older, newer, last) for older, newer in neighbours]
         if len(taps) % 2:
-            pairs.append(taps[-1].moved_to(clock + CELL_LATENCY))
+            pairs.append(taps[-1].moved_to(clock + cell_latency(parameters)))
         taps = pairs
         take_last_then = take_last_then.moved_to(taps[0].clock)
     return taps[0]

@@ -11,6 +11,7 @@ from extremum.hdl.timing.alignment import (
     AlignmentError,
     Timed,
     delay,
+    domain,
     fanout_copy,
     registered,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Timed",
     "TimingParameters",
     "delay",
+    "domain",
     "exceeds",
     "fanout_copy",
     "late_equal",

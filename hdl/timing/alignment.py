@@ -49,6 +49,14 @@ def delay(m: Module, signal: ValueLike, clocks: int) -> Value:
     return value.as_signed() if is_signed else value
 
 
+def domain(clocks: int) -> str:
+    """Return where a value is assigned that is valid ``clocks`` clocks later, 0 or 1.
+
+    ``m.d[domain(1)]`` makes a register, ``m.d[domain(0)]`` makes gates.
+    """
+    return "sync" if clocks else "comb"
+
+
 def fanout_copy(m: Module, flag: Value) -> Value:
     """Return a flag one clock later, from a register beside the one of :func:`delay`.
 
@@ -73,11 +81,14 @@ class Timed:
         A value, or a view of one.
     clock
         The clock in which it is valid, counted from the one in which the stage's input is valid.
+    is_steady
+        Whether the value stays from then on, so that it needs no registers to be valid later.
     """
 
     m: Module
     value: Any
     clock: int = 0
+    is_steady: bool = False
 
     def at(self, clock: int) -> Any:
         """Return the value in a later clock, or in its own.
@@ -94,7 +105,7 @@ class Timed:
                 f"{self.value!r} is valid in clock {self.clock} of its stage, and is needed in "
                 f"clock {clock}"
             )
-        if clock == self.clock:
+        if clock == self.clock or self.is_steady:
             return self.value
         late = delay(self.m, Value.cast(self.value), clock - self.clock)
         if isinstance(self.value, data.View):
@@ -103,14 +114,25 @@ class Timed:
 
     def moved_to(self, clock: int) -> Timed:
         """Return the same value, delayed until a later clock."""
-        return Timed(self.m, self.at(clock), clock)
+        return Timed(self.m, self.at(clock), clock, self.is_steady)
 
 
 def registered(
-    m: Module, value: ValueLike | ValueCastable, clock: int, *, name: str, reset_less: bool = True
+    m: Module,
+    value: ValueLike | ValueCastable,
+    clock: int,
+    *,
+    name: str,
+    reset_less: bool = True,
+    clocks: int = 1,
 ) -> Timed:
-    """Return a register that takes a value in ``clock``, so it is valid in the next clock."""
+    """Return a register that takes a value in ``clock``, so it is valid in the next clock.
+
+    If ``clocks`` is 0, there is no register, and the value is valid in ``clock``.
+    """
     taken = Value.cast(value)
+    if not clocks:
+        return Timed(m, taken, clock)
     signal = Signal(taken.shape(), name=name, reset_less=reset_less)
     m.d.sync += signal.eq(taken)
     return Timed(m, signal, clock + 1)

@@ -22,12 +22,14 @@ def late_equal(
     enable: Value | None = None,
     name: str | None = None,
 ) -> Value:
-    """Return whether ``a == b`` held in the clock before.
+    """Return whether ``a == b`` held in the clock before, or holds if the control takes no clocks.
 
     Both are unsigned, or both are signed and of the same width. With ``enable``, the answer is that
     of the last enabled clock before this one. Parts of ``parameters.equality_bits`` are compared
     side by side.
     """
+    if not parameters.control_clocks:
+        return a == b
     parts = -(-max(len(a), len(b)) // parameters.equality_bits)
     equal = Signal(parts, name=name, reset_less=True)
     with m.If(Const(1, 1) if enable is None else enable):
@@ -49,9 +51,15 @@ def exceeds(a: Value, b: Value, or_equals: Value = NEVER) -> Value:
 
 
 def late_exceeds(
-    m: Module, a: Value, b: Value, parameters: TimingParameters, or_equals: Value = NEVER
+    m: Module,
+    a: Value,
+    b: Value,
+    parameters: TimingParameters,
+    or_equals: Value = NEVER,
+    *,
+    clocks: int = LATENCY,
 ) -> Value:
-    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``, held in the clock before.
+    """Return whether ``a > b``, or ``a >= b`` if ``or_equals``, held ``clocks`` clocks ago.
 
     Both are of the same width and kind, signed or unsigned. Numbers of more than
     ``parameters.order_bits`` are compared in two halves, side by side.
@@ -60,10 +68,10 @@ def late_exceeds(
         # With its sign bit inverted, a signed number can be compared as an unsigned one.
         a, b = (Cat(value[:-1], ~value[-1]) for value in (a, b))
     if len(a) <= parameters.order_bits:
-        return delay(m, exceeds(a, b, or_equals), LATENCY)
+        return delay(m, exceeds(a, b, or_equals), clocks)
     half = len(a) // 2
     low, high, level = (
-        delay(m, flag, LATENCY)
+        delay(m, flag, clocks)
         for flag in (
             exceeds(a[:half], b[:half], or_equals),
             exceeds(a[half:], b[half:]),

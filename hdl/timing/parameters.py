@@ -68,6 +68,31 @@ class TimingParameters:
         The result queue holds what may come of as many slots as the pipeline is long, and of so
         many more: then the return of a credit is known in time, and a sink that is always ready
         never sees a gap.
+    is_one_job
+        Whether the pipeline holds one job at a time and stops as a whole while a result waits to
+        leave. Then the job stays on its port, so no part needs a copy of its registers, and there
+        are no credits and no queues; but a signal reaches every flip-flop within a clock, and the
+        next job begins when the last has left. Otherwise the pipeline never waits.
+    counts_ahead
+        Whether counters know their end a step ahead, from registers. Otherwise they are plain.
+    control_clocks
+        Clocks of each step in which the control of a slot is found, 0 or 1. With 0 all of it is
+        found within the clock of the slot.
+    key_clocks
+        Clocks of each step from an element to its key, and of the step back, 0 or 1.
+    word_clocks
+        Registers between the keys with their control and the windows.
+    memory_clocks
+        Clocks from the address of a stored word to the word: 2 with the register at the memory's
+        output, without which no block memory of an ECP5 reaches more than 146 MHz.
+    tap_clocks
+        Registers between the storage and the comparison of its taps, 0 or 1.
+    compare_clocks, choose_clocks
+        Clocks of the comparison of two candidates, and of the choice between them, each 0 or 1.
+    stage_clocks
+        Registers behind the winner of each dimension of the window.
+    sum_clocks
+        Clocks of each sum of a position, 0 or 1.
     """
 
     whole_count: int = 12
@@ -87,15 +112,53 @@ class TimingParameters:
     credit_bits: int = 4
     slots_ahead: int = 16
     queue_margin: int = 12
+    is_one_job: bool = False
+    counts_ahead: bool = True
+    control_clocks: int = 1
+    key_clocks: int = 1
+    word_clocks: int = 0
+    memory_clocks: int = 2
+    tap_clocks: int = 1
+    compare_clocks: int = 1
+    choose_clocks: int = 1
+    stage_clocks: int = 0
+    sum_clocks: int = 1
 
 
 @cache
 def timing_parameters(config: CoreConfig) -> TimingParameters:
     """Return the timing parameters of a core: the only place that chooses them."""
+    if config.pipelining == "small":
+        return _small(config)
     return TimingParameters(
         reducer_digit=_reducer_digit(config),
         # The pipeline of a core with windows is long already, so fewer clocks are spent here.
         ordinal_segment=16 if config.has_windows else 8,
+    )
+
+
+def _small(config: CoreConfig) -> TimingParameters:
+    """Return the parameters of a core with as few registers as its results need."""
+    return TimingParameters(
+        whole_count=64,
+        equality_bits=64,
+        order_bits=64,
+        any_bits=64,
+        reducer_digit=config.element_width,
+        ordinal_segment=64,
+        position_segment=64,
+        tap_digit=8,
+        is_one_job=True,
+        counts_ahead=False,
+        control_clocks=0,
+        key_clocks=0,
+        word_clocks=int(config.has_windows or config.has_floats),
+        memory_clocks=1,
+        tap_clocks=0,
+        compare_clocks=0,
+        choose_clocks=0,
+        stage_clocks=1,
+        sum_clocks=0,
     )
 
 

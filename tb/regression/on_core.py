@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from extremum.hdl.latency import job_interval, latency, pipeline_latency
+from extremum.hdl.latency import job_clocks, latency
 from extremum.hdl.ports import status_layout
 from extremum.host.simulation.backend import JobRun, Measured, Simulator
 from extremum.tb.coverage import Tally
@@ -132,8 +132,8 @@ def _check_clocks(measured: Measured, todo: Sequence[Todo], target: Target, tall
     spent = measured.cycles - (end - jobs[0].schedule.first_element + 1)
     slots = [job.schedule.slots for job in jobs[:-1]]
     if target.has_jobs:
-        most = sum(max(count, job_interval(config)) for count in slots)
-        fewest = sum(max(count, pipeline_latency(config) + 2) for count in slots)
+        apart = [job_clocks(config, count) for count in slots]
+        fewest, most = (sum(clocks[bound] for clocks in apart) for bound in (0, 1))
     else:
         most = fewest = sum(slots)
     if not fewest <= spent <= most:

@@ -6,7 +6,7 @@ digits, to the base :data:`CORES_MOST`, tell its core, so a new core goes to the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
@@ -126,9 +126,37 @@ _BLOCKS = (
     "endless",
 )
 
+_SMALL_PIPELINES = (
+    "every_type",
+    "volume",
+    "reduction",
+    "values",
+    "folds",
+    "lanes5",
+    "pooling",
+    "unpadded",
+    "cubes",
+    "words2",
+    "least",
+    "pool2",
+    "pool3",
+    "pool3s2",
+    "endless",
+    "endless1",
+)
+_SMALL_BLOCKS = ("every_type", "lanes5", "pool2", "pool3", "endless")
+
+
+def _small(name: str) -> CoreConfig:
+    """Return a core of the pool with as few registers as its results need."""
+    return replace(_CONFIGS[name], pipelining="small")
+
+
 TARGETS: tuple[Target, ...] = (
     *(Target(name, config) for name, config in _CONFIGS.items()),
     *(Target(f"axi-{name}", _CONFIGS[name], "axi") for name in _BLOCKS),
+    *(Target(f"small-{name}", _small(name)) for name in _SMALL_PIPELINES),
+    *(Target(f"axi-small-{name}", _small(name), "axi") for name in _SMALL_BLOCKS),
 )
 """All that the regression runs."""
 

@@ -125,9 +125,7 @@ class Core(wiring.Component):
                 self.status.eq(admission.status),
             ]
         m.d.comb += admission.job.eq(job)
-        self._pipeline(
-            m, admission, job, self.i.payload, beat_given=queue.write, beat=queue.i
-        )
+        self._pipeline(m, admission, job, self.i.payload, beat_given=queue.write, beat=queue.i)
         return m
 
     def _stopping(self) -> Module:

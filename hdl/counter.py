@@ -107,10 +107,9 @@ class StepCount:
 class Cycle:
     """A counter that begins again after its last step, of any width at the speed of a short one.
 
-    A core whose counters do not count ahead (``counts_ahead``) has a plain counter instead, and
-    compares it. Otherwise the low bits of a wide counter are counted step by step. The bits above them are kept one wrap
+    The low bits of a wide counter are counted step by step. The bits above them are kept one wrap
     of the low bits ahead, so whether they will be those of the last step is known long before the
-    low bits wrap.
+    low bits wrap. Without ``counts_ahead`` it is a plain counter that is compared.
 
     Latency: 0 clocks; :attr:`last` belongs to the present step.
 

@@ -242,9 +242,7 @@ class InputSchedule(wiring.Component):
         if not parameters.counts_ahead:
             first = precomputed(m, parameters, least_coordinate, head)
             last = precomputed(m, parameters, add, first, period_less_one)
-            walk = Walk(
-                m, "slot", advance, shape=head.shape(), first=first, again=first, last=last
-            )
+            walk = Walk(m, "slot", advance, shape=head.shape(), first=first, again=first, last=last)
             m.d.comb += [
                 self.last.eq(walk.last),
                 self.present.eq(inside(walk.coordinate, size_less_one)),

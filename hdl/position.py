@@ -131,7 +131,7 @@ class PositionGenerator(wiring.Component):
         return terms[0]
 
     def _last_taps(self, m: Module) -> list[Timed]:
-        """Return the position of the window's last tap in each lane, which is valid in clock ``sum_clocks``."""
+        """Return the position of the window's last tap in each lane, valid after ``sum_clocks``."""
         config = self.config
         position = self._running_position(m)
         if config.lanes == 1:

@@ -39,7 +39,6 @@ from extremum.hdl.timing import (
     timing_parameters,
 )
 
-
 COORDINATE_STEPS = 2
 """Steps from a slot to its coordinate: one for the sum, and one to shorten the path behind it."""
 
@@ -139,7 +138,13 @@ class OutputSchedule(wiring.Component):
             is_final = line.is_near_end if ends_tell else line.at(final, "is_final")
         else:
             line = Walk(
-                m, "slot", advance, shape=period_less_one.shape(), first=0, again=0, last=period_less_one
+                m,
+                "slot",
+                advance,
+                shape=period_less_one.shape(),
+                first=0,
+                again=0,
+                last=period_less_one,
             )
             is_final = line.coordinate == final
             if ends_tell:
@@ -327,7 +332,7 @@ class OutputSchedule(wiring.Component):
             m.d[domain(clocks)] += self.present[tap].eq(taps[tap] & is_inside)
 
     def _near(self, m: Module, coordinate: Value) -> Value:
-        """Return, ``control_clocks`` later, a coordinate in few bits: it is cut off beyond the taps' numbers.
+        """Return, ``control_clocks`` later, a coordinate cut off beyond the taps' numbers.
 
         What is below 0 stays below 0, and what is above all taps' numbers stays above them.
         """

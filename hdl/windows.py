@@ -133,7 +133,7 @@ class WindowSchedule(wiring.Component):
         return m
 
     def _groups(self, m: Module, token: Timed, closing: Timed, step: Timed) -> None:
-        """Tell, ``control_clocks`` later, whether a result is of the last group, and whether it is the last.
+        """Tell, ``control_clocks`` later, whether a result is of the last group, and the last.
 
         ``closing`` is set if a result of this slot would be its group's last. ``step`` is set if
         the slot gives this result, or with a token.

@@ -32,7 +32,12 @@ LOW_NUMBER_BITS = NUMBER_BITS // 2
 """Bits of a command's number that are decoded apart from those above them."""
 
 ANSWER = 4
-"""Clocks from the offer of a job until the core has refused it, if it does."""
+"""Clocks from the offer of a job until a core whose pipeline runs has refused it, if it does."""
+
+
+def answer_clocks(config: CoreConfig) -> int:
+    """Return the clocks from the offer of a job until the core has refused it, if it does."""
+    return ANSWER + timing_parameters(config).is_one_job
 
 
 def packet_layout(config: CoreConfig) -> data.StructLayout:
@@ -168,7 +173,7 @@ class JobStarter(wiring.Component):
     busy : Out(1)
         A job is being offered, or its packet is dropped.
     accepted : Out(1)
-        The core has taken the job, and will give its results.
+        The core has taken the job, or will not refuse it, and has not given results of it.
     refused : Out(1)
         A job is refused.
     error : Out(BlockError)
@@ -241,10 +246,15 @@ class JobStarter(wiring.Component):
         starts = has_start & (self.may_start | has_misfit)
         m.d.sync += has_start.eq((takes & (self.number == START_COMMAND)) | (has_start & ~starts))
         answered = delay(m, self.job_valid & self.job_ready, 1)
+        # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
+        offered = Signal(answer_clocks(self.config), name="offered")
+        is_good = offers & offered[-1] & ~is_told
+        # A core that holds one job at a time takes it only when it has given all results.
+        holds = timing_parameters(self.config).is_one_job
         m.d.comb += [
             self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),
             self.error.eq(Mux(offers, self.status.error, BlockError.RANGE)),
-            self.accepted.eq(answered & ~self.status.refused),
+            self.accepted.eq(is_good if holds else answered & ~self.status.refused),
         ]
         with m.If(takes & self.misfit):
             m.d.sync += [has_misfit.eq(1), self.register.eq(self.number)]
@@ -252,10 +262,8 @@ class JobStarter(wiring.Component):
             m.d.sync += has_misfit.eq(0)
         with m.If(starts & ~has_misfit):
             m.d.sync += [offers.eq(1), self.job_valid.eq(1)]
-        # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
-        offered = Signal(ANSWER, name="offered")
         m.d.sync += offered.eq(Mux(offers, Cat(offers, offered[:-1]), 0))
-        with m.If(offers & offered[-1] & ~is_told):
+        with m.If(is_good):
             m.d.sync += [self.expects.eq(1), is_told.eq(1)]
         with m.If(self.expected):
             m.d.sync += self.expects.eq(0)

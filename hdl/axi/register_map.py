@@ -18,6 +18,7 @@ from dataclasses import asdict
 from enum import IntEnum
 from functools import cache
 from math import prod
+from typing import Any
 
 from extremum.hdl.axi.register import Access, Field, Register
 from extremum.hdl.config import CoreConfig

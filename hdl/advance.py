@@ -21,7 +21,7 @@ Two more signals serve where ``token`` would be too slow:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 from amaranth.hdl import Module, Signal, Value
@@ -78,6 +78,10 @@ class Advance:
             port.step.eq(self.step),
             port.slot.eq(self.slot),
         ]
+
+    def later(self, m: Module, clocks: int) -> Advance:
+        """Return the same signals, some clocks later."""
+        return Advance(*(delay(m, getattr(self, field.name), clocks) for field in fields(self)))
 
     def outward(self, m: Module, line_ends: Value) -> Advance:
         """Return what the next dimension outward is told, a clock later.

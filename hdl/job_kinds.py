@@ -205,7 +205,7 @@ class EndlessJobs:
     ) -> tuple[Advance, Value]:
         """Let every beat in."""
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
-        clocks = timing_parameters(config).control_clocks
+        clocks = timing_parameters(config).beat_clocks
         slot, never = delay(m, gate.slot, clocks), Const(0, 1)
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
 
@@ -250,7 +250,7 @@ class SingleJobs:
             final.eq(gate.slot & last),
         ]
         m.d.sync += active.eq(token | (active & ~final))
-        return advance, active
+        return advance.later(m, timing_parameters(config).beat_clocks), active
 
 
 def job_kind(config: CoreConfig) -> JobKind:

@@ -14,7 +14,7 @@ from extremum.hdl.timing import timing_parameters
 
 def beat_clocks(config: CoreConfig) -> int:
     """Return the clocks of the register that takes an input beat."""
-    return timing_parameters(config).control_clocks
+    return timing_parameters(config).beat_clocks
 
 
 def word_clock(config: CoreConfig) -> int:

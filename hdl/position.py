@@ -181,7 +181,9 @@ class PositionGenerator(wiring.Component):
         kept: list[Value] = [Const(0, len(step)), shadow(m, parameters, step, token, name)]
         for n in range(2, count):
             if n % 2:
-                new.append(delay(m, (new[n - 1] + step)[: len(step)], parameters.control_clocks))
+                new.append(
+                    delay(m, (new[n - 1] + step)[: len(step)], parameters.precomputed_clocks)
+                )
                 kept.append(shadow(m, parameters, new[n], token, f"{name}_{n}"))
             else:
                 new.append((new[n // 2] << 1)[: len(step)])

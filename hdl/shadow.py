@@ -49,4 +49,4 @@ def precomputed(
     """
     if all(isinstance(value, Const) for value in values):
         return Const(int(function(*(value.value for value in values if isinstance(value, Const)))))
-    return delay(m, function(*values), parameters.control_clocks)
+    return delay(m, function(*values), parameters.precomputed_clocks)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import ends_with_plane
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ class TimingParameters:
         next job begins when the last has left. Otherwise the pipeline never waits.
     counts_ahead
         Whether counters know their end a step ahead, from registers. Otherwise they are plain.
+    beat_clocks
+        Registers for the beat that is taken, 0 or 1.
+    precomputed_clocks
+        Registers for what follows from a job's registers alone, 0 or 1. It is computed while they
+        stand on the port, so this adds no latency.
     control_clocks
         Clocks of each step in which the control of a slot is found, 0 or 1. With 0 all of it is
         found within the clock of the slot.
@@ -114,6 +120,8 @@ class TimingParameters:
     queue_margin: int = 12
     is_one_job: bool = False
     counts_ahead: bool = True
+    beat_clocks: int = 1
+    precomputed_clocks: int = 1
     control_clocks: int = 1
     key_clocks: int = 1
     word_clocks: int = 0
@@ -130,6 +138,8 @@ def timing_parameters(config: CoreConfig) -> TimingParameters:
     """Return the timing parameters of a core: the only place that chooses them."""
     if config.pipelining == "small":
         return _small(config)
+    if config.pipelining == "balanced":
+        return _balanced(config)
     return TimingParameters(
         reducer_digit=_reducer_digit(config),
         # The pipeline of a core with windows is long already, so fewer clocks are spent here.
@@ -150,6 +160,8 @@ def _small(config: CoreConfig) -> TimingParameters:
         tap_digit=8,
         is_one_job=True,
         counts_ahead=False,
+        beat_clocks=0,
+        precomputed_clocks=0,
         control_clocks=0,
         key_clocks=0,
         word_clocks=int(config.has_windows or config.has_floats),
@@ -159,6 +171,20 @@ def _small(config: CoreConfig) -> TimingParameters:
         choose_clocks=0,
         stage_clocks=1,
         sum_clocks=0,
+    )
+
+
+def _balanced(config: CoreConfig) -> TimingParameters:
+    """Return the parameters of a core with registers behind each step that takes long."""
+    return replace(
+        _small(config),
+        # The last slot of a plane must be known in its own clock.
+        beat_clocks=0 if ends_with_plane(config) else 1,
+        precomputed_clocks=1,
+        word_clocks=1,
+        memory_clocks=2,
+        choose_clocks=1,
+        stage_clocks=0,
     )
 
 

@@ -18,7 +18,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from extremum.host.simulation.stalls import Phases, Stalls
 
-PROGRESS_CLOCKS = 1 << 14
+PROGRESS_CLOCKS = 1 << 10
 """Clocks between two reports of progress."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import all_bits
 from extremum.host.driver.block import BlockDriver, Work
 from extremum.host.plan import plan
 from extremum.host.plan.gathered import GatheredJob
@@ -53,12 +54,13 @@ def _problem(job: Job) -> Reduction | Pooling:
 
 
 def _long(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
-    """Return a reduction of many beats or of many results."""
+    """Return a reduction of many beats or of many results, but no more than the core counts."""
     if rng.random() < 0.5:
         return long_reduction(rng, config)
     kind = rng.choice(config.data_types)
+    most = all_bits(config)["slots"]
     rows = rng.choice((32, 64, 96, 256, 512, 1000)) + rng.randint(-3, 3)
-    sizes = rows, rng.randint(1, 3)
+    sizes = rows, rng.randint(1, 3 if 3 * rows >> most.width == 0 else 1)
     problem = Reduction.of(rng.choice(("argmin", "argmax")), sizes, kind, 1)
     x = np.array([rng.randint(-2, 2) for _ in range(sizes[0] * sizes[1])])
     return plan(problem, config).jobs[0], x.astype(kind.dtype).reshape(sizes)

@@ -63,7 +63,8 @@ def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:
     The next job is on its port in time, and no stream stalls.
     """
     if timing_parameters(config).is_one_job:
-        return (slots + pipeline_latency(config) + 4,) * 2
+        apart = slots + pipeline_latency(config) + 4
+        return apart, apart
     return max(slots, pipeline_latency(config) + 2), max(slots, job_interval(config))
 
 

@@ -153,7 +153,8 @@ class Reducer(wiring.Component):
         ``take`` is the same as a signal, which enables the registers of the best words so far.
         """
         takes, parameters = [], timing_parameters(self.config)
-        for lane, candidate in enumerate(self.i.lanes):
+        for lane in range(self.config.lanes):
+            candidate = self.i.lanes[lane]
             best = Signal.like(candidate, name=f"best{lane}")
             with m.If(take[lane]):
                 m.d.sync += best.eq(candidate)

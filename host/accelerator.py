@@ -79,6 +79,9 @@ class Accelerator:
     max_window, max_dilation, max_line, max_plane, coordinate_width
         Limits of the core, with the defaults of :class:`extremum.hdl.config.CoreConfig`. What
         exceeds them is tiled, or gathered by the host, and the report's notes say so.
+    pipelining
+        ``"small"``, ``"balanced"`` or ``"fast"``. The results are the same; the small core
+        simulates fastest.
     operators, index_width, padding, fixed
         What the core is built without: see :class:`extremum.hdl.config.CoreConfig`.
     backend
@@ -141,6 +144,7 @@ class Accelerator:
         index_width: int | None = None,
         padding: bool | None = None,
         fixed: tuple[tuple[str, int], ...] | None = None,
+        pipelining: str | None = None,
         backend: str = "native",
         bus: str = "none",
         waves: str | Path | None = None,
@@ -168,6 +172,7 @@ class Accelerator:
             "index_width": index_width,
             "padding": padding,
             "fixed": fixed,
+            "pipelining": pipelining,
         }
         given = {name: value for name, value in parameters.items() if value is not None}
         self.config = checks.core_config(data_types, given)

@@ -43,7 +43,7 @@ class Counter(wiring.Component):
         # A counter of one step has no registers; this one gives the simulation its clock.
         m.d.sync += Signal().eq(self.enable)
         new = self.new if self.steps is None else Const(self.steps - 1, len(self.new))
-        goal = shadow(m, new, self.load & self.enable, "goal")
+        goal = shadow(m, self.parameters, new, self.load & self.enable, "goal")
         cycle = Cycle(m, self.parameters, goal, "cycle")
         cycle.run(self.load, self.enable, new)
         m.d.comb += self.last.eq(cycle.last)
@@ -106,10 +106,14 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
 
 
 @pytest.mark.parametrize("part", mostly_regress(range(3), [0]))
-@pytest.mark.parametrize("short", [8, 12])
-def test_every_number_of_steps(part, short):
-    """Counters of one carry chain, and those that are split, count from 1 to 600 steps."""
-    parameters = TimingParameters(whole_count=short)
+@pytest.mark.parametrize(
+    "parameters",
+    [TimingParameters(whole_count=bits) for bits in (8, 12)]
+    + [TimingParameters(counts_ahead=False)],
+    ids=["split", "whole", "plain"],
+)
+def test_every_number_of_steps(part, parameters):
+    """Plain counters, those of one carry chain, and those that are split, count to 600 steps."""
     rng = random.Random(part)
     lengths = list(range(1 + part, 601, 3))
     rng.shuffle(lengths)

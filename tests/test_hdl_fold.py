@@ -11,6 +11,7 @@ from stimulus import Job, stimulus
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.fold import Fold, latency
 from extremum.hdl.job import JobRegisters
+from extremum.hdl.timing import timing_parameters
 from extremum.hdl.winner import tree_latency
 from extremum.hdl.words import candidate_layout
 from extremum.model import DataType
@@ -91,7 +92,7 @@ def test_rows(name, gaps):
 
 def test_latency_is_that_of_the_tree_and_a_choice():
     for config in CONFIGS.values():
-        assert latency(config) == tree_latency(config.lanes) + 1
+        assert latency(config) == tree_latency(timing_parameters(config), config.lanes) + 1
         assert candidate_layout(config, {"lane": 1}).size > candidate_layout(config, {}).size
 
 

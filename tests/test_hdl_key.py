@@ -11,7 +11,7 @@ from strategies import TYPES, special_values
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.key import KeyDecoder, KeyEncoder, latency
+from extremum.hdl.key import KeyDecoder, KeyEncoder, latency, restore_latency
 from extremum.hdl.words import candidate_layout, result_layout
 from extremum.model import DataType
 from extremum.model.fast.order import order_key
@@ -58,7 +58,7 @@ def encode(config, jobs, seed=0):
 
 def decode(config, jobs):
     """Return the elements of the candidates of each job, and then what an empty window gives."""
-    decoder, late = KeyDecoder(config, {}), KeyDecoder.LATENCY
+    decoder, late = KeyDecoder(config, {}), restore_latency(config)
     layout = result_layout(config, {})
     given = []
     for registers, candidates in jobs:

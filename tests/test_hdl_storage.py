@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 from gateware import bits, watch
@@ -14,7 +15,10 @@ from extremum.hdl.storage import (
 )
 from extremum.hdl.timing import TimingParameters
 
-MAX_REGISTER_SPACING = TimingParameters().register_spacing
+PARAMETERS = TimingParameters()
+MAX_REGISTER_SPACING = PARAMETERS.register_spacing
+PLAIN = replace(PARAMETERS, memory_clocks=1)
+"""Without the register at the output of a memory."""
 
 
 def check(line, jobs, gaps, seed):
@@ -57,12 +61,13 @@ def check(line, jobs, gaps, seed):
 @pytest.mark.parametrize("max_spacing", [1, 2, MAX_REGISTER_SPACING, MAX_REGISTER_SPACING + 1, 9])
 @pytest.mark.parametrize("taps", [1, 3])
 @pytest.mark.parametrize("gaps", [0, 0.5])
-def test_every_spacing(max_spacing, taps, gaps):
+@pytest.mark.parametrize("parameters", [PARAMETERS, PLAIN], ids=["registered", "plain"])
+def test_every_spacing(max_spacing, taps, gaps, parameters):
     """Words that are too young to be read from the memory come from registers, also with gaps."""
     jobs = [(spacing, 5 * taps * spacing + 3) for spacing in range(1, max_spacing + 1)] * 2
     random.Random(1).shuffle(jobs)
-    line = DelayLine(11, taps, max_spacing, register_spacing=MAX_REGISTER_SPACING)
-    assert line.latency == (MEMORY_LATENCY if max_spacing > MAX_REGISTER_SPACING else 0)
+    line = DelayLine(11, taps, max_spacing, parameters=parameters)
+    assert line.latency == (parameters.memory_clocks if max_spacing > MAX_REGISTER_SPACING else 0)
     assert check(line, jobs, gaps, seed=7) >= 4 * taps
 
 
@@ -71,12 +76,7 @@ def test_jobs_that_follow_at_once(max_spacing):
     """Some of the jobs are so short that they end before the first tap shows a word of theirs."""
     rng = random.Random(3)
     jobs = [(rng.randint(1, max_spacing), rng.randint(1, 50)) for _ in range(60)]
-    assert (
-        check(
-            DelayLine(8, 2, max_spacing, register_spacing=MAX_REGISTER_SPACING), jobs, 0.2, seed=9
-        )
-        > 300
-    )
+    assert check(DelayLine(8, 2, max_spacing, parameters=PARAMETERS), jobs, 0.2, seed=9) > 300
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,7 @@ def test_jobs_that_follow_at_once(max_spacing):
 @pytest.mark.parametrize("gaps", [0, 0.5])
 def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
     """If the spacing is fixed, the port is ignored, and a token only begins a new job."""
-    line = DelayLine(
-        8, 2, max_spacing, fixed_spacing_less_one=spacing - 1, register_spacing=MAX_REGISTER_SPACING
-    )
+    line = DelayLine(8, 2, max_spacing, fixed_spacing_less_one=spacing - 1, parameters=PARAMETERS)
     assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
 
 

@@ -1,6 +1,7 @@
 """The winner of two candidates (ties, absent ones, NaN), and the tree that finds that of many."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from amaranth.hdl import Cat, Module, Signal
@@ -10,12 +11,16 @@ from gateware import bits, pack, unpack, watch
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.timing import Timed, TimingParameters
-from extremum.hdl.winner import CELL_LATENCY, Tap, tree, tree_latency
+from extremum.hdl.winner import Tap, cell_latency, tree, tree_latency
 from extremum.hdl.words import candidate_layout
 from extremum.model import DataType
 
 FLOAT = candidate_layout(CoreConfig((DataType.FLOAT16,)), {"width": 5})
 INTEGER = candidate_layout(CoreConfig((DataType.UINT8,)), {"width": 5})
+PARAMETERS = TimingParameters()
+GATES = replace(PARAMETERS, compare_clocks=0, choose_clocks=0)
+"""Without registers in the cells."""
+
 WIDE = candidate_layout(CoreConfig((DataType.UINT32,)), {"width": 5})
 """A layout whose keys are so wide that they are compared in two halves."""
 
@@ -29,7 +34,8 @@ class Tree(wiring.Component):
     o_present: Signal
     o: Signal
 
-    def __init__(self, layout, count, lanes):
+    def __init__(self, layout, count, lanes, parameters):
+        self.parameters = parameters
         self.layout, self.count, self.lanes = layout, count, lanes
         size = layout.size * lanes
         super().__init__(
@@ -55,7 +61,7 @@ class Tree(wiring.Component):
             ]
             present = Timed(m, self.present[number])
             taps.append(Tap(present, self.layout, [Timed(m, word) for word in words]))
-        won = tree(m, TimingParameters(), taps, self.take_last)
+        won = tree(m, self.parameters, taps, self.take_last)
         lanes = (lane.at(won.clock) for lane in won.lanes)
         m.d.comb += [self.o.eq(Cat(*lanes)), self.o_present.eq(won.present.value)]
         return m
@@ -87,10 +93,11 @@ def draw(rng, layout, number, keys):
 
 @pytest.mark.parametrize("layout", [FLOAT, INTEGER, WIDE], ids=["float", "integer", "wide"])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 8, 11])
-def test_tree(layout, count):
+@pytest.mark.parametrize("parameters", [PARAMETERS, GATES], ids=["registers", "gates"])
+def test_tree(layout, count, parameters):
     rng = random.Random(count)
     lanes = 2
-    component = Tree(layout, count, lanes)
+    component = Tree(layout, count, lanes, parameters)
     clocks, expected = [], []
     for _ in range(300):
         keys = rng.sample(range(256), rng.choice((1, 2, 4)))
@@ -111,7 +118,7 @@ def test_tree(layout, count):
                 for lane in range(lanes)
             ]
         )
-    late = tree_latency(count)
+    late = tree_latency(parameters, count)
     seen = watch(
         component, clocks, {"o": bits(component.o), "present": component.o_present}, settle=late
     )
@@ -123,4 +130,9 @@ def test_tree(layout, count):
 
 
 def test_latency_grows_by_a_cell_for_each_doubling():
-    assert [tree_latency(n) // CELL_LATENCY for n in (1, 2, 3, 4, 5, 8, 9)] == [0, 1, 2, 2, 3, 3, 4]
+    levels = [0, 1, 2, 2, 3, 3, 4]
+    for parameters in (PARAMETERS, replace(PARAMETERS, compare_clocks=0), GATES):
+        clocks = cell_latency(parameters)
+        assert [tree_latency(parameters, n) for n in (1, 2, 3, 4, 5, 8, 9)] == [
+            clocks * level for level in levels
+        ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from extremum.hdl.config import MAX_LANES, OPERATORS, CoreConfig
+from extremum.hdl.config import MAX_LANES, OPERATORS, PIPELINING, CoreConfig
 from extremum.host.cli.shared_options import FILE, Integers, options_of
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import PRESETS
@@ -75,11 +75,37 @@ core_options = options_of(
     click.option("--max-line", type=int, help="Longest line kept on chip, in outputs."),
     click.option("--max-plane", type=int, help="Largest plane kept on chip, in outputs."),
     click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate."),
+    click.option(
+        "--pipelining",
+        type=click.Choice(PIPELINING),
+        help="From the fewest registers to the highest clock.",
+    ),
     click.option("--fixed", type=FILE, help="A .toml file of job registers that never change."),
 )
 
+clock_option = click.option(
+    "--clock",
+    type=click.FloatRange(0, min_open=True),
+    metavar="MHZ",
+    help="Measure the settings of --pipelining, and take the smallest that reaches this clock.",
+)
+
+
+def refuse_two_settings(options: Mapping[str, Any], clock: float | None) -> None:
+    """Refuse ``--clock`` beside ``--pipelining``.
+
+    Raises
+    ------
+    click.UsageError
+        Both are given.
+    """
+    if clock is not None and options["pipelining"] is not None:
+        raise click.UsageError("--clock chooses the setting of --pipelining: give one of the two")
+
+
 PARAMETERS = (
     "operators", "lanes", "index_width", "padding", "max_line", "max_plane", "coordinate_width",
+    "pipelining",
 )  # fmt: skip
 """Options that are parameters of the core, by the same name and with the same value."""
 

@@ -14,6 +14,7 @@ from extremum.hdl.axi.latency import latency
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.verilog import TOPS
 from extremum.host.cli import core_options, printing, shared_options
+from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.critical_path import CriticalPath
 from extremum.host.fpga.devices import DEVICES, Device
 from extremum.host.fpga.measure import DEFAULT_SEEDS, Measurement, measure, record
@@ -50,33 +51,48 @@ __all__ = ["fpga"]
     show_default=True,
     help="Measure the bare core, or the AXI block around it.",
 )
+@core_options.clock_option
 @shared_options.json_option
 def fpga(
+    *,
     device: str,
     seeds: int | tuple[int, ...],
     frequency: int | None,
     bus: str,
+    clock: float | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Synthesise a core, place and route it, and print its area, clock and critical path."""
+    core_options.refuse_two_settings(options, clock)
     config = core_options.config_of(options)
     listed = (seeds,) if isinstance(seeds, int) else seeds
     if len(set(listed)) != len(listed) or min(listed) < 0:
         raise click.UsageError(f"--seeds must be different numbers from 0 on, not {seeds}")
     part = DEVICES[device]
-    with _progress() as say:
-        measured = measure(config, part, listed, frequency, say, bus=bus)
+    found = None
+    with progress() as say:
+        if clock is None:
+            measured = measure(config, part, listed, frequency, say, bus=bus)
+        else:
+            found = smallest_for(
+                clock, config, part, seeds=listed, frequency=frequency, say=say, bus=bus
+            )
+            config, measured = found.config, found.chosen
     name = core_options.name_of(options)
     if as_json:
         told = record(name, config, measured, bus=bus) | {"command": "fpga", "device": device}
+        if found is not None:
+            told |= {"clock_mhz": clock, "settings": found.as_dict()}
         click.echo(printing.dumps(told))
     else:
+        if found is not None:
+            click.echo(found.summary)
         click.echo("\n".join(_lines(name, config, part, measured, bus)))
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def progress() -> Iterator[Callable[[str], None]]:
     """Show on stderr what goes on; nothing unless that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -94,6 +110,7 @@ def _lines(
     rate = measured.elements_per_second(config.lanes) / 1e6
     lanes = f"{config.lanes} lane{'s'[: config.lanes > 1]}"
     yield f"{name}{', AXI block' if bus == 'axi' else ''} on {device.title}"
+    yield f"  pipelining     {config.pipelining}"
     yield f"  COMB           {measured.comb}"
     yield f"  LUT4           {measured.lut4}"
     yield f"  FF             {measured.ff}"

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from extremum.host.cli import core_options, printing, shared_options
+from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.tensor_files import bad_input
+from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.settings import BUSES, Settings, default_name
 from extremum.host.tools import GATEWARE, require
 
 __all__ = ["grouped", "verilog"]
+
+CLOCK_DEVICE = "ecp5-85k"
+"""The part that ``--clock`` measures on, if none is named."""
 
 MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
 """What of a measurement goes into a package."""
@@ -49,13 +55,23 @@ MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters"
     type=click.Choice(list(DEVICES)),
     help="Use the block memories of this part, if it is an ECP5; else tools infer memories.",
 )
+@core_options.clock_option
 @shared_options.json_option
-def verilog(output: str, cost: str | None, as_json: bool, **options: Any) -> None:
+def verilog(
+    output: str, cost: str | None, clock: float | None, as_json: bool, **options: Any
+) -> None:
     """Write a block as a package: Verilog, testbench, registers, and files for other tools.
 
     If --output ends in .v, the Verilog alone is written.
     """
+    core_options.refuse_two_settings(options, clock)
     settings = _settings(options)
+    found = None
+    if clock is not None:
+        part = DEVICES[settings.device or CLOCK_DEVICE]
+        with progress() as say:
+            found = smallest_for(clock, settings.config, part, say=say, bus=settings.bus)
+        settings = replace(settings, config=found.config)
     target = Path(output)
     is_alone = target.suffix == ".v"
     if is_alone and cost is not None:
@@ -84,13 +100,17 @@ def verilog(output: str, cost: str | None, as_json: bool, **options: Any) -> Non
         raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from error
     written = [str(path) for path in files]
     if as_json:
-        told = {"command": "verilog", "written": written}
+        told: dict[str, Any] = {"command": "verilog", "written": written}
+        if found is not None:
+            told |= {"clock_mhz": clock, "settings": found.as_dict()}
         click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
         return
     ports = len(summary["ports"])
     click.echo(
         f"{settings.name}: {settings.form}, {ports} ports, latency {summary['latency']} clocks"
     )
+    if found is not None:
+        click.echo(f"  {found.summary}")
     for path in grouped(written):
         click.echo(f"  {path}")
 

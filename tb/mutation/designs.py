@@ -36,7 +36,7 @@ BEAT_BITS = 11
 SEGMENT = 4
 """Bits of these numbers that are counted or compared in one clock, instead of 8 and 12."""
 
-TIMING = {
+TIMING: dict[str, Any] = {
     "whole_count": 4, "low_count": 3, "count_segment": 4, "fixed_count_segment": 3, "full_bits": 4,
     "equality_bits": 4, "order_bits": 4, "ordinal_segment": 4, "position_segment": 4,
     "lookup_queue": 4,
@@ -118,7 +118,8 @@ def scaled(design: Design) -> Iterator[None]:
     plain, plain_bits = parameters.TimingParameters, register_map.packet_bits
 
     def small(**chosen: Any) -> parameters.TimingParameters:
-        return plain(**(chosen | ({} if design.bus == "axi" else TIMING)))
+        settings: dict[str, Any] = chosen | ({} if design.bus == "axi" else TIMING)
+        return plain(**settings)
 
     def narrow(config: CoreConfig) -> dict[str, Bits]:
         bits = plain_bits(config)

@@ -66,7 +66,7 @@ BUGS = (
     ),
     Planted(
         "job registers are copied a clock late", "hdl/shadow.py",
-        "with m.If(token):", "with m.If(delay(m, token, 1)):", "tests/test_hdl_fold.py",
+        "with m.If(enable):", "with m.If(delay(m, enable, 1)):", "tests/test_hdl_fold.py",
     ),
     Planted(
         "a long counter carries a step early", "hdl/counter.py",
@@ -99,8 +99,8 @@ BUGS = (
     ),
     Planted(
         "a beat is taken only if a result could leave", "hdl/core.py",
-        "self.i.ready.eq(admission.beat_wanted)",
-        "self.i.ready.eq(admission.beat_wanted & self.o.ready)", "tests/test_hdl_admission.py",
+        "self.i.ready.eq(admission.beat_wanted),",
+        "self.i.ready.eq(admission.beat_wanted & self.o.ready),", "tests/test_hdl_admission.py",
     ),
 )  # fmt: skip
 """The bugs, each of another kind."""

@@ -24,7 +24,7 @@ def cycle(width: int, p: Property) -> None:
     stable = (new == earlier) & (earlier == p.before(earlier)) & (p.age(2) == 2)
     p.assume(~load | (enable & stable))
     built = Module()
-    goal = shadow(built, new, load & enable, "goal")
+    goal = shadow(built, PARAMETERS, new, load & enable, "goal")
     counted = Cycle(built, PARAMETERS, goal, "cut")
     counted.run(load, enable, new)
     inside = p.enclose("built", built)

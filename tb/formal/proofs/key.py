@@ -7,7 +7,7 @@ from functools import partial
 from amaranth.hdl import Const, Mux, Value
 
 from extremum.hdl.config import OPERATORS, CoreConfig
-from extremum.hdl.key import KeyDecoder, KeyEncoder, latency
+from extremum.hdl.key import KeyDecoder, KeyEncoder, latency, restore_latency
 from extremum.hdl.words import select
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
@@ -88,7 +88,7 @@ def bits(config: CoreConfig, p: Property) -> None:
     """State that the element that comes out of a key has the bits of the one that went in."""
     encoder, decoder = KeyEncoder(config), KeyDecoder(config, {})
     clocks = latency(config)
-    total = clocks + KeyDecoder.LATENCY
+    total = clocks + restore_latency(config)
     first = p.add("encoder", encoder)
     second = p.add("decoder", decoder, driven=("job", "token", "lanes"))
     job = Job(p, encoder.job, encoder.token, total)

@@ -7,12 +7,15 @@ from functools import partial
 from amaranth.hdl import Mux, Signal, Value
 
 from extremum.hdl.storage import DelayLine
+from extremum.hdl.timing import TimingParameters
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.property import Inside, Property
 
 NEAR = 4
 """Largest distance of taps that are kept in registers here."""
+
+PARAMETERS = TimingParameters(register_spacing=NEAR)
 
 BITS = 2
 """Bits of a word: each bit is stored like any other."""
@@ -23,7 +26,7 @@ STAYS = 4
 
 def storage(taps: int, furthest: int, p: Property) -> None:
     """State what is shown, by any one word of a job that is watched."""
-    block, m = DelayLine(BITS, taps, furthest, register_spacing=NEAR), p.m
+    block, m = DelayLine(BITS, taps, furthest, parameters=PARAMETERS), p.m
     inside = p.add("line", block, driven=("step", "last_row"))
     given = block.spacing_less_one
     recent = Signal(STAYS, name="recent")

@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 
 from extremum.hdl.timing import Timed, TimingParameters
-from extremum.hdl.winner import CELL_LATENCY, Tap, tree, tree_latency, winner
+from extremum.hdl.winner import Tap, cell_latency, tree, tree_latency, winner
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.property import Property
@@ -71,12 +71,13 @@ def cell(key_bits: int, has_nan: bool, parameters: TimingParameters, p: Property
     take_last = p.input("take_last")
     won = winner(p.m, parameters, tap(p, a), tap(p, b), take_last)
     given, present = won.lanes[0].value, won.present.value
-    older, newer = (_view(a, p.late(Value.cast(x), CELL_LATENCY)) for x in (a, b))
-    last = p.late(take_last, CELL_LATENCY)
+    clocks = cell_latency(parameters)
+    older, newer = (_view(a, p.late(Value.cast(x), clocks)) for x in (a, b))
+    last = p.late(take_last, clocks)
     takes_newer = newer.present & (
         ~older.present | better(newer, older) | (last & equal(newer, older))
     )
-    known = p.age(CELL_LATENCY) == CELL_LATENCY
+    known = p.age(clocks) == clocks
     expected = Mux(takes_newer, Value.cast(newer), Value.cast(older))
     p.claim(
         "there is a winner if one is present", ~known | (present == (older.present | newer.present))
@@ -95,11 +96,12 @@ def associative(key_bits: int, has_nan: bool, p: Property) -> None:
     nans_lie_apart(p, given, p.constant("ignore_nan"))
     take_last = p.constant("take_last")
     a, b, c = (tap(p, each) for each in given)
-    pair = partial(winner, p.m, TimingParameters())
-    left = pair(pair(a, b, take_last), c.moved_to(CELL_LATENCY), take_last)
-    right = pair(a.moved_to(CELL_LATENCY), pair(b, c, take_last), take_last)
+    parameters = TimingParameters()
+    pair, clocks = partial(winner, p.m, parameters), cell_latency(parameters)
+    left = pair(pair(a, b, take_last), c.moved_to(clocks), take_last)
+    right = pair(a.moved_to(clocks), pair(b, c, take_last), take_last)
     present = left.present.value
-    known = p.age(2 * CELL_LATENCY) == 2 * CELL_LATENCY
+    known = p.age(2 * clocks) == 2 * clocks
     p.claim("both tell whether one is present", ~known | (present == right.present.value))
     p.claim(
         "both give the same candidate",
@@ -120,7 +122,7 @@ def of_many(counts: Sequence[int], key_bits: int, p: Property) -> None:
         ]
         nans_lie_apart(p, given, ignore)
         won = tree(p.m, TimingParameters(), [tap(p, each) for each in given], take_last)
-        clocks = tree_latency(count)
+        clocks = tree_latency(TimingParameters(), count)
         known, last = p.age(clocks) == clocks, p.late(take_last, clocks)
         late = [p.late(Value.cast(each), clocks) for each in given]
         winning = _view(given[0], won.lanes[0].value)
@@ -160,14 +162,14 @@ ABSENT = Fault("an absent one may win", MODULE, "newer_present & (~older_present
 NANS = Fault(
     "NaNs are compared by their payloads",
     MODULE,
-    "Mux(tied, delay(m, or_equals, 1), greater)",
+    "Mux(tied, delay(m, or_equals, clocks), greater)",
     "greater",
 )
 HALVES = Fault("the low half decides if the high one differs", "extremum.hdl.timing.comparison",
                "high | (level & low)", "high | low")  # fmt: skip
 ODD = Fault("the odd one out is put in front", MODULE,
-            "pairs.append(taps[-1].moved_to(clock + CELL_LATENCY))",
-            "pairs.insert(0, taps[-1].moved_to(clock + CELL_LATENCY))")  # fmt: skip
+            "pairs.append(taps[-1].moved_to(clock + cell_latency(parameters)))",
+            "pairs.insert(0, taps[-1].moved_to(clock + cell_latency(parameters)))")  # fmt: skip
 LATE = Fault("take_last does not wait for the candidates", MODULE,
              "take_last_then = take_last_then.moved_to(taps[0].clock)",
              "take_last_then = Timed(m, take_last, taps[0].clock)")  # fmt: skip

@@ -18,6 +18,7 @@ from extremum.hdl.latency import (
     queue_depth,
     result_latency,
     results_of,
+    walk_clock,
     word_clock,
 )
 from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
@@ -184,7 +185,7 @@ class Core(wiring.Component):
         """
         m.submodules.windows = schedule = windows.WindowSchedule(self.config)
         words = self._words(m, admission, schedule, job, elements)
-        winners, tap_bits = self._winners(m, words, job)
+        winners, tap_bits = self._winners(m, words, schedule, job)
         self._finish(
             m, words, winners, tap_bits,
             job=job, admission=admission, schedule=schedule, beat_given=beat_given, beat=beat,
@@ -200,12 +201,13 @@ class Core(wiring.Component):
     ) -> Words:
         """Return the keys of each beat, with the control of its slot."""
         config, beat = self.config, beat_clocks(self.config)
+        walked = walk_clock(config)
         m.submodules.encoder = encoder = key.KeyEncoder(config)
         advance = Advance.of(admission.advance)
-        advance.drive(m, schedule.advance)
+        advance.later(m, walked - beat).drive(m, schedule.advance)
         m.d.comb += [
             schedule.job.eq(job),
-            schedule.end.eq(Timed(m, admission.end).at(beat)),
+            schedule.end.eq(Timed(m, admission.end).at(walked)),
             admission.plane_end.eq(schedule.plane_end),
             admission.result_known.eq(schedule.result),
             encoder.job.eq(job),
@@ -215,12 +217,14 @@ class Core(wiring.Component):
         return Words(
             token=Timed(m, advance.token, beat),
             valid=Timed(m, advance.slot, beat),
-            control=Timed(m, schedule.control, beat + windows.latency(config)),
+            control=Timed(m, schedule.control, walked + windows.latency(config)),
             lanes=Timed(m, encoder.keys, beat + key.latency(config)),
             step=Timed(m, advance.step, beat),
         ).moved_to(word_clock(config))
 
-    def _winners(self, m: Module, words: Words, job: data.View) -> tuple[Words, dict[str, int]]:
+    def _winners(
+        self, m: Module, words: Words, schedule: windows.WindowSchedule, job: data.View
+    ) -> tuple[Words, dict[str, int]]:
         """Return the winner of each window, or of each row, and the bits of its tap numbers."""
         config = self.config
         tap_bits: dict[str, int] = {}
@@ -235,6 +239,8 @@ class Core(wiring.Component):
             tap_bits = folded.o_tap_bits
         if config.has_reduction:
             m.submodules.reducer = reducer = reduction.Reducer(config, tap_bits)
+            if reduction.is_ordinal_given(config):
+                m.d.comb += reducer.number.eq(schedule.number)
             words = _pass(m, reducer, words, job, reduction.latency(config))
         return words, tap_bits
 
@@ -258,7 +264,7 @@ class Core(wiring.Component):
         # Which group and which result is the last is known at the head of the pipeline already, so
         # these two flags wait for the result.
         clocks = timing_parameters(config).control_clocks
-        known = beat_clocks(config) + windows.latency(config) + clocks
+        known = walk_clock(config) + windows.latency(config) + clocks
         last_group, done = (
             Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
         )

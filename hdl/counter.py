@@ -128,9 +128,12 @@ class Cycle:
     ----------
     last
         Whether the present step is the last.
+    number
+        The number of the present step, from 0 on. Only a plain counter tells it; others give 0.
     """
 
     last: Value
+    number: Value
 
     def __init__(self, m: Module, parameters: TimingParameters, steps_less_one: Value, name: str):
         if isinstance(steps_less_one, Const):
@@ -141,6 +144,7 @@ class Cycle:
         self._name = name
         # A counter of constant length begins with the reset, since it may never be loaded.
         self._is_loaded = not isinstance(steps_less_one, Const)
+        self.number = Const(0, 1)
         self.last = Const(1, 1) if self._has_one_step else Signal(name=f"{name}_last")
 
     def run(self, load: Value, enable: Value, new_steps_less_one: Value) -> None:
@@ -160,7 +164,7 @@ class Cycle:
             return
         m, name, last, goal, new = self._m, self._name, self.last, self._goal, new_steps_less_one
         if not self._parameters.counts_ahead:
-            number = Signal(len(goal), name=f"{name}_number")
+            self.number = number = Signal(len(goal), name=f"{name}_number")
             m.d.comb += last.eq(number == goal)
             with m.If(enable):
                 m.d.sync += number.eq(Mux(load | last, 0, number + 1))

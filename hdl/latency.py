@@ -23,6 +23,16 @@ def word_clock(config: CoreConfig) -> int:
     return found + timing_parameters(config).word_clocks
 
 
+def walk_clock(config: CoreConfig) -> int:
+    """Return the clocks from a slot to the one in which the control walks over it.
+
+    Where nothing asks the control at once, it walks so late that it is ready with the keys.
+    """
+    if timing_parameters(config).is_one_job and not config.has_windows:
+        return word_clock(config) - windows.latency(config)
+    return beat_clocks(config)
+
+
 def winner_latency(config: CoreConfig) -> int:
     """Return the clocks from a word to the winner that it completes."""
     sliding = sum(pooling.latency(config, axis) for axis in config.axes)

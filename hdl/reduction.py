@@ -5,7 +5,9 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
+from extremum.hdl import fold, windows
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
@@ -45,6 +47,15 @@ def latency(config: CoreConfig) -> int:
     return _compared(config) + carries + 1
 
 
+def is_ordinal_given(config: CoreConfig) -> bool:
+    """Return whether the ordinal comes with a word, from the control that counts the windows.
+
+    In other cores the words come so much later that it costs less to count them again.
+    """
+    at_once = windows.gives_number(config) and not timing_parameters(config).compare_clocks
+    return at_once and not config.has_windows and not fold.latency(config)
+
+
 class Reducer(wiring.Component):
     """Reduces each row of words, from one marked ``first`` to one marked ``last``, to its winner.
 
@@ -68,12 +79,15 @@ class Reducer(wiring.Component):
         Registers of the next job.
     i : In(WordStream)
         Words.
+    number : In
+        The number of the word in its row, if :func:`is_ordinal_given`.
     o : Out(WordStream)
         Winners, with their ordinal in the row; in a fold it is that of the word's first element.
     """
 
     job: data.View
     i: WordPort
+    number: Signal
     o: WordPort
 
     def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
@@ -86,6 +100,7 @@ class Reducer(wiring.Component):
                 "i": In(WordStream(config, self.i_layout)),
                 "o": Out(WordStream(config, self.o_layout)),
             }
+            | ({"number": In(config.index_width)} if is_ordinal_given(config) else {})
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -138,6 +153,12 @@ class Reducer(wiring.Component):
         config = self.config
         if "ordinal" not in self.o_layout.members:
             return []
+        if is_ordinal_given(config):
+            number: Value = self.number
+            if config.can_fold:
+                in_fold = (number << exact_log2(config.lanes))[: len(number)]
+                number = Mux(self._shadow(m, "fold").value, in_fold, number)
+            return [Timed(m, number, clock)]
         timing, step = timing_parameters(config), Const(1, 1)
         if config.can_fold:
             step = Mux(self._shadow(m, "fold").at(clock), config.lanes, 1)
@@ -155,9 +176,12 @@ class Reducer(wiring.Component):
         takes, parameters = [], timing_parameters(self.config)
         for lane in range(self.config.lanes):
             candidate = self.i.lanes[lane]
-            best = Signal.like(candidate, name=f"best{lane}")
+            compared = {
+                str(name): field.shape for name, field in self.i_layout if name in ("key", "nan")
+            }
+            best = Signal(data.StructLayout(compared), name=f"best{lane}")
             with m.If(take[lane]):
-                m.d.sync += best.eq(candidate)
+                m.d.sync += [best[name].eq(candidate[name]) for name in compared]
             is_better = beats(m, parameters, candidate, best, decreasing)
             takes.append(self.i.valid & (self.i.control.first | is_better))
         return Cat(takes)

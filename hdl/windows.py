@@ -24,6 +24,12 @@ def latency(config: CoreConfig) -> int:
     return schedule.latency(config) + outermost + timing_parameters(config).control_clocks
 
 
+def gives_number(config: CoreConfig) -> bool:
+    """Return whether the number of a window in its row is told, so that it is not counted again."""
+    has_ordinal = config.has_reduction and config.index_width > 0
+    return has_ordinal and not timing_parameters(config).counts_ahead
+
+
 class WindowSchedule(wiring.Component):
     """Walks over the slots of a job, and tells what windows are given in them.
 
@@ -53,6 +59,9 @@ class WindowSchedule(wiring.Component):
         With ``result``: the result belongs to the last group.
     done : Out(1)
         With ``result``: the result is the job's last.
+    number : Out
+        The number of the window among those reduced to one result, from 0 on, if counters are
+        plain; told with ``control``.
     """
 
     job: data.View
@@ -63,6 +72,7 @@ class WindowSchedule(wiring.Component):
     result: Signal
     last_group: Signal
     done: Signal
+    number: Signal
 
     def __init__(self, config: CoreConfig):
         self.config = config
@@ -77,6 +87,7 @@ class WindowSchedule(wiring.Component):
                 "last_group": Out(1),
                 "done": Out(1),
             }
+            | ({"number": Out(config.index_width)} if gives_number(config) else {})
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -164,6 +175,8 @@ class WindowSchedule(wiring.Component):
         length_less_one = shadow(m, timing_parameters(self.config), new_length, token, "length")
         windows = Cycle(m, timing_parameters(self.config), length_less_one, "window")
         windows.run(token, step, new_length)
+        if gives_number(self.config):
+            m.d.comb += self.number.eq(windows.number)
         if isinstance(windows.last, Const):
             return windows.last, windows.last
         first = Signal(init=1)

@@ -25,6 +25,7 @@ from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.measure import measure, record
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import parse
+from extremum.model import DataType
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"
@@ -40,6 +41,25 @@ GROWTH = {
     "line": [("max_line", line, line) for line in (64, 256, 1024, 2048)],
 }
 """For each series of growing cores: the parameter that grows, its value, its place in a plot."""
+
+PROGRAMMABLE = CoreConfig(
+    (DataType.INT8,), max_window=(1, 3, 3), max_dilation=(1, 1, 1), max_line=256, max_plane=1,
+    coordinate_width=10,
+)  # fmt: skip
+"""All operators on one lane of bytes."""
+
+SETTINGS = (
+    ("argmax-int8", "small", "ice40-hx8k"),
+    ("argmax-float32", "small", "ice40-hx8k"),
+    ("programmable-int8", "small", "ice40-up5k"),
+    ("argmax-int8", "small", ECP5),
+    ("argmax-float32", "small", ECP5),
+    ("pool2x2-int8", "small", ECP5),
+    ("pool2x2-int8", "balanced", ECP5),
+    ("programmable-int8x4", "small", ECP5),
+    ("programmable-int8x4", "balanced", ECP5),
+)
+"""Cores with another setting of ``pipelining``: the core, the setting, the part."""
 
 SMALL_PARTS = ("argmax-int8", "argmax-float32", "pool2x2-int8")
 
@@ -92,6 +112,11 @@ def blocks() -> Iterator[Block]:
         for parameter, value, number in values:
             config = replace(PRESETS[BASE], **{parameter: value})
             yield Block(f"{BASE}, {series} {number}", BASE, config, series=(series, number))
+
+    for name, setting, device in SETTINGS:
+        config = replace((PRESETS | {"programmable-int8": PROGRAMMABLE})[name], pipelining=setting)
+        place = "" if device == ECP5 else f" on {device}"
+        yield Block(f"{name}, {setting}{place}", name, config, device)
 
     for name, config in (PRESETS | dataflow()).items():
         if name not in PRESETS:

@@ -215,7 +215,38 @@ def small_section(records: Records) -> Iterator[str]:
         "block", "logic cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
         "M elements/s",
     )  # fmt: skip
-    yield table(columns, (figures(r) for r in records if r["device"] != "ecp5-85k"), 1)
+    others = (r for r in records if r["device"] != "ecp5-85k" and not is_other_setting(r))
+    yield table(columns, map(figures, others), 1)
+
+
+def is_other_setting(record: dict[str, Any]) -> bool:
+    """Return whether a core was measured with another setting than the fast one."""
+    return record["parameters"].get("pipelining", "fast") != "fast"
+
+
+def settings_section(records: Records) -> Iterator[str]:
+    """Yield the section about cores with fewer registers."""
+    yield "## Settings of pipelining"
+    yield (
+        "The same cores with fewer registers, beside the fast ones where these were measured. A "
+        "flip-flop is area as a look-up table is; on the iCE40 a logic cell is both."
+    )
+    chosen = [record for record in records if is_other_setting(record)]
+    fast = {(record["name"].split(" on ")[0], record["device"]): record for record in records}
+    rows, seen = [], set()
+    for record in chosen:
+        core = record["name"].split(", ")[0], record["device"]
+        if core in fast and core not in seen:
+            rows.append(fast[core])
+        seen.add(core)
+        rows.append(record)
+    columns = (
+        "core", "part", "COMB or cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
+        "M elements/s",
+    )  # fmt: skip
+    yield table(
+        columns, ((r["name"].split(" on ")[0], r["device"], *figures(r)[1:]) for r in rows), 2
+    )
 
 
 def block_section(records: Records) -> Iterator[str]:
@@ -341,6 +372,7 @@ def main() -> int:
         headlines.append(blocks_headline(fpga, blocks))
         parts += blocks_section(fpga, blocks)
         parts += small_section(fpga)
+        parts += settings_section(fpga)
         parts += block_section(fpga)
         parts += growth_section(fpga)
         parts += peers_section(peers)

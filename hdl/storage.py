@@ -141,7 +141,10 @@ class DelayLine(wiring.Component):
         with m.If(self.step):
             m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))
         m.submodules.memory = memory = RegisteredMemory(
-            self.width * self.taps, self.max_spacing, self.latency
+            self.width * self.taps,
+            self.max_spacing,
+            self.latency,
+            is_inferred=self.parameters.is_one_job,
         )
         shown = self.latency
         token = Timed(m, self.token)
@@ -194,6 +197,9 @@ class RegisteredMemory(wiring.Component):
         Words.
     latency
         2, or 1 for a memory without the register at its output, which ignores ``output_enable``.
+    is_inferred
+        Whether the platform's memory is not used. Where a pipeline is stopped by an enable, only an
+        inferred memory stops with it.
 
     Members
     -------
@@ -216,10 +222,13 @@ class RegisteredMemory(wiring.Component):
     write_data: Signal
     write_enable: Signal
 
-    def __init__(self, width: int, depth: int, latency: int = MEMORY_LATENCY):
+    def __init__(
+        self, width: int, depth: int, latency: int = MEMORY_LATENCY, *, is_inferred: bool = False
+    ):
         self.width = width
         self.depth = depth
         self.latency = latency
+        self.is_inferred = is_inferred or latency < MEMORY_LATENCY
         super().__init__(
             {
                 "read_address": In(range(depth)),
@@ -234,7 +243,7 @@ class RegisteredMemory(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         provide = getattr(platform, "get_registered_memory", None)
-        if provide is not None and self.latency == MEMORY_LATENCY:
+        if provide is not None and not self.is_inferred:
             return provide(self)
         m = Module()
         m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])

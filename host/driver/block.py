@@ -15,7 +15,8 @@ from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.latency import latency
+from extremum.hdl.latency import latency, pipeline_latency
+from extremum.hdl.timing import timing_parameters
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
@@ -34,6 +35,9 @@ leaves the core to the last that leaves the block: at most so many, if nothing e
 
 END_CLOCKS = 9
 """Clocks for which a block is busy behind a job's last element, if no result comes later."""
+
+STAYS_CLOCKS = 4
+"""The same behind the way of the last slot through the pipeline, in a core that holds one job."""
 
 DATAFLOW_CLOCKS = 3
 """Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""
@@ -54,9 +58,12 @@ def unused_clocks(job: Job) -> int:
     They are the slots in front of the first element, and the way of the last element if it comes so
     far behind the last window that all results have left before.
     """
-    schedule = job.schedule
+    schedule, busy = job.schedule, END_CLOCKS
+    if timing_parameters(job.config).is_one_job:
+        # The job stays until its last slot has gone through the whole pipeline.
+        busy = pipeline_latency(job.config) + STAYS_CLOCKS
     result, element = schedule.last_window + latency(job.config), schedule.last_element
-    return schedule.first_element + max(result, element + END_CLOCKS) - max(result, element)
+    return schedule.first_element + max(result, element + busy) - max(result, element)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from extremum.tb.regression.work import (
     watchdog,
 )
 
-SPARED, SPARED_ALONE = 4, 7
+SPARED, SPARED_ALONE = 4, 10
 """Clocks by which a block may be faster with a single job than is predicted.
 
 The second is that of a core whose pipeline holds one job at a time, where a job begins sooner.

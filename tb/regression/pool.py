@@ -6,6 +6,7 @@ digits, to the base :data:`CORES_MOST`, tell its core, so a new core goes to the
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -126,37 +127,30 @@ _BLOCKS = (
     "endless",
 )
 
-_SMALL_PIPELINES = (
-    "every_type",
-    "volume",
-    "reduction",
-    "values",
-    "folds",
-    "lanes5",
-    "pooling",
-    "unpadded",
-    "cubes",
-    "words2",
-    "least",
-    "pool2",
-    "pool3",
-    "pool3s2",
-    "endless",
-    "endless1",
-)
+_SMALL_CORES = (
+    "every_type", "volume", "reduction", "values", "folds", "lanes5", "pooling", "unpadded",
+    "cubes", "words2", "least", "pool2", "pool3", "pool3s2", "endless", "endless1",
+)  # fmt: skip
 _SMALL_BLOCKS = ("every_type", "lanes5", "pool2", "pool3", "endless")
+_BALANCED_CORES = ("every_type", "volume", "folds", "unpadded", "endless")
+_BALANCED_BLOCKS = ("image",)
 
 
-def _small(name: str) -> CoreConfig:
-    """Return a core of the pool with as few registers as its results need."""
-    return replace(_CONFIGS[name], pipelining="small")
+def _with(pipelining: str, names: Sequence[str], bus: str = "none") -> Iterator[Target]:
+    """Yield cores of the pool with another setting of their pipelining."""
+    prefix = "axi-" if bus == "axi" else ""
+    for name in names:
+        config = replace(_CONFIGS[name], pipelining=pipelining)
+        yield Target(f"{prefix}{pipelining}-{name}", config, bus)
 
 
 TARGETS: tuple[Target, ...] = (
     *(Target(name, config) for name, config in _CONFIGS.items()),
     *(Target(f"axi-{name}", _CONFIGS[name], "axi") for name in _BLOCKS),
-    *(Target(f"small-{name}", _small(name)) for name in _SMALL_PIPELINES),
-    *(Target(f"axi-small-{name}", _small(name), "axi") for name in _SMALL_BLOCKS),
+    *_with("small", _SMALL_CORES),
+    *_with("small", _SMALL_BLOCKS, "axi"),
+    *_with("balanced", _BALANCED_CORES),
+    *_with("balanced", _BALANCED_BLOCKS, "axi"),
 )
 """All that the regression runs."""
 

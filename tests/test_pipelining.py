@@ -1,0 +1,134 @@
+"""The settings of ``pipelining``: other registers, other clocks, and the same results."""
+
+from dataclasses import replace
+
+import pytest
+from amounts import mostly_regress
+from click.testing import CliRunner
+
+from extremum.hdl.config import PIPELINING, CoreConfig
+from extremum.hdl.latency import job_clocks, job_interval, latency
+from extremum.host.cli.commands import commands
+from extremum.host.errors import SynthesisError
+from extremum.host.fpga.clock_target import smallest_for
+from extremum.host.fpga.devices import DEVICES
+from extremum.host.fpga.presets import PRESETS
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.draw import drawn_case
+from extremum.tb.regression.lots import close_rigs, rig_of
+from extremum.tb.regression.pool import CORES_MOST, TARGETS
+from extremum.tb.regression.run import run_case
+
+OTHERS = [number for number, target in enumerate(TARGETS) if target.config.pipelining != "fast"]
+QUICK = [
+    number
+    for number, target in enumerate(TARGETS)
+    if target.name in ("small-pool2", "axi-small-pool3", "balanced-unpadded")
+]
+
+
+@pytest.fixture(autouse=True)
+def own_simulations():
+    """Keep the simulations of a test from the next one."""
+    close_rigs()
+    yield
+    close_rigs()
+
+
+@pytest.mark.parametrize(
+    "number", mostly_regress(OTHERS, QUICK), ids=lambda number: TARGETS[number].name
+)
+def test_random_jobs(number):
+    """Results, order, statuses, stalls, resets, and the clocks, as in the random regression."""
+    for nth in range(6):
+        run_case(drawn_case(number + nth * CORES_MOST), rig_of("native"), Tally())
+
+
+def test_the_pool_has_cores_of_each_setting():
+    assert {target.config.pipelining for target in TARGETS} == set(PIPELINING)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_fewer_registers_make_a_shorter_way(name):
+    """The latency grows with the registers, and so does the time that a short job needs."""
+    configs = [replace(PRESETS[name], pipelining=setting) for setting in PIPELINING]
+    clocks = [latency(config) for config in configs]
+    assert clocks == sorted(set(clocks))
+    assert job_interval(configs[0]) < job_interval(configs[-1])
+
+
+def test_a_small_core_runs_one_job_at_a_time():
+    """The next job comes when the one before has left, however long that was."""
+    config = replace(PRESETS["programmable-int8x4"], pipelining="small")
+    for slots in (1, 100, 10_000):
+        fewest, most = job_clocks(config, slots)
+        assert fewest == most > slots
+
+
+@pytest.mark.parametrize("wrong", ["Small", "", None, 1])
+def test_a_setting_that_is_none(wrong):
+    with pytest.raises(ValueError, match="pipelining must be one of small, balanced, fast, not"):
+        CoreConfig(pipelining=wrong)
+
+
+class Measured:
+    """What :func:`smallest_for` reads of a measurement."""
+
+    comb, ff = 10, 20
+
+    def __init__(self, fmax):
+        self.fmax = fmax
+
+
+@pytest.fixture(name="tried")
+def tried_settings(monkeypatch):
+    """Answer measurements with 50, 100 and 200 MHz; return the settings that were measured."""
+    tried = []
+
+    def answer(config, *_, **__):
+        tried.append(config.pipelining)
+        return Measured(dict(zip(PIPELINING, (50, 100, 200), strict=True))[config.pipelining])
+
+    monkeypatch.setattr("extremum.host.fpga.clock_target.measure", answer)
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("clock", "setting"),
+    [(1, "small"), (50, "small"), (50.1, "balanced"), (100, "balanced"), (200, "fast")],
+)
+def test_the_smallest_that_reaches_a_clock(tried, clock, setting):
+    """Settings are measured from the smallest on, and no further than needed."""
+    found = smallest_for(clock, PRESETS["pool2x2-int8"], DEVICES["ecp5-85k"])
+    assert found.config == replace(PRESETS["pool2x2-int8"], pipelining=setting)
+    assert tried == list(PIPELINING[: PIPELINING.index(setting) + 1]) == list(found.measured)
+    assert found.summary.startswith(f"{setting} is the smallest that reaches {clock:g} MHz: small")
+    assert found.as_dict()[-1]["fmax_mhz"] >= clock
+
+
+def test_a_clock_that_no_setting_reaches(tried):
+    with pytest.raises(SynthesisError, match=r"reaches 201 MHz .* fast 200"):
+        smallest_for(201, PRESETS["pool2x2-int8"], DEVICES["ecp5-85k"])
+    assert tried == list(PIPELINING)
+
+
+@pytest.mark.parametrize("command", ["fpga", "verilog --output build"])
+def test_a_clock_and_a_setting_are_refused(command):
+    """``--clock`` chooses the setting, so both at once say two things."""
+    options = [*command.split(), "--preset", "pool2x2-int8", "--clock", "90"]
+    told = CliRunner().invoke(commands, [*options, "--pipelining", "small"])
+    assert told.exit_code == 2
+    assert "give one of the two" in told.output
+
+
+def test_a_package_for_a_clock(tried, tmp_path):
+    """The Verilog is that of the setting that was chosen, and its latency is told."""
+    target = tmp_path / "block.v"
+    options = ["verilog", "--preset", "pool2x2-int8", "--name", "pool", "--output", str(target)]
+    told = CliRunner().invoke(commands, [*options, "--clock", "60"])
+    assert told.exit_code == 0, told.output
+    assert tried == ["small", "balanced"]
+    assert "balanced is the smallest that reaches 60 MHz: small 50.0 MHz" in told.output
+    chosen = target.read_text()
+    CliRunner().invoke(commands, [*options, "--pipelining", "balanced"])
+    assert target.read_text() == chosen

@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
 .PHONY: regress regress-quick formal mutation coverage fuzz faults gates report
-.PHONY: networks docs
+.PHONY: networks netlists docs
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
 
@@ -33,6 +33,7 @@ help:
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
 	@echo "                BUDGET=40 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
+	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence is about."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
 	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
 	@echo "make networks   runs eleven ONNX networks with their poolings and argmax on the core."
@@ -144,6 +145,9 @@ gates: $(VENV)/test icarus
 BUDGET ?= 40
 mutation: $(VENV)/mutation
 	$(BIN)/python -m extremum.tb.mutation --budget $(BUDGET) $(if $(QUICK),--quick) $(BLOCKS)
+
+netlists: $(VENV)/report
+	$(BIN)/python -m extremum.tb.netlists
 
 # It runs no test, but fails if evidence is missing or speaks against its claim.
 report: $(VENV)/report

@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from extremum.tb.netlists import same_revisions
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.document import page, parts, rewritten
 from extremum.tb.report.section import ReportError
@@ -57,10 +58,12 @@ def notes(folder: Path) -> dict[str, str]:
         if of := {digest for digest in of if digest}:
             now = revision()
             present = {now.gateware, now.core}
-            which = "which is" if of <= present else f"and {' or '.join(sorted(present))} is"
-            found[path.name] += (
-                f"; of the gateware {', '.join(sorted(of))}, {which} the present one"
-            )
+            which = f"and {' or '.join(sorted(present))} is the present one"
+            if of <= present:
+                which = "which is the present one"
+            elif of <= present | same_revisions(folder):
+                which = "whose netlists are those of the present one"
+            found[path.name] += f"; of the gateware {', '.join(sorted(of))}, {which}"
     return found
 
 

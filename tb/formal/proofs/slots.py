@@ -123,7 +123,8 @@ PLANES = CoreConfig(
 )  # fmt: skip
 SLOTS = "extremum.hdl.slots"
 FAULTS = (
-    Fault("the slots behind the last plane need beats", SLOTS, "& ~flushing)", ")"),
+    Fault("the slots behind the last plane need beats", SLOTS,
+          "Cat(*present).all() & ~flushing)", "Cat(*present).all())"),
     Fault("a plane ends with each row", SLOTS,
           "volume = advance.outward(m, line_ends)", "volume = advance"),
     Fault("padding needs beats if it is in the height", SLOTS,

@@ -86,7 +86,7 @@ MODULE = "extremum.hdl.storage"
 CHOICE = Fault("a tap is a word too near", MODULE,
                "words[tap * distance - 1]", "words[tap * distance - (tap > 1) - 1]")  # fmt: skip
 NEAR_ROW = Fault("a row is read from the memory while it is written", MODULE,
-                 "given >> 1 != 0", "given != 0")  # fmt: skip
+                 "given >> (shown - 1) != 0", "given != 0")  # fmt: skip
 ONE_ROW = Fault("a single row is taken for two", MODULE,
                 "Mux(is_one_row, moved_on, other)", "other")  # fmt: skip
 

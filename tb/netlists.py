@@ -1,0 +1,97 @@
+"""Whether a change of the gateware's sources changed its netlists: `make netlists`.
+
+Evidence belongs to a revision of the sources. A change that adds a new kind of core, or moves a
+function, gives another revision, and yet the same netlists. What was shown of these stays shown. So
+``docs/evidence/netlists.json`` has the digest of the netlist of every core and block that the
+random regression and the mutation use, and the earlier revisions that had the same ones.
+
+The netlist is the RTLIL that Amaranth makes, without the places in the sources. Equal means equal
+in every byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
+
+from extremum.hdl.axi.block import AxiBlock
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.core import Core
+from extremum.tb.mutation.designs import DESIGNS, scaled
+from extremum.tb.regression.pool import TARGETS
+from extremum.tb.regression.revision import revision
+
+EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence" / "netlists.json"
+
+
+def digest(config: CoreConfig, bus: str) -> str:
+    """Return twelve hexadecimal digits of the netlist of a core or a block."""
+    component = AxiBlock(config) if bus == "axi" else Core(config)
+    text = str(rtlil.convert(component, name="top", emit_src=False))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def digests() -> Iterator[tuple[str, str]]:
+    """Yield the name of each core and block, and the digest of its netlist."""
+    for target in TARGETS:
+        yield target.name, digest(target.config, target.bus)
+    for name, design in DESIGNS.items():
+        with scaled(design):
+            yield f"mutated {name}", digest(design.config, design.bus)
+
+
+def compared(
+    before: dict[str, Any], now: dict[str, str], present: dict[str, str]
+) -> dict[str, Any]:
+    """Return the evidence: the netlists now, and the earlier revisions in which they were the same.
+
+    Parameters
+    ----------
+    before
+        The evidence so far; empty if there is none.
+    now
+        The digests now.
+    present
+        The present revision: ``gateware`` and ``core``.
+    """
+    kept: list[dict[str, str]] = []
+    if before and all(now.get(name) == old for name, old in before["netlists"].items()):
+        kept = [each for each in (*before["same"], before["revision"]) if each != present]
+    return {"revision": present, "netlists": now, "same": kept}
+
+
+def same_revisions(folder: Path) -> set[str]:
+    """Return the digests of earlier revisions whose netlists are those of the present sources."""
+    path = folder / EVIDENCE.name
+    if not path.exists():
+        return set()
+    found = json.loads(path.read_text())
+    now = revision()
+    if found["revision"] != {"gateware": now.gateware, "core": now.core}:
+        return set()
+    return {digest for each in found["same"] for digest in each.values()}
+
+
+def main() -> int:
+    """Write the evidence, and tell what has changed; return the exit status."""
+    before = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    now, present = dict(digests()), revision()
+    found = compared(before, now, {"gateware": present.gateware, "core": present.core})
+    EVIDENCE.write_text(json.dumps(found, indent=1) + "\n")
+    changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
+    for name in changed:
+        print(f"{name}: the netlist has changed")
+    same = ", ".join(each["gateware"] for each in found["same"]) or "no earlier one"
+    print(f"{len(now)} netlists of the gateware {present.gateware}, the same as those of {same}")
+    print(f"{len(now) - len(changed)} passed, {len(changed)} failed")
+    return int(bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

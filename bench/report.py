@@ -221,7 +221,7 @@ def small_section(records: Records) -> Iterator[str]:
 
 def is_other_setting(record: dict[str, Any]) -> bool:
     """Return whether a core was measured with another setting than the fast one."""
-    return record["parameters"].get("pipelining", "fast") != "fast"
+    return record.get("parameters", {}).get("pipelining", "fast") != "fast"
 
 
 def settings_section(records: Records) -> Iterator[str]:

@@ -205,8 +205,7 @@ class EndlessJobs:
     ) -> tuple[Advance, Value]:
         """Let every beat in."""
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
-        clocks = timing_parameters(config).beat_clocks
-        slot, never = delay(m, gate.slot, clocks), Const(0, 1)
+        slot, never = delay(m, gate.slot, beat_clocks(config)), Const(0, 1)
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
 
 
@@ -250,7 +249,14 @@ class SingleJobs:
             final.eq(gate.slot & last),
         ]
         m.d.sync += active.eq(token | (active & ~final))
-        return advance.later(m, timing_parameters(config).beat_clocks), active
+        return advance.later(m, beat_clocks(config)), active
+
+
+def beat_clocks(config: CoreConfig) -> int:
+    """Return the clocks of the register that takes an input beat, in front of the control."""
+    parameters = timing_parameters(config)
+    is_needed_at_once = parameters.is_one_job and ends_with_plane(config)
+    return 0 if is_needed_at_once else parameters.beat_clocks
 
 
 def job_kind(config: CoreConfig) -> JobKind:

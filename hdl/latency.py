@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from extremum.hdl import fold, key, pooling, position, queue, reduction, results, windows
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.job_kinds import job_kind
+from extremum.hdl.job_kinds import beat_clocks, job_kind
 from extremum.hdl.timing import timing_parameters
-
-
-def beat_clocks(config: CoreConfig) -> int:
-    """Return the clocks of the register that takes an input beat."""
-    return timing_parameters(config).beat_clocks
 
 
 def word_clock(config: CoreConfig) -> int:
@@ -65,6 +60,11 @@ def job_interval(config: CoreConfig) -> int:
     token has left the pipeline; only then the next job is checked, and its slots begin.
     """
     return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
+
+
+def is_one_job(config: CoreConfig) -> bool:
+    """Return whether the core holds one job at a time, and jobs do not overlap."""
+    return timing_parameters(config).is_one_job
 
 
 def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:

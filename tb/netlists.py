@@ -27,7 +27,7 @@ from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 
-EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence" / "netlists.json"
+EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "netlists.json"
 
 
 def digest(config: CoreConfig, bus: str) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.register_table import ends_with_plane
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,8 @@ class TimingParameters:
     counts_ahead
         Whether counters know their end a step ahead, from registers. Otherwise they are plain.
     beat_clocks
-        Registers for the beat that is taken, 0 or 1.
+        Registers for the beat that is taken, 0 or 1. A core whose pipeline holds one job at a time
+        has none if its jobs end with their plane: that end must be known in the clock of the slot.
     precomputed_clocks
         Registers for what follows from a job's registers alone, 0 or 1. It is computed while they
         stand on the port, so this adds no latency.
@@ -178,8 +178,7 @@ def _balanced(config: CoreConfig) -> TimingParameters:
     """Return the parameters of a core with registers behind each step that takes long."""
     return replace(
         _small(config),
-        # The last slot of a plane must be known in its own clock.
-        beat_clocks=0 if ends_with_plane(config) else 1,
+        beat_clocks=1,
         precomputed_clocks=1,
         word_clocks=1,
         memory_clocks=2,

@@ -15,8 +15,7 @@ from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.latency import latency, pipeline_latency
-from extremum.hdl.timing import timing_parameters
+from extremum.hdl.latency import is_one_job, latency, pipeline_latency
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
@@ -59,7 +58,7 @@ def unused_clocks(job: Job) -> int:
     far behind the last window that all results have left before.
     """
     schedule, busy = job.schedule, END_CLOCKS
-    if timing_parameters(job.config).is_one_job:
+    if is_one_job(job.config):
         # The job stays until its last slot has gone through the whole pipeline.
         busy = pipeline_latency(job.config) + STAYS_CLOCKS
     result, element = schedule.last_window + latency(job.config), schedule.last_element

@@ -56,7 +56,8 @@ def latency(config: CoreConfig) -> int:
 def job_interval(config: CoreConfig) -> int:
     """Return the slots that a job must have so that the next one follows without a gap.
 
-    Shorter jobs begin at most this many clocks after each other. A job stays on its port until its
+    That is so in a fast core; where jobs do not overlap, :func:`job_clocks` tells when the next one
+    begins. Shorter jobs begin at most this many clocks after each other. A job stays on its port until its
     token has left the pipeline; only then the next job is checked, and its slots begin.
     """
     return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)

@@ -4,6 +4,9 @@ A job's *token* walks through the pipeline one clock ahead of the job's first wo
 last word of the job before. Each part copies a register from the job port when the token passes
 the clock in which the register is used, so neighbouring jobs may be in different parts of the
 pipeline. The registers stay on the port until the token has left.
+
+A core whose pipeline holds one job at a time needs no copies: there the registers stay on the port
+until the last slot has left, and every part reads them from there.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ def job_interval(config: CoreConfig) -> int:
     """Return the slots that a job must have so that the next one follows without a gap.
 
     That is so in a fast core; where jobs do not overlap, :func:`job_clocks` tells when the next one
-    begins. Shorter jobs begin at most this many clocks after each other. A job stays on its port until its
-    token has left the pipeline; only then the next job is checked, and its slots begin.
+    begins. Shorter jobs begin at most this many clocks after each other. A job stays on its port
+    until its token has left the pipeline; only then the next job is checked, and its slots begin.
     """
     return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
 

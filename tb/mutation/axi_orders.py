@@ -54,7 +54,7 @@ def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = Fal
         if rng.random() < 0.5:
             block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
         block.rest(rng.choice((0, 100)), *SINKS)
-        block.pass_clocks(delay)
+        block.pass_clocks(delay + rng.choice((0, job.beats_in)))
         if hard:
             block.forget()
             block.pass_clocks(1, aresetn=0)
@@ -70,6 +70,56 @@ def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = Fal
         for _ in range(2):
             start(block, rng, job)
         block.pass_clocks(2 * job.beats_in)
+        settle(block)
+
+
+def ends(block: RecordedBlock, rng: random.Random, job: Job) -> None:
+    """Reset while the last beat of a job waits on one stream or on both, and hold streams back.
+
+    The reset forgets the end of the job. If it did not, that end would be taken on one stream for
+    that of the job behind it, which would then end before its own last beat has left.
+    """
+    words = [(address, word, 15) for address, word in job_words(job).items()]
+    block.access(regs.IRQ_ENABLE, 1)
+
+    def start_and_wait() -> None:
+        block.overlap(words)
+        start(block, rng, job)
+        block.pass_clocks(job.beats_in + 60)
+        look()
+
+    def look() -> None:
+        for address in (regs.STATUS, regs.IRQ_STATUS):
+            block.access(address)
+        read(block, "JOBS")
+
+    def let_go(clocks: int) -> None:
+        """Let all waiting beats leave, one soon after the other or one by one."""
+        block.rest(rng.choice((0, 0, 50, 90)), *SINKS)
+        block.pass_clocks(clocks)
+
+    for _ in range(12):
+        block.rest(0)
+        block.rest(100, *rng.choice((SINKS, SINKS[:1], SINKS[1:])))
+        start_and_wait()
+        block.access(regs.CONTROL, 1)
+        block.forget()
+        if rng.random() < 0.3:
+            let_go(rng.choice((1, 40)))
+        # The streams that wait already go on waiting. If both do, the end of the job behind the
+        # reset is taken on one stream in the clock in which the other gives the end before it.
+        if rng.random() < 0.6:
+            block.rest(100, *SINKS)
+        start_and_wait()
+        for waiting in rng.sample(SINKS, 2):
+            let_go(60)
+            block.access(regs.IRQ_STATUS, 1)
+            block.rest(0)
+            settle(block)
+            block.rest(100, waiting)
+            start_and_wait()
+        let_go(60)
+        block.rest(0)
         settle(block)
 
 
@@ -89,6 +139,8 @@ def sweep(block: RecordedBlock, rng: random.Random) -> None:
             block.access(regs.IRQ_STATUS)
         block.access(regs.IRQ_ENABLE, rng.randrange(3))
         block.access(address, 3, 15 if address < regs.COMMAND_BASE else 7)
+        block.access(regs.IRQ_STATUS)
+        block.access(regs.IRQ_STATUS, rng.randrange(3))
         block.access(regs.IRQ_STATUS)
         block.access(regs.IRQ_ENABLE)
         read(block, "JOBS")

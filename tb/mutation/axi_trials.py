@@ -80,6 +80,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     jobs = _whole(random_jobs(rng, config, 10))
     plain = [job for job, _ in jobs]
     short = min(plain, key=lambda job: job.beats_in)
+    few = min(plain, key=lambda job: job.beats_out)
+    full = max(plain, key=lambda job: job.beats_out / job.beats_in)
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),
@@ -103,7 +105,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "shuffled": lambda: orders.shuffled(block, rng, config),
         "unwritten": lambda: orders.unwritten(block, rng, config),
         "soft": lambda: orders.soft(block, rng, short),
-        "hard": lambda: orders.soft(block, rng, short, hard=True),
+        "hard": lambda: orders.soft(block, rng, rng.choice((short, full)), hard=True),
+        "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
         "sweep": lambda: orders.sweep(block, rng),
     }
     if rung in odd:
@@ -143,7 +146,7 @@ RUNGS = (
     "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
     "lengths", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "marks", "many", "halves", "positions",
-    "shuffled", "unwritten", "soft", "hard", "sweep",
+    "shuffled", "unwritten", "soft", "hard", "ends", "sweep",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

@@ -13,6 +13,8 @@ from extremum.model import argmax, argmin, as_tensor, max_pooling, reduce_max, r
 from extremum.model.fast.order import bits_follow_value, comparable
 from extremum.model.fast.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 WIDTHS = (1, 2, 15, 32, 33, 34, 48, 49, 62, 63, 64, 65, 66, 79, 80, 97, 128, 130)
 
 

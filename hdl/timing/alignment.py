@@ -128,8 +128,8 @@ def registered(
 ) -> Timed:
     """Return a register that takes a value in ``clock``, so it is valid in the next clock.
 
-    If ``clocks`` is 0, there is no register but a wire, and the value is valid in ``clock``. Without
-    the wire, whoever uses the value twice would have its gates written out twice.
+    If ``clocks`` is 0, there is no register but a wire, and the value is valid in ``clock``.
+    Without the wire, whoever uses the value twice would have its gates written out twice.
     """
     taken = Value.cast(value)
     signal = Signal(taken.shape(), name=name, reset_less=reset_less)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["GatheringKernel", "is_small", "window_elements"]
 
 GATHERED_FOR_VALUES, GATHERED_FOR_INDICES = 1 << 12, 1 << 14
-"""Most elements that are gathered; beyond, sliding is faster. It is slower if indices are wanted."""
+"""Most elements that are gathered; beyond, sliding is faster, but slower if indices are wanted."""
 
 
 def is_small(problem: Pooling) -> bool:

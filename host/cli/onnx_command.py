@@ -242,6 +242,10 @@ def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:
     """Return the core for the layers that are known before a run."""
     from extremum.onnx import core_for  # noqa: PLC0415 (needs the extra onnx)
 
-    given = {name: options[name] for name in ("lanes", "pipelining", *LIMITS) if options[name] is not None}
+    given = {
+        name: options[name]
+        for name in ("lanes", "pipelining", *LIMITS)
+        if options[name] is not None
+    }
     with bad_input():
         return core_for(network.candidates, **given)

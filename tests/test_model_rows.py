@@ -66,7 +66,7 @@ def test_rows_searched_from_the_end(name, data):
     x = data.draw(tensors((data.draw(st.integers(1, 3)), data.draw(st.integers(1, 40))), name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "LONG_ROW", 1)
-        patch.setattr(rows_module, "BLOCK_ELEMENTS", data.draw(st.integers(1, 12)))
+        patch.setattr(rows_module, "FIRST_BLOCK", data.draw(st.integers(1, 12)))
         check(x)
 
 

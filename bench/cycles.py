@@ -1,12 +1,12 @@
 """Counts the clocks of every workload at full size on 1, 4 and 16 lanes, beside the bound.
 
-Each result is checked bit for bit on the backend `native`. A sample is also run under cocotb on
-Verilator, where the clocks must be the same. The first run takes longest, because it compiles the
-cores.
+The cores are those of two settings of their pipelining, ``"fast"`` and ``"small"``. Each result is
+checked bit for bit on the backend `native`. A sample is also run under cocotb on Verilator, where
+the clocks must be the same. The first run takes longest, because it compiles the cores.
 
-Usage: ``python bench/cycles.py [--only WORKLOAD ...] [--lanes N ...]``. Writes
-``bench/results/cycles.json``; workloads that are left out keep their last results. The exit status
-is 1 if a result or a number of clocks is wrong.
+Usage: ``python bench/cycles.py [--only WORKLOAD ...] [--lanes N ...] [--pipelining SETTING ...]``.
+Writes ``bench/results/cycles.json``; what is left out keeps its last results. The exit status is 1
+if a result or a number of clocks is wrong.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,26 @@ from extremum.model import EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "cycles.json"
 LANES = (1, 4, 16)
+SETTINGS = ("fast", "small")
 
 SAMPLE = ("k2s2p1", "yolo_sppf", "alternating_axes")
 SAMPLE_LANES = 16
 """The workloads that are also run under cocotb, and on how many lanes."""
 
 
-def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:
+def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> dict[str, Any]:
     """Run a workload, and compare its clocks with the bound, the prediction and cocotb."""
     problem, limits = problem_of(workload)
     x = tensor(workload["type"], tuple(workload["sizes"]), seed)
     least = bound(problem, lanes)
-    report, agreement = run(problem, x, lanes, "native", limits)
+    core = {"lanes": lanes, "pipelining": setting, **limits}
+    report, agreement = run(problem, x, "native", core)
     sampled = workload["name"] in SAMPLE and lanes == SAMPLE_LANES
-    cocotb = run(problem, x, lanes, "verilator", limits)[0].cycles if sampled else None
+    cocotb = run(problem, x, "verilator", core)[0].cycles if sampled else None
     return {
         "workload": workload["name"],
         "lanes": lanes,
+        "pipelining": setting,
         "beats_in": report.beats_in,
         "beats_out": report.beats_out,
         "cycles": report.cycles,
@@ -65,14 +69,10 @@ def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:
 
 
 def run(
-    problem: Reduction | Pooling,
-    x: np.ndarray,
-    lanes: int,
-    backend: str,
-    limits: dict[str, Any],
+    problem: Reduction | Pooling, x: np.ndarray, backend: str, core: dict[str, Any]
 ) -> tuple[Report, bool]:
     """Run an operator on a backend; return its report, and whether the golden model agrees."""
-    with Accelerator(problem.data_type, lanes=lanes, backend=backend, **limits) as accelerator:
+    with Accelerator(problem.data_type, backend=backend, **core) as accelerator:
         found = accelerator.run(problem, x)
         report = accelerator.report
     assert report is not None
@@ -100,11 +100,12 @@ def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool)
 def show(records: list[dict[str, Any]]) -> Table:
     """Return the records as a table."""
     columns = ("beats_in", "beats_out", "bound", "cycles", "allowed", "predicted", "cocotb")
-    table = Table("workload", "lanes", *columns, "utilization", "faults", box=None)
+    table = Table("workload", "lanes", "pipelining", *columns, "utilization", "faults", box=None)
     for record in records:
         table.add_row(
             record["workload"],
             str(record["lanes"]),
+            record["pipelining"],
             *("" if record[name] is None else str(record[name]) for name in columns),
             f"{record['utilization']:.3f}",
             ", ".join(record["faults"]),
@@ -116,23 +117,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="workloads")
     parser.add_argument("--lanes", nargs="*", type=int, default=LANES)
+    parser.add_argument("--pipelining", nargs="*", choices=SETTINGS, default=SETTINGS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", EmptyWindowWarning)
     workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
-    order = {(w["name"], n): seed for seed, w in enumerate(workloads) for n in sorted(LANES)}
+    order = [
+        (workload["name"], lanes, setting)
+        for setting in SETTINGS
+        for workload in workloads
+        for lanes in sorted(LANES)
+    ]
     found = {
-        (record["workload"], record["lanes"]): record
+        (record["workload"], record["lanes"], record["pipelining"]): record
         for record in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])
     }
     failed = False
     for seed, workload in enumerate(workloads):
         if arguments.only is not None and workload["name"] not in arguments.only:
             continue
-        for lanes in arguments.lanes:
-            record = measure(workload, lanes, seed)
-            found[workload["name"], lanes] = record
+        for lanes, setting in product(arguments.lanes, arguments.pipelining):
+            record = measure(workload, lanes, setting, seed)
+            found[workload["name"], lanes, setting] = record
             failed |= bool(record["faults"])
-            print(f"{workload['name']}, {lanes} lanes: {record['cycles']}", file=sys.stderr)
+            core = f"{lanes} lanes, {setting}"
+            print(f"{workload['name']}, {core}: {record['cycles']}", file=sys.stderr)
             records = [found[key] for key in order if key in found]
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(records, indent=1) + "\n")

@@ -147,6 +147,34 @@ def reductions(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str
     return rows
 
 
+def small_calls(seconds: float) -> list[dict[str, Any]]:
+    """Time calls on tensors of ten to a hundred elements, where the checks could take longest."""
+    x = tensor("float32", [10], 0)
+    planes = tensor("float32", [1, 4, 5, 5], 1)
+    argmax = extremum.model.Reduction.of("argmax", x.shape, x.dtype)
+    pool = partial(extremum.model.max_pooling, planes, 2)
+    cases: dict[str, tuple[Callable[[], Any], ...]] = {
+        "argmax of 10": (partial(extremum.model.argmax, x), partial(np.argmax, x)),
+        "argmax of 10, checked object": (partial(argmax.evaluate, x), partial(np.argmax, x)),
+        "greatest of 10": (partial(extremum.model.reduce_max, x), partial(np.max, x)),
+        "pooling 1x4x5x5": (pool,),
+        "pooling 1x4x5x5, indices": (partial(pool, return_indices=True),),
+    }
+    if optional("onnx"):
+        for case, outputs in (
+            ("pooling 1x4x5x5", [np.float32]),
+            ("pooling 1x4x5x5, indices", [np.float32, np.int64]),
+        ):
+            if run := runtime(onnx_model("MaxPool", planes, outputs, kernel_shape=[2, 2]), planes):
+                cases[case] = (*cases[case], run)
+    rows = []
+    for case, calls in cases.items():
+        taken = times(dict(zip(("ours", "library"), calls, strict=False)), seconds)
+        microseconds = {key: round(1000 * value, 2) for key, value in taken.items()}
+        rows.append({"case": case, "microseconds": microseconds})
+    return rows
+
+
 def poolings(workloads: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
     """Time poolings in float32 and in their own type, with indices and without."""
     rows = []
@@ -270,6 +298,13 @@ def number(values: dict[str, float], key: str) -> str:
     return f"{values[key]:.2f}" if key in values else "-"
 
 
+def small_cells(case: str, microseconds: dict[str, float]) -> list[str]:
+    """Return the cells of a small call: its time, the library's, and the ratio of both."""
+    ours, library = microseconds["ours"], microseconds.get("library")
+    there = [f"{library:.2f}", f"{ours / library:.2f}"] if library else ["-", "-"]
+    return [case, "", f"{ours:.2f}", *there]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each row")
@@ -284,6 +319,7 @@ def main() -> int:
         torch.set_num_threads(1)
     args = reductions([w for w in workloads if w["kind"] == "arg"], arguments.seconds)
     pools = poolings([w for w in workloads if w["kind"] == "pool"], arguments.seconds)
+    calls = small_calls(arguments.seconds)
     memory = {}
     for title, which in LARGE.items():
         command = [sys.executable, __file__, "--large", which]
@@ -315,12 +351,23 @@ def main() -> int:
         ],
     )
     show(
+        "small calls: microseconds; the library is NumPy, or ONNX Runtime for poolings",
+        ["case", "", "ours", "library", "ratio"],
+        [small_cells(row["case"], row["microseconds"]) for row in calls],
+    )
+    show(
         "memory in MiB",
         ["problem", "", "input", "outputs", "beyond them", "resident", "seconds"],
         [[title, "float32", *(f"{v:.1f}" for v in row.values())] for title, row in memory.items()],
     )
     arguments.output.parent.mkdir(exist_ok=True)
-    report = {"versions": versions, "reductions": args, "poolings": pools, "memory": memory}
+    report = {
+        "versions": versions,
+        "reductions": args,
+        "poolings": pools,
+        "small_calls": calls,
+        "memory": memory,
+    }
     arguments.output.write_text(json.dumps(report, indent=2) + "\n")
     return 0
 

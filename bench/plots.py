@@ -32,7 +32,8 @@ def figure(path: Path, height: float, columns: int = 1) -> Iterator[Any]:
 
 
 def cycles(records: Records, path: Path) -> None:
-    """Draw each workload's clocks as a multiple of the bound."""
+    """Draw each workload's clocks on the fast cores as a multiple of the bound."""
+    records = [record for record in records if record["pipelining"] == "fast"]
     names = list(dict.fromkeys(record["workload"] for record in records))
     counts = sorted({record["lanes"] for record in records})
     with figure(path, 4.5) as axes:

@@ -20,6 +20,7 @@ import tempfile
 import time
 import tomllib
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.host import Accelerator
 from extremum.host.plan import plan
 from extremum.host.simulation.backend import JobRun
@@ -38,20 +39,31 @@ from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "simulation.json"
 ROUNDS = 3
-BEATS = {"icarus": 2_000, "verilator": 5_000, "native": 400_000}
+BEATS = {"icarus": 2_000, "verilator": 5_000, "native": 400_000, "native_fast": 400_000}
+"""Beats that are simulated by each backend; ``native_fast`` is the core with the highest clock."""
+SETTINGS = (FASTEST_TO_SIMULATE, "fast")
 WORKLOAD_LANES = 16
 MEMORY = ("argmax of 100 million", "pooling of 1x64x1024x1024")
 
 
 def rates(lanes: int) -> dict[str, float]:
     """Return medians of elements per second by backend, and cycles per second of the bare loop."""
-    config = CoreConfig((DataType.FLOAT32,), lanes, max_window=(1, 1, 1))
-    native = NativeSimulator(config)
-    others = {name: CocotbSimulator(config, name) for name in ("icarus", "verilator")}
+    core, fast = (
+        CoreConfig((DataType.FLOAT32,), lanes, max_window=(1, 1, 1), pipelining=setting)
+        for setting in SETTINGS
+    )
+    native = NativeSimulator(core)
+    simulators = {
+        "icarus": CocotbSimulator(core, "icarus"),
+        "verilator": CocotbSimulator(core, "verilator"),
+        "native": native,
+        "native_fast": NativeSimulator(fast),
+    }
     seconds: dict[str, list[float]] = {name: [] for name in (*BEATS, "bare")}
     try:
         for number in range(ROUNDS + 1):  # the first round only warms up
             for name, beats in BEATS.items():
+                config = fast if name == "native_fast" else core
                 x = tensor("float32", (lanes, beats), number)
                 (job,) = plan(Reduction.of("argmax", x.shape, x.dtype, 1), config).jobs
                 run = JobRun(
@@ -59,13 +71,13 @@ def rates(lanes: int) -> dict[str, float]:
                     [job.beats_out], x.dtype, watchdog=2 * beats,
                 )  # fmt: skip
                 start = time.perf_counter()
-                others.get(name, native).run(run, lambda values, positions: None)
+                simulators[name].run(run, lambda values, positions: None)
                 seconds[name].append(time.perf_counter() - start)
             start = time.perf_counter()
             native.idle(BEATS["native"])
             seconds["bare"].append(time.perf_counter() - start)
     finally:
-        for simulator in (native, *others.values()):
+        for simulator in simulators.values():
             simulator.close()
     middle = {name: statistics.median(times[1:]) for name, times in seconds.items()}
     figures = {name: lanes * beats / middle[name] for name, beats in BEATS.items()}
@@ -74,6 +86,7 @@ def rates(lanes: int) -> dict[str, float]:
         "bare_cycles": bare,
         "native_cycles": figures["native"] / lanes,
         "native_to_bare": figures["native"] / lanes / bare,
+        "native_to_fast": figures["native"] / figures["native_fast"],
         "native_to_verilator": figures["native"] / figures["verilator"],
     }
 
@@ -82,7 +95,7 @@ FIRST_USE = """
 import resource, sys, time
 start = time.perf_counter()
 from extremum.host import Accelerator
-with Accelerator(lanes=int(sys.argv[1])) as accelerator:
+with Accelerator(lanes=int(sys.argv[1]), pipelining=sys.argv[2]) as accelerator:
     accelerator.prepare()
     seconds = time.perf_counter() - start
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -91,7 +104,7 @@ print(seconds, sum(each.ru_utime + each.ru_stime for each in used))
 """A program that compiles the default core, and prints the seconds and processor seconds taken."""
 
 
-def first_use(lanes: int) -> dict[str, float]:
+def first_use(lanes: int, setting: str) -> dict[str, float]:
     """Return the seconds until a core is compiled, for the first time on a machine.
 
     ``again_processor_seconds`` is for a second core, when Verilator's runtime is already compiled.
@@ -100,7 +113,7 @@ def first_use(lanes: int) -> dict[str, float]:
         environment = os.environ | {"EXTREMUM_CACHE": folder}
 
         def measure() -> tuple[float, float]:
-            command = [sys.executable, "-c", FIRST_USE, str(lanes)]
+            command = [sys.executable, "-c", FIRST_USE, str(lanes), setting]
             told = subprocess.check_output(command, text=True, env=environment).split()
             return float(told[0]), float(told[1])
 
@@ -235,7 +248,11 @@ def main() -> int:
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
-    show("first_use", "first use", [{"lanes": lanes, **first_use(lanes)} for lanes in (1, 16)])
+    uses = [
+        {"lanes": lanes, "pipelining": setting, **first_use(lanes, setting)}
+        for lanes, setting in product((1, 16), SETTINGS)
+    ]
+    show("first_use", "first use", uses)
     if arguments.first_use:
         return 0
     if not arguments.skip_rates:

@@ -10,7 +10,15 @@ from extremum.model import DataType
 from .fixed import check_fixed
 from .register_table import DIMENSIONS, POSITION_WIDTH
 
-__all__ = ["DIMENSIONS", "MAX_LANES", "OPERATORS", "PIPELINING", "POSITION_WIDTH", "CoreConfig"]
+__all__ = [
+    "DIMENSIONS",
+    "FASTEST_TO_SIMULATE",
+    "MAX_LANES",
+    "OPERATORS",
+    "PIPELINING",
+    "POSITION_WIDTH",
+    "CoreConfig",
+]
 
 OPERATORS = ("argmin", "argmax", "max-pool")
 """The operators that a core can be built for.
@@ -20,6 +28,9 @@ The reductions MIN and MAX, which give values, need ``max-pool`` beside ``argmin
 
 PIPELINING = ("small", "balanced", "fast")
 """The settings of ``pipelining``, from the fewest registers to the highest clock."""
+
+FASTEST_TO_SIMULATE = PIPELINING[0]
+"""The setting for a core that is simulated: what has no register takes a simulator no time."""
 
 MAX_LANES = 64
 """The most elements that a beat can carry."""

@@ -163,7 +163,7 @@ class Core(wiring.Component):
         outer.d.comb += admission.job.eq(job)
         elements = data.View(input_layout(config), passed.o_data)
         beat = Value.cast(self.o.payload)
-        self._pipeline(m, admission, job, elements, beat_given=self.o.valid, beat=beat)
+        self._pipeline(m, admission, job, elements, beat_given=self.o.valid, beat=beat, go=go)
         outer.d.comb += [
             go.eq(~self.o.valid | self.o.ready),
             admission.beat_waits.eq(self.o.valid),
@@ -179,14 +179,16 @@ class Core(wiring.Component):
         *,
         beat_given: Value,
         beat: Value,
+        go: Value | None = None,
     ) -> None:
         """Add all that lies between the admission of slots and the output beats, which it drives.
 
-        Every clock is counted from the one in which the slot enters.
+        Every clock is counted from the one in which the slot enters. ``go`` tells whether the
+        pipeline moves on, if it can stop.
         """
         m.submodules.windows = schedule = windows.WindowSchedule(self.config)
         words = self._words(m, admission, schedule, job, elements)
-        winners, tap_bits = self._winners(m, words, schedule, job)
+        winners, tap_bits = self._winners(m, words, schedule, job, go)
         self._finish(
             m, words, winners, tap_bits,
             job=job, admission=admission, schedule=schedule, beat_given=beat_given, beat=beat,
@@ -224,7 +226,12 @@ class Core(wiring.Component):
         ).moved_to(word_clock(config))
 
     def _winners(
-        self, m: Module, words: Words, schedule: windows.WindowSchedule, job: data.View
+        self,
+        m: Module,
+        words: Words,
+        schedule: windows.WindowSchedule,
+        job: data.View,
+        go: Value | None,
     ) -> tuple[Words, dict[str, int]]:
         """Return the winner of each window, or of each row, and the bits of its tap numbers."""
         config = self.config
@@ -232,6 +239,8 @@ class Core(wiring.Component):
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, tap_bits)
             m.submodules[f"{DIMENSIONS[axis]}_window"] = window
+            if go is not None:
+                m.d.comb += window.go.eq(go)
             words = _pass(m, window, words, job, pooling.latency(config, axis))
             tap_bits = window.o_tap_bits
         if config.can_fold:

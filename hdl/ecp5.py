@@ -61,16 +61,22 @@ class Ecp5:
         return out
 
     def _select(self, m: Module, memory: RegisteredMemory, rows: list[Value], words: int) -> Value:
-        """Return the word read by the block that the address of two clocks ago lies in."""
+        """Return the word read by the block that its address, of some clocks ago, lies in."""
         if len(rows) == 1:
             return rows[0]
         index: Value = memory.read_address >> ceil_log2(words)
-        for enable in (memory.read_enable, memory.output_enable):
+        enables = (memory.read_enable, memory.output_enable)
+        for enable in enables[: memory.latency]:
             late = Signal(len(index))
             with m.If(enable):
                 m.d.sync += late.eq(index)
             index = late
         return select(index, rows)
+
+
+def _register(memory: RegisteredMemory) -> str:
+    """Return the mode of the register at the output."""
+    return "OUTREG" if memory.has_output_register else "NOREG"
 
 
 def _dp16kd(
@@ -86,7 +92,7 @@ def _dp16kd(
             "DATA_WIDTH_A": width,
             "DATA_WIDTH_B": width,
             "REGMODE_A": "NOREG",
-            "REGMODE_B": "OUTREG",
+            "REGMODE_B": _register(memory),
             "CSDECODE_A": "0b000",
             "CSDECODE_B": "0b000",
             "WRITEMODE_A": "NORMAL",
@@ -122,7 +128,7 @@ def _pdpw16kd(
         parameters={
             "DATA_WIDTH_W": width,
             "DATA_WIDTH_R": width,
-            "REGMODE": "OUTREG",
+            "REGMODE": _register(memory),
             "CSDECODE_W": "0b000",
             "CSDECODE_R": "0b000",
         },

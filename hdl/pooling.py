@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -68,12 +68,15 @@ class SlidingWindow(wiring.Component):
         Registers of the next job.
     i : In(WordStream)
         A word for each slot in which the dimensions within give a window.
+    go : In(1)
+        As in :class:`extremum.hdl.storage.DelayLine`, and only where that has it.
     o : Out(WordStream)
         A word for each window.
     """
 
     job: data.View
     i: WordPort
+    go: Signal
     o: WordPort
 
     def __init__(self, config: CoreConfig, axis: int, tap_bits: dict[str, int]):
@@ -93,6 +96,7 @@ class SlidingWindow(wiring.Component):
                 "i": In(WordStream(config, self.i_layout)),
                 "o": Out(WordStream(config, self.o_layout)),
             }
+            | storage.go_member(timing_parameters(config))
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -137,6 +141,8 @@ class SlidingWindow(wiring.Component):
             line.step.eq(self.i.step),
             line.i.eq(word.value),
         ]
+        if timing_parameters(config).is_one_job:
+            m.d.comb += line.go.eq(self.go)
         if line.latency:
             m.d.comb += line.last_row.eq(self._is_last_row(m))
         newest_first = registered(

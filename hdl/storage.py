@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.shadow import precomputed, shadow
@@ -19,6 +19,11 @@ MEMORY_LATENCY = 2
 def latency(max_spacing: int, parameters: TimingParameters) -> int:
     """Return the clocks from a word on ``i`` to the older words on ``o``."""
     return 0 if max_spacing <= parameters.register_spacing else parameters.memory_clocks
+
+
+def go_member(parameters: TimingParameters) -> dict[str, Member]:
+    """Return the member ``go`` of a part with a memory, if the pipeline stops as a whole."""
+    return {"go": In(1)} if parameters.is_one_job else {}
 
 
 class DelayLine(wiring.Component):
@@ -61,6 +66,9 @@ class DelayLine(wiring.Component):
         The word.
     last_row : In(1)
         The word is in the last row, so the next one is in the first. A shift register ignores it.
+    go : In(1)
+        The pipeline moves on in this clock. Only in a core whose pipeline stops as a whole, for the
+        memory: an enable that is inserted into a pipeline reaches no instance.
     o : Out(width * taps)
         The older words, the newest in the low bits.
     """
@@ -71,6 +79,7 @@ class DelayLine(wiring.Component):
     step: Signal
     i: Signal
     last_row: Signal
+    go: Signal
     o: Signal
 
     def __init__(
@@ -99,6 +108,7 @@ class DelayLine(wiring.Component):
                 "last_row": In(1),
                 "o": Out(width * taps),
             }
+            | go_member(parameters)
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -144,20 +154,19 @@ class DelayLine(wiring.Component):
             self.width * self.taps,
             self.max_spacing,
             self.latency,
-            is_inferred=self.parameters.is_one_job,
         )
-        shown = self.latency
+        shown, stops = self.latency, self.parameters.is_one_job
         token = Timed(m, self.token)
         valid, word, written_row = (
             Timed(m, value).at(shown) for value in (self.valid, self.i, row)
         )
         m.d.comb += [
             memory.read_address.eq(row),
-            memory.read_enable.eq(1),
-            memory.output_enable.eq(1),
+            memory.read_enable.eq(self.go if stops else 1),
+            memory.output_enable.eq(self.go if stops else 1),
             memory.write_address.eq(written_row),
             memory.write_data.eq(self._moved_on(word, memory.read_data)),
-            memory.write_enable.eq(valid),
+            memory.write_enable.eq(valid & self.go if stops else valid),
         ]
         # The memory can show a row only if it was written before the row's address came. If there
         # are no more rows than clocks of latency, they come from registers and the memory is not
@@ -186,8 +195,9 @@ class RegisteredMemory(wiring.Component):
     """A memory with one port to read and one to write, and as a rule a register at its output.
 
     Latency: ``latency`` clocks from an address to its data, if both enables are set. A
-    word can be read in the clock after it was written. A platform that has such a memory provides
-    it by a method ``get_registered_memory(component)``; otherwise the memory is inferred.
+    word can be read in the clock after it was written; one that is written in the clock in which it
+    is read comes with any value. A platform that has such a memory provides it by a method
+    ``get_registered_memory(component)``; otherwise the memory is inferred.
 
     Parameters
     ----------
@@ -197,9 +207,6 @@ class RegisteredMemory(wiring.Component):
         Words.
     latency
         2, or 1 for a memory without the register at its output, which ignores ``output_enable``.
-    is_inferred
-        Whether the platform's memory is not used. Where a pipeline is stopped by an enable, only an
-        inferred memory stops with it.
 
     Members
     -------
@@ -222,13 +229,10 @@ class RegisteredMemory(wiring.Component):
     write_data: Signal
     write_enable: Signal
 
-    def __init__(
-        self, width: int, depth: int, latency: int = MEMORY_LATENCY, *, is_inferred: bool = False
-    ):
+    def __init__(self, width: int, depth: int, latency: int = MEMORY_LATENCY):
         self.width = width
         self.depth = depth
         self.latency = latency
-        self.is_inferred = is_inferred or latency < MEMORY_LATENCY
         super().__init__(
             {
                 "read_address": In(range(depth)),
@@ -241,9 +245,14 @@ class RegisteredMemory(wiring.Component):
             }
         )
 
+    @property
+    def has_output_register(self) -> bool:
+        """Whether the word that was read waits in a register for a clock."""
+        return self.latency == MEMORY_LATENCY
+
     def elaborate(self, platform: object) -> Module:
         provide = getattr(platform, "get_registered_memory", None)
-        if provide is not None and not self.is_inferred:
+        if provide is not None:
             return provide(self)
         m = Module()
         m.submodules.memory = memory = Memory(shape=unsigned(self.width), depth=self.depth, init=[])
@@ -255,7 +264,7 @@ class RegisteredMemory(wiring.Component):
             read.addr.eq(self.read_address),
             read.en.eq(self.read_enable),
         ]
-        if self.latency < MEMORY_LATENCY:
+        if not self.has_output_register:
             m.d.comb += self.read_data.eq(read.data)
             return m
         register = Signal(self.width, reset_less=True)

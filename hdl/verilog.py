@@ -76,6 +76,7 @@ class VerilogMemories:
             p_WIDTH=memory.width,
             p_DEPTH=memory.depth,
             p_ADDRESS_BITS=len(memory.read_address),
+            **({} if memory.has_output_register else {"p_OUTPUT_REGISTER": 0}),
             i_clk=ClockSignal(),
             i_read_address=memory.read_address,
             i_read_enable=memory.read_enable,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.model import DataType
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ def core_config(
 ) -> CoreConfig:
     """Return the core's configuration from what the accelerator's constructor was given.
 
+    Unless the configuration or the setting of its pipelining is given, it is the setting that
+    simulates fastest.
+
     Raises
     ------
     TypeError
@@ -94,6 +97,7 @@ def core_config(
             )
         return data_types
     named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
+    given = {"pipelining": FASTEST_TO_SIMULATE} | given
     return CoreConfig(tuple(DataType.from_dtype(data_type) for data_type in named), **given)
 
 

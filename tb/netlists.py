@@ -3,7 +3,8 @@
 Evidence belongs to a revision of the sources. A change that adds a new kind of core, or moves a
 function, gives another revision, and yet the same netlists. What was shown of these stays shown. So
 ``docs/evidence/netlists.json`` has the digest of the netlist of every core and block that the
-random regression and the mutation use, and the earlier revisions that had the same ones.
+random regression and the mutation use, and of each earlier revision the names of those that are
+still the same.
 
 The netlist is the RTLIL that Amaranth makes, without the places in the sources. Equal means equal
 in every byte.
@@ -49,7 +50,7 @@ def digests() -> Iterator[tuple[str, str]]:
 def compared(
     before: dict[str, Any], now: dict[str, str], present: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the evidence: the netlists now, and the earlier revisions in which they were the same.
+    """Return the evidence: the netlists now, and which of them earlier revisions had already.
 
     Parameters
     ----------
@@ -60,22 +61,52 @@ def compared(
     present
         The present revision: ``gateware`` and ``core``.
     """
-    kept: list[dict[str, str]] = []
-    if before and all(now.get(name) == old for name, old in before["netlists"].items()):
-        kept = [each for each in (*before["same"], before["revision"]) if each != present]
-    return {"revision": present, "netlists": now, "same": kept}
+    kept: list[dict[str, Any]] = []
+    old = before.get("netlists", {})
+    unchanged = {name for name, digest in old.items() if now.get(name) == digest}
+    last = {"revision": before["revision"], "same": list(old)} if before else None
+    for each in (*before.get("earlier", ()), *([last] if last else [])):
+        names = [name for name in each["same"] if name in unchanged]
+        if names and each["revision"] != present:
+            kept.append({"revision": each["revision"], "same": names})
+    return {"revision": present, "netlists": now, "earlier": kept}
 
 
-def same_revisions(folder: Path) -> set[str]:
-    """Return the digests of earlier revisions whose netlists are those of the present sources."""
+def earlier_revisions(folder: Path = EVIDENCE.parent) -> dict[str, frozenset[str]]:
+    """Return what earlier revisions have in common with the present sources.
+
+    Parameters
+    ----------
+    folder
+        Folder of the evidence.
+
+    Returns
+    -------
+    dict
+        For the digests of each earlier revision: the names of the cores and blocks whose netlists
+        it had already. It is empty if nothing is told of the present sources.
+    """
     path = folder / EVIDENCE.name
     if not path.exists():
-        return set()
+        return {}
     found = json.loads(path.read_text())
     now = revision()
     if found["revision"] != {"gateware": now.gateware, "core": now.core}:
-        return set()
-    return {digest for each in found["same"] for digest in each.values()}
+        return {}
+    return {
+        digest: frozenset(each["same"])
+        for each in found["earlier"]
+        for digest in each["revision"].values()
+    }
+
+
+def proved() -> frozenset[str]:
+    """Return the names of the cores and blocks that proofs, mutation and faults speak of.
+
+    They are those with the highest clock. The random regression runs the others, too.
+    """
+    fast = (target.name for target in TARGETS if target.config.pipelining == "fast")
+    return frozenset((*fast, *(f"mutated {name}" for name in DESIGNS)))
 
 
 def main() -> int:
@@ -87,8 +118,11 @@ def main() -> int:
     changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
     for name in changed:
         print(f"{name}: the netlist has changed")
-    same = ", ".join(each["gateware"] for each in found["same"]) or "no earlier one"
-    print(f"{len(now)} netlists of the gateware {present.gateware}, the same as those of {same}")
+    print(f"{len(now)} netlists of the gateware {present.gateware}")
+    for each in found["earlier"]:
+        print(
+            f"{len(each['same'])} of them are those of the gateware {each['revision']['gateware']}"
+        )
     print(f"{len(now) - len(changed)} passed, {len(changed)} failed")
     return int(bool(changed))
 

@@ -26,6 +26,29 @@ def interruptible():
 
 
 @pytest.fixture(scope="module")
+def as_if_large():
+    """Let the golden model compute small tensors as it computes large ones."""
+    from extremum.model import Pooling, Reduction, functions  # noqa: PLC0415 - only here
+    from extremum.model.fast import gather, reduction  # noqa: PLC0415
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gather, "GATHERED_FOR_VALUES", 0)
+        patch.setattr(gather, "GATHERED_FOR_INDICES", 0)
+        patch.setattr(reduction, "SMALL_ELEMENTS", 0)
+        # The functions remember their last problems, and these remember how they are computed.
+        patch.setattr(functions, "_reduction", functions._remembered(Reduction))
+        patch.setattr(functions, "_pooling", functions._remembered(Pooling))
+        yield
+
+
+@pytest.fixture(scope="module", params=["as it is", "as if large"])
+def both_ways(request):
+    """Run each test on both ways to compute a small tensor."""
+    if request.param == "as if large":
+        request.getfixturevalue("as_if_large")
+
+
+@pytest.fixture(scope="module")
 def hardware():
     """Return accelerators that the tests of a file share, so that each is started once."""
     from accelerators import Hardware  # noqa: PLC0415 - the golden model's tests need no hardware

@@ -22,7 +22,7 @@ def _module(name, parameters, inputs, outputs, body):
     return f"module {name} #({listed}) ({', '.join(ports)});\n{body}endmodule\n"
 
 
-def _memory(width, shift):
+def _memory(width, shift, mode):
     """Return what both models share: the words, the register behind them, the output register."""
     return f"""
   reg [{width - 1}:0] words [0:16383];
@@ -35,6 +35,7 @@ def _memory(width, shift):
     if (read_enable) read <= write && at == from ? ~words[from] : words[from];
     if (output_enable) out <= read;
   end
+  wire [{width - 1}:0] shown = {mode} == "OUTREG" ? out : read;
 """
 
 
@@ -54,9 +55,9 @@ def _two_ports():
   wire [17:0] mask = DATA_WIDTH_A != 18 ? {{18{{1'b1}}}} : {{{{9{{ADA1}}}}, {{9{{ADA0}}}}}};
   wire write = CEA && WEA && !{_vector(selects[:3])};
   wire read_enable = CEB && !WEB && !{_vector(selects[3:])}, output_enable = OCEB;
-{_memory(PORT, "SHIFT")}
-  assign {_vector(out)} = out & ((1 << DATA_WIDTH_B) - 1);
-  initial if (DATA_WIDTH_A != DATA_WIDTH_B || REGMODE_B != "OUTREG" || WRITEMODE_A != "NORMAL")
+{_memory(PORT, "SHIFT", "REGMODE_B")}
+  assign {_vector(out)} = shown & ((1 << DATA_WIDTH_B) - 1);
+  initial if (DATA_WIDTH_A != DATA_WIDTH_B || WRITEMODE_A != "NORMAL")
     $fatal(1, "a setting that is not modelled");
 """
     parameters = [
@@ -81,9 +82,9 @@ def _port_each_way():
   wire [35:0] mask = {{{{9{{BE3}}}}, {{9{{BE2}}}}, {{9{{BE1}}}}, {{9{{BE0}}}}}};
   wire write = CEW && !{_vector(selects[:3])};
   wire read_enable = CER && !{_vector(selects[3:])}, output_enable = OCER;
-{_memory(2 * PORT, 5)}
-  assign {_vector(out)} = {{out[17:0], out[35:18]}};
-  initial if (DATA_WIDTH_W != 36 || DATA_WIDTH_R != 36 || REGMODE != "OUTREG")
+{_memory(2 * PORT, 5, "REGMODE")}
+  assign {_vector(out)} = {{shown[17:0], shown[35:18]}};
+  initial if (DATA_WIDTH_W != 36 || DATA_WIDTH_R != 36)
     $fatal(1, "a setting that is not modelled");
 """
     parameters = ["DATA_WIDTH_W", "DATA_WIDTH_R", "REGMODE", "CSDECODE_W", "CSDECODE_R"]

@@ -62,10 +62,18 @@ def test_every_parameter_of_a_configuration_is_one_of_the_accelerator():
         "index_width": 16,
         "padding": False,
         "fixed": (("width.stride", 2),),
+        "pipelining": "balanced",
     }
     made = Accelerator("int8", backend="model", **other).config
     assert made == CoreConfig((DataType.INT8,), **other)
     assert all(getattr(made, name) != getattr(CoreConfig(), name) for name in other)
+
+
+def test_by_default_it_is_the_setting_that_simulates_fastest():
+    """A whole configuration brings its own setting, and a setting that is given counts."""
+    assert Accelerator("int8", backend="model").config.pipelining == "small"
+    assert Accelerator("int8", pipelining="fast", backend="model").config.pipelining == "fast"
+    assert Accelerator(CoreConfig(), backend="model").config.pipelining == "fast"
 
 
 def test_only_descriptors_can_be_executed():

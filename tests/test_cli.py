@@ -266,7 +266,10 @@ def test_equal_bits_agree_though_nan_differs_from_itself():
 def test_plan_of_sizes():
     line = "plan max-pool --sizes 1,4,20,20 --type float16 --window 3 --strides 2 --lanes 4"
     problem = model.Pooling.of((1, 4, 20, 20), "float16", 3, strides=2)
-    expected = plan(problem, CoreConfig((model.DataType.FLOAT16,), 4))
+    expected = plan(problem, CoreConfig((model.DataType.FLOAT16,), 4, pipelining="small"))
+    fast = plan(problem, CoreConfig((model.DataType.FLOAT16,), 4)).cycles
+    assert fast > expected.cycles
+    assert json.loads(run(f"{line} --pipelining fast --json")[1][0])["cycles"] == fast
     status, out, err = run(line)
     assert (status, err) == (0, [])
     assert out[0] == "max-pool of float16 (1, 4, 20, 20), window (3, 3), strides (2, 2)"

@@ -128,6 +128,15 @@ def test_the_widest_words_take_both_ports(tmp_path):
     assert {cell["type"] for cell in own_cells} <= {"PDPW16KD", "$scopeinfo"}
 
 
+@pytest.mark.parametrize(("width", "kind"), [(9, "DP16KD"), (36, "PDPW16KD")])
+def test_the_output_register_can_be_left_out(width, kind):
+    """A memory that shows its words a clock earlier has blocks whose output is not registered."""
+    text = rtlil.convert(RegisteredMemory(width, 18432 // width, 1), "top", Ecp5())
+    assert len(re.findall(rf"cell \\{kind} ", text)) == 1
+    assert '"NOREG"' in text
+    assert '"OUTREG"' not in text
+
+
 @pytest.mark.parametrize(
     ("width", "depth", "blocks"),
     [
@@ -153,16 +162,19 @@ def test_as_few_blocks_as_will_do(width, depth, blocks):
 
 @pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog")
 @pytest.mark.parametrize(
-    ("blocks", "max_line"),
+    ("blocks", "max_line", "pipelining"),
     [
-        pytest.param("PDPW16KD", 300, id="words of 36"),
-        pytest.param("DP16KD", 1024, id="words of 18", marks=pytest.mark.regress),
-        pytest.param("DP16KD", 1500, id="words of 9"),
-        pytest.param("DP16KD", 4096, id="words of 4", marks=pytest.mark.regress),
-        pytest.param("DP16KD", 16390, id="two rows of blocks", marks=pytest.mark.regress),
+        pytest.param("PDPW16KD", 300, "fast", id="words of 36"),
+        pytest.param("PDPW16KD", 300, "small", id="words of 36, small"),
+        pytest.param("DP16KD", 1024, "fast", id="words of 18", marks=pytest.mark.regress),
+        pytest.param("DP16KD", 1500, "fast", id="words of 9"),
+        pytest.param("DP16KD", 1500, "balanced", id="words of 9, balanced"),
+        pytest.param("DP16KD", 4096, "fast", id="words of 4", marks=pytest.mark.regress),
+        pytest.param("DP16KD", 16390, "fast", id="two rows of blocks", marks=pytest.mark.regress),
+        pytest.param("DP16KD", 16390, "small", id="two rows of blocks, small"),
     ],
 )
-def test_pools_on_its_blocks(blocks, max_line, monkeypatch):
+def test_pools_on_its_blocks(blocks, max_line, pipelining, monkeypatch):
     """Cores with the part's own memories pool long and short lines correctly, with stalls."""
 
     def generated(config, generating=None, **_):
@@ -172,7 +184,12 @@ def test_pools_on_its_blocks(blocks, max_line, monkeypatch):
 
     monkeypatch.setattr(cache, "verilog", generated)
     rng = np.random.default_rng(max_line)
-    core = {"max_window": (1, 2, 1), "max_dilation": (1, 1, 1), "max_line": max_line}
+    core = {
+        "max_window": (1, 2, 1),
+        "max_dilation": (1, 1, 1),
+        "max_line": max_line,
+        "pipelining": pipelining,
+    }
     with Accelerator(
         (DataType.FLOAT16,), backend="icarus", output_stalls=20, **core
     ) as accelerator:

@@ -89,8 +89,9 @@ def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
     assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
 
 
-def test_a_memory_shows_a_word_that_was_written_before_it_is_read():
-    memory = RegisteredMemory(8, 5)
+@pytest.mark.parametrize("latency", [1, MEMORY_LATENCY])
+def test_a_memory_shows_a_word_that_was_written_before_it_is_read(latency):
+    memory = RegisteredMemory(8, 5, latency)
     rng = random.Random(2)
     words = [0] * 5
     clocks, expected = [], []
@@ -109,6 +110,6 @@ def test_a_memory_shows_a_word_that_was_written_before_it_is_read():
         expected.append(None if met else words[clock["read_address"]])
         if clock["write_enable"]:
             words[clock["write_address"]] = clock["write_data"]
-    seen = watch(memory, clocks, {"data": bits(memory.read_data)}, settle=MEMORY_LATENCY)
-    for word, clock in zip(expected, seen[MEMORY_LATENCY:], strict=True):
+    seen = watch(memory, clocks, {"data": bits(memory.read_data)}, settle=latency)
+    for word, clock in zip(expected, seen[latency:], strict=True):
         assert word is None or clock["data"] == word

@@ -23,6 +23,8 @@ from strategies import (
 import extremum.model.fast.pooling as pooling_module
 from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling, reference
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 def pool(x, count, **arguments) -> Any:
     """Pool, and check that there is one warning with the right count, or none if the count is 0."""

@@ -30,6 +30,8 @@ from extremum.model import (
     reference,
 )
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]
 ARG = {"argmin": argmin, "argmax": argmax}
 VALUE = {"argmin": reduce_min, "argmax": reduce_max}

@@ -13,6 +13,8 @@ from extremum.model import argmax, argmin, as_tensor, max_pooling, reduce_max, r
 from extremum.model.fast.order import bits_follow_value, comparable
 from extremum.model.fast.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 WIDTHS = (1, 2, 15, 32, 33, 34, 48, 49, 62, 63, 64, 65, 66, 79, 80, 97, 128, 130)
 
 
@@ -64,7 +66,7 @@ def test_rows_searched_from_the_end(name, data):
     x = data.draw(tensors((data.draw(st.integers(1, 3)), data.draw(st.integers(1, 40))), name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "LONG_ROW", 1)
-        patch.setattr(rows_module, "BLOCK_ELEMENTS", data.draw(st.integers(1, 12)))
+        patch.setattr(rows_module, "FIRST_BLOCK", data.draw(st.integers(1, 12)))
         check(x)
 
 

@@ -18,6 +18,8 @@ from extremum.model.fast import slide_plan
 from extremum.model.fast.order import lowest
 from extremum.model.fast.sliding import slide_maximum, slide_winners
 
+pytestmark = pytest.mark.usefixtures("as_if_large")
+
 
 @st.composite
 def long_windows(draw):

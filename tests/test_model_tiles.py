@@ -17,6 +17,8 @@ import extremum.model.fast.reduction as reduction_module
 from extremum.model import Pooling, Reduction, SpatialDimension, argmax, max_pooling
 from extremum.model.fast.tiles import tile_sizes, tiles
 
+pytestmark = pytest.mark.usefixtures("as_if_large")
+
 
 @pytest.mark.parametrize("name", TYPES)
 @settings(max_examples=some(60))

@@ -8,7 +8,7 @@ from extremum.tb import netlists
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.revision import revision
 
-OLD, MIDDLE, NOW = ({"gateware": n, "core": f"{n}c"} for n in ("a", "b", "c"))
+OLD, MIDDLE, NOW, LATER = ({"gateware": n, "core": f"{n}c"} for n in ("a", "b", "c", "d"))
 
 
 @pytest.fixture(name="present")
@@ -17,26 +17,47 @@ def present_revision():
     return {"gateware": now.gateware, "core": now.core}
 
 
-def test_a_revision_with_the_same_netlists_is_kept():
-    before = {"revision": MIDDLE, "netlists": {"x": "1"}, "same": [OLD]}
-    found = netlists.compared(before, {"x": "1", "new": "2"}, NOW)
-    assert found == {"revision": NOW, "netlists": {"x": "1", "new": "2"}, "same": [OLD, MIDDLE]}
-    assert netlists.compared(found, {"x": "1", "new": "2"}, NOW)["same"] == [OLD, MIDDLE]
+def earlier(revision, *names):
+    return {"revision": revision, "same": list(names)}
+
+
+def test_what_has_the_same_netlist_is_kept():
+    before = {
+        "revision": MIDDLE,
+        "netlists": {"x": "1", "y": "1", "z": "1"},
+        "earlier": [earlier(OLD, "x", "y")],
+    }
+    now = {"x": "1", "y": "2", "z": "1", "new": "1"}
+    found = netlists.compared(before, now, NOW)
+    kept = [earlier(OLD, "x"), earlier(MIDDLE, "x", "z")]
+    assert found == {"revision": NOW, "netlists": now, "earlier": kept}
+    assert netlists.compared(found, now, NOW) == found
+    # A netlist that comes back is that of a revision in between, but no longer of those before.
+    back = netlists.compared(found, now | {"y": "1"}, LATER)["earlier"]
+    assert back == [*kept, earlier(NOW, "x", "z", "new")]
 
 
 @pytest.mark.parametrize("now", [{"x": "2"}, {}, {"y": "1"}])
-def test_another_netlist_ends_the_line(now):
-    before = {"revision": MIDDLE, "netlists": {"x": "1"}, "same": [OLD]}
-    assert netlists.compared(before, now, NOW)["same"] == []
+def test_other_netlists_end_the_line(now):
+    before = {"revision": MIDDLE, "netlists": {"x": "1"}, "earlier": [earlier(OLD, "x")]}
+    assert netlists.compared(before, now, NOW)["earlier"] == []
+    assert netlists.compared({}, now, NOW) == {"revision": NOW, "netlists": now, "earlier": []}
 
 
 def test_only_what_is_told_of_the_present_sources_counts(tmp_path, present):
-    assert netlists.same_revisions(tmp_path) == set()
-    written = {"revision": present, "netlists": {}, "same": [OLD]}
+    assert netlists.earlier_revisions(tmp_path) == {}
+    written = {"revision": present, "netlists": {}, "earlier": [earlier(OLD, "x")]}
     (tmp_path / "netlists.json").write_text(json.dumps(written))
-    assert netlists.same_revisions(tmp_path) == {"a", "ac"}
+    assert netlists.earlier_revisions(tmp_path) == {"a": {"x"}, "ac": {"x"}}
     (tmp_path / "netlists.json").write_text(json.dumps(written | {"revision": NOW}))
-    assert netlists.same_revisions(tmp_path) == set()
+    assert netlists.earlier_revisions(tmp_path) == {}
+
+
+def test_proofs_speak_of_the_fast_cores():
+    names = netlists.proved()
+    assert {"every_type", "mutated rows"} <= names
+    assert not any("small-" in name or "balanced-" in name for name in names)
+    assert names <= set(json.loads(netlists.EVIDENCE.read_text())["netlists"])
 
 
 def test_a_netlist_is_told_by_its_core():

@@ -29,7 +29,7 @@ from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.faults import FAULTS
 from extremum.tb.regression.lots import Lot, close_rigs, run_lot
 from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_of
-from extremum.tb.regression.revision import revision
+from extremum.tb.regression.revision import Revision, revision
 from extremum.tb.regression.run import Rig
 from extremum.tb.regression.shrink import failure
 
@@ -166,6 +166,30 @@ def test_a_database_is_continued(tmp_path, few):
     status, told = command(*options, "--lots", 0, "--full-coverage")
     assert status == 1
     assert told[-1] == f"8 passed, {len(BINS) - len(bins)} failed"
+
+
+def test_earlier_results_count_where_all_netlists_are_the_same(tmp_path):
+    """A revision that ran another core, too, and one of which nothing is told do not count."""
+    path, result = tmp_path / "results.sqlite", run_lot(Lot("native", 0, 0))
+    for gateware, cores in (("a", (0,)), ("b", (0, 1)), ("c", (1,))):
+        database = Database(path, Revision(gateware, "bench", "core"))
+        number = database.begin(0, "none", {})
+        for core in cores:
+            assert database.add(number, Lot("native", core, 0), result)
+        database.close()
+    names = TARGETS[0].name, TARGETS[1].name
+    for earlier, counted, cases in (
+        ({}, ["now"], 0),
+        ({"a": names, "b": names[:1], "ac": names}, ["now", "a"], 1),
+        ({"a": names[1:], "b": names, "now": names}, ["now", "b"], 2),
+    ):
+        database = Database(path, Revision("now", "bench", "core"), earlier)
+        assert database.counted() == counted
+        figures, bins = database.figures(), database.bins()
+        assert figures.get("native", {"cases": 0})["cases"] == cases * result.figures.cases
+        assert bins == {name: cases * count for name, count in result.bins.items() if cases}
+        assert database.done() == set()
+        database.close()
 
 
 @pytest.mark.regress

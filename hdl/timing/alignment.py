@@ -128,11 +128,10 @@ def registered(
 ) -> Timed:
     """Return a register that takes a value in ``clock``, so it is valid in the next clock.
 
-    If ``clocks`` is 0, there is no register, and the value is valid in ``clock``.
+    If ``clocks`` is 0, there is no register but a wire, and the value is valid in ``clock``.
+    Without the wire, whoever uses the value twice would have its gates written out twice.
     """
     taken = Value.cast(value)
-    if not clocks:
-        return Timed(m, taken, clock)
     signal = Signal(taken.shape(), name=name, reset_less=reset_less)
-    m.d.sync += signal.eq(taken)
-    return Timed(m, signal, clock + 1)
+    m.d[domain(clocks)] += signal.eq(taken)
+    return Timed(m, signal, clock + clocks)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.hdl.config import MAX_LANES
+from extremum.hdl.config import MAX_LANES, PIPELINING
 from extremum.host.cli import onnx_files, onnx_inputs, onnx_printing, progress_bar, shared_options
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import MEASURED_MHZ
@@ -82,6 +82,13 @@ class Clock(click.ParamType):
     default=4,
     show_default=True,
     help="Elements per beat.",
+)
+@click.option(
+    "--pipelining",
+    type=click.Choice(PIPELINING),
+    default="fast",
+    show_default=True,
+    help="From the fewest registers, which simulates faster, to the highest clock.",
 )
 @click.option("--max-window", type=INTEGERS, help="Largest window: D,H,W; else the network's.")
 @click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W; else the network's.")
@@ -235,6 +242,10 @@ def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:
     """Return the core for the layers that are known before a run."""
     from extremum.onnx import core_for  # noqa: PLC0415 (needs the extra onnx)
 
-    given = {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
+    given = {
+        name: options[name]
+        for name in ("lanes", "pipelining", *LIMITS)
+        if options[name] is not None
+    }
     with bad_input():
         return core_for(network.candidates, **given)

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.host.cli.core_options import base_of
 from extremum.host.cli.shared_options import OPERATORS
 from extremum.host.cli.tensor_files import bad_input, flag, load
@@ -43,12 +43,14 @@ PARAMETERS = {
 }
 """Options that are arguments of the model, and the operators that have them."""
 
+CORE = ("lanes", "pipelining")
+"""Options that are parameters of every core."""
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
 REDUCING = (1, 1, 1)
 """The largest window of a core for reductions: without windows it compiles faster."""
 
 HARDWARE = (
-    "bus", "lanes", *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves",
+    "bus", *CORE, *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves",
     "wave_window",
 )  # fmt: skip
 """Options that mean nothing without a core."""
@@ -148,14 +150,14 @@ def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreC
 
 def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lanes and limits of the core: those of the smallest if it need only reduce."""
-    given = _given(options)
+    given = {"pipelining": FASTEST_TO_SIMULATE} | _given(options)
     if isinstance(problem, Reduction) and not any(name in given for name in LIMITS):
         given["max_window"] = REDUCING
     return given
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in ("lanes", *LIMITS) if options[name] is not None}
+    return {name: options[name] for name in (*CORE, *LIMITS) if options[name] is not None}
 
 
 def accelerator_settings(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from extremum.hdl.config import MAX_LANES
+from extremum.hdl.config import FASTEST_TO_SIMULATE, MAX_LANES, PIPELINING
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import DataType
 
@@ -69,6 +69,13 @@ bus_option = click.option(
     type=click.Choice(["none", "axi"]),
     show_default="none",
     help="Simulate the bare core, or the AXI block around it and its driver.",
+)
+
+pipelining_option = click.option(
+    "--pipelining",
+    type=click.Choice(PIPELINING),
+    show_default=FASTEST_TO_SIMULATE,
+    help="From the fewest registers to the highest clock; what has fewer simulates faster.",
 )
 
 plan_options = options_of(
@@ -162,6 +169,7 @@ operator_options = options_of(
     click.option(
         "--lanes", type=click.IntRange(1, MAX_LANES), show_default="1", help="Elements per beat."
     ),
+    pipelining_option,
     click.option(
         "--max-window", type=INTEGERS, help="Largest window that the core can slide: D,H,W."
     ),

@@ -38,7 +38,7 @@ TOP = "extremum_native"
 
 VERILATE = (
     "--cc", "-O3", "--x-initial", "unique", "--no-timing", "--timescale-override", "1ns/1ns",
-    "--top-module", TOP, "--prefix", "Vcore", "--Mdir", "model",
+    "--top-module", TOP, "--prefix", "Vcore", "--Mdir", "model", "--output-split", "6000",
 )  # fmt: skip
 
 NATIVE = ("-fvisibility=hidden", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")

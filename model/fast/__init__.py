@@ -7,5 +7,6 @@ or decides a rule of the contract.
 - ``reduction`` and ``pooling`` cut a problem into blocks that bound the memory.
 - ``order`` maps elements to keys that NumPy compares as the contract compares the elements.
 - ``rows`` finds the winner of every row of a matrix.
-- ``tiles``, ``winners``, ``sliding`` and ``slide_plan`` find the winner of every window.
+- ``gather`` finds the winner of every window of a small tensor.
+- ``tiles``, ``winners``, ``sliding`` and ``slide_plan`` find that of a large one.
 """

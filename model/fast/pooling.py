@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from extremum.model.fast.gather import GatheringKernel, is_small
 from extremum.model.fast.tiles import PlaneTile, tiles
 from extremum.model.fast.winners import window_winners
 
@@ -31,6 +32,7 @@ class PoolingKernel:
 
     def __init__(self, problem: Pooling) -> None:
         self._problem = problem
+        self._gathering = GatheringKernel(problem) if is_small(problem) else None
 
     def pool(self, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Pool a tensor.
@@ -49,6 +51,16 @@ class PoolingKernel:
             Positions in the problem's index layout if it asks for them; an empty window has a
             position of all ones.
         """
+        values, indices = (self._gathering.pool if self._gathering else self._slide)(tensor)
+        if self._problem.empty_windows:
+            self._mark_empty(values, self._problem.data_type.lowest)
+            if indices is not None:
+                ones = np.array(-1, np.int64).astype(self._problem.index_type)
+                self._mark_empty(indices, ones[()])
+        return values, indices
+
+    def _slide(self, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Pool a tensor block by block; empty windows have any value and any position."""
         problem = self._problem
         values = np.empty(problem.output_sizes, tensor.dtype)
         with_positions = problem.return_indices
@@ -57,7 +69,7 @@ class PoolingKernel:
         for batch, channels in blocks:
             planes = tensor[batch, channels] if len(blocks) > 1 else tensor
             for windows, parts in tiles_of_plane:
-                # Without parts all windows of the tile lie in padding, and are marked below.
+                # Without parts all windows of the tile lie in padding, and are marked later.
                 if parts:
                     block = (batch, channels, *windows)
                     positions, found = window_winners(
@@ -69,11 +81,6 @@ class PoolingKernel:
                         values[block] = found
                     if indices is not None and positions is not None:
                         self._write_indices(indices[block], positions, batch, channels)
-        if problem.empty_windows:
-            self._mark_empty(values, problem.data_type.lowest)
-            if indices is not None:
-                ones = np.array(-1, np.int64).astype(problem.index_type)
-                self._mark_empty(indices, ones[()])
         return values, indices
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from extremum.model.fast.order import bits_follow_value, comparable, from_key
-from extremum.model.fast.rows import best_of_rows, first_winner, last_winner
+from extremum.model.fast.rows import best_of_rows, elements_at, first_winner, last_winner
 from extremum.model.types import AxisDirection, DataType
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ __all__ = ["ReductionKernel"]
 
 CHUNK_ELEMENTS = 1 << 20
 """Number of elements reduced at once; temporary arrays take a few times the memory of these."""
+SMALL_ELEMENTS = 1 << 10
+"""Most elements of a tensor whose values are fetched from the positions of their winners."""
 CHUNK_COLUMNS = 16
 """Least width of a block if the last axis is not reduced, because memory is read by cache lines."""
 CHUNK_ROWS = 1 << 16
@@ -42,9 +44,10 @@ class ReductionKernel:
         self._gives_index = problem.function.gives_index
         self._minimum = problem.function.is_minimum
         # Whether each output is the winner of a row of memory, and NumPy's own comparison of the
-        # elements is that of the contract. Then the tensor needs neither copies nor keys.
+        # elements is that of the contract. Then the tensor needs neither copies nor keys. Values of
+        # long rows are found faster without their positions.
         self._is_by_rows = (
-            self._gives_index
+            (self._gives_index or math.prod(problem.sizes) <= SMALL_ELEMENTS)
             and self._axes == tuple(range(rank - len(self._axes), rank))
             and problem.data_type is not DataType.FLOAT16
             and (problem.nan == "propagate" or not problem.data_type.is_float)
@@ -69,6 +72,8 @@ class ReductionKernel:
         problem = self._problem
         if self._is_by_rows and tensor.flags.c_contiguous:
             rows = tensor.reshape(-1, problem.count)
+            if not self._gives_index:
+                return elements_at(rows, self._find(rows)).reshape(problem.output_sizes)
             if tensor.size <= CHUNK_ELEMENTS and len(rows) <= CHUNK_ROWS:
                 positions = self._find(rows).astype(problem.index_type, copy=False)
                 return positions.reshape(problem.output_sizes)

@@ -22,8 +22,9 @@ WORD = np.dtype("complex128")
 """The widest type that NumPy copies with one instruction."""
 LONG_ROW = 1 << 15
 """Least length from which a row is searched from its end, block by block."""
-BLOCK_ELEMENTS = 1 << 14
-"""Number of elements in such a block."""
+FIRST_BLOCK, NEXT_BLOCKS = 1 << 11, 4
+"""Number of elements in the first such block, and how much longer than it the next one is, and so
+on. Where elements often tie, the first block has the winner."""
 LEAST_BY_ROW = 160
 """Least bytes of a row that is worth a reduction of its own; shorter rows are reduced all at once.
 
@@ -149,7 +150,7 @@ def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     """
     count = x.shape[1]
     if count >= LONG_ROW:
-        best = x.min(axis=1) if minimum else x.max(axis=1)
+        best = elements_at(x, first_winner(x, minimum=minimum))
         return np.array([_last_place(*pair) for pair in zip(x, best, strict=True)])
     if count >= LEAST_IN_WORDS and x.strides[1] == x.itemsize:
         return _last_by_words(x, minimum)
@@ -158,12 +159,14 @@ def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
 
 def _last_place(row: np.ndarray, best: np.generic) -> int:
     """Find the last position of the best element of a row, which may be NaN."""
-    for stop in range(len(row), 0, -BLOCK_ELEMENTS):
-        start = max(0, stop - BLOCK_ELEMENTS)
+    stop, size, is_nan = len(row), FIRST_BLOCK, bool(np.isnan(best))
+    while stop:
+        start = max(0, stop - size)
         part = row[start:stop]
-        places = np.flatnonzero(np.isnan(part) if np.isnan(best) else part == best)
+        places = np.isnan(part).nonzero()[0] if is_nan else (part == best).nonzero()[0]
         if len(places):
             return start + int(places[-1])
+        stop, size = start, NEXT_BLOCKS * size
     raise ValueError("row must hold its best element")
 
 

@@ -129,7 +129,9 @@ def regress(
     if report is not None:
         evidence.require_writable(report)
     try:
-        database = Database(path, revision())
+        from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much
+
+        database = Database(path, revision(), earlier_revisions())
     except ValueError as error:
         raise click.UsageError(f"--database: {error}") from error
     try:

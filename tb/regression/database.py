@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +92,8 @@ class Database:
         The file; it is made if it does not exist.
     revision
         The sources that are tested. Results of others stay in the file, and are told apart.
+    earlier
+        By the digest of earlier gateware: the names of the cores whose netlists it had already.
 
     Raises
     ------
@@ -99,9 +101,12 @@ class Database:
         The file is not one of the regression's, or cannot be written.
     """
 
-    def __init__(self, path: Path, revision: Revision) -> None:
+    def __init__(
+        self, path: Path, revision: Revision, earlier: Mapping[str, Collection[str]] | None = None
+    ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.revision = path, revision
+        self._earlier = earlier or {}
         try:
             self._db = sqlite3.connect(path)
         except sqlite3.Error as error:
@@ -188,36 +193,56 @@ class Database:
                 (smallest, *self._key, failure.backend, failure.seed),
             )
 
+    def counted(self) -> list[str]:
+        """Return the gateware, and the earlier ones whose results hold for it.
+
+        They hold if all cores that were run then have the same netlists now.
+        """
+        rows = self._db.execute("select distinct gateware, core from lots").fetchall()
+        run = {gateware: {core for each, core in rows if each == gateware} for gateware, _ in rows}
+        hold = [
+            gateware
+            for gateware, names in self._earlier.items()
+            if gateware != self.revision.gateware and run.get(gateware, {None}) <= set(names)
+        ]
+        return [self.revision.gateware, *sorted(hold)]
+
+    def _counted(self) -> str:
+        """Return :meth:`counted` as SQLite's function ``json_each`` takes it."""
+        return json.dumps(self.counted())
+
     def failures(self) -> list[Failure]:
-        """Return the failures of this gateware on any bench, by backend and seed."""
+        """Return the failures that count on any bench, by backend and seed."""
         rows = self._db.execute(
             "select backend, seed, message, smallest, bench = ? from failures"
-            " where gateware = ? order by backend, seed",
-            (self.revision.bench, self.revision.gateware),
+            " where gateware in (select value from json_each(?)) order by backend, seed",
+            (self.revision.bench, self._counted()),
         )
         return [Failure(*row) for row in rows]
 
     def bins(self) -> dict[str, int]:
-        """Return how often each bin was met on this gateware, on all backends."""
+        """Return how often each bin was met, on all backends; see :meth:`counted`."""
         rows = self._db.execute(
-            "select bin, sum(count) from bins where gateware = ? group by bin",
-            (self.revision.gateware,),
+            "select bin, sum(count) from bins"
+            " where gateware in (select value from json_each(?)) group by bin",
+            (self._counted(),),
         )
         return dict(rows)
 
     def figures(self) -> dict[str, dict[str, Any]]:
-        """Return the figures of this gateware, by backend, whatever bench has run them."""
+        """Return the figures by backend, whatever bench has run them; see :meth:`counted`."""
         rows = self._db.execute(
             "select backend, sum(cases), sum(jobs), sum(clocks), sum(beats), sum(seconds),"
-            " sum(attempts > 1), count(distinct core) from lots where gateware = ?"
-            " group by backend order by backend",
-            (self.revision.gateware,),
+            " sum(attempts > 1), count(distinct core) from lots"
+            " where gateware in (select value from json_each(?)) group by backend order by backend",
+            (self._counted(),),
         )
         names = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores")
         found = {backend: dict(zip(names, sums, strict=True)) for backend, *sums in rows}
         counts = self._db.execute(
-            "select backend, count(*) from failures where gateware = ? group by backend",
-            (self.revision.gateware,),
+            "select backend, count(*) from failures"
+            " where gateware in (select value from json_each(?)) group by backend",
+            (self._counted(),),
         )
         differences = dict(counts.fetchall())
         return {

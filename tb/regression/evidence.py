@@ -32,7 +32,10 @@ def missing(database: Database) -> list[str]:
 
 
 def evidence(database: Database) -> dict[str, Any]:
-    """Return all that is known of the present gateware, and the history of all passes."""
+    """Return all that is known of the present gateware, and the history of all passes.
+
+    What was run on earlier gateware counts where the netlists are still the same.
+    """
     counts = database.bins()
     figures = database.figures()
     for each in figures.values():
@@ -43,6 +46,7 @@ def evidence(database: Database) -> dict[str, Any]:
     met = sum(bool(counts.get(name)) for name in BINS)
     return {
         "revision": {"gateware": database.revision.gateware, "bench": database.revision.bench},
+        "counted": database.counted(),
         "versions": versions(),
         "total": {
             name: sum(each[name] for each in figures.values())

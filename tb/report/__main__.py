@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from extremum.tb.netlists import same_revisions
+from extremum.tb.netlists import earlier_revisions, proved
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.document import page, parts, rewritten
 from extremum.tb.report.section import ReportError
@@ -61,7 +61,9 @@ def notes(folder: Path) -> dict[str, str]:
             which = f"and {' or '.join(sorted(present))} is the present one"
             if of <= present:
                 which = "which is the present one"
-            elif of <= present | same_revisions(folder):
+            elif of <= present | {
+                digest for digest, names in earlier_revisions(folder).items() if proved() <= names
+            }:
                 which = "whose netlists are those of the present one"
             found[path.name] += f"; of the gateware {', '.join(sorted(of))}, {which}"
     return found

@@ -14,9 +14,11 @@ from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.property import Inside, Property
 
 PARAMETERS = TimingParameters()
+PLAIN = TimingParameters(counts_ahead=False)
+"""Counters are plain, as in a small core."""
 
 
-def cycle(width: int, p: Property) -> None:
+def cycle(width: int, parameters: TimingParameters, p: Property) -> None:
     """State that ``last`` tells the last step, for any number of steps, and pauses between them."""
     load, enable, new = p.input("load"), p.input("enable"), p.input("new", width)
     earlier = p.before(new)
@@ -24,8 +26,8 @@ def cycle(width: int, p: Property) -> None:
     stable = (new == earlier) & (earlier == p.before(earlier)) & (p.age(2) == 2)
     p.assume(~load | (enable & stable))
     built = Module()
-    goal = shadow(built, PARAMETERS, new, load & enable, "goal")
-    counted = Cycle(built, PARAMETERS, goal, "cut")
+    goal = shadow(built, parameters, new, load & enable, "goal")
+    counted = Cycle(built, parameters, goal, "cut")
     counted.run(load, enable, new)
     inside = p.enclose("built", built)
     plain, begun = Signal(width, name="plain"), Signal(name="begun")
@@ -37,7 +39,10 @@ def cycle(width: int, p: Property) -> None:
     p.claim("the steps stay in their range", ~begun | (plain <= goal))
     p.reached("the last of many steps", begun & counted.last & (plain == min(5, (1 << width) - 1)))
     p.reached("another cycle of the same steps", begun & p.before(counted.last & enable & ~load))
-    _help(p, inside, begun, plain, goal)
+    if parameters.counts_ahead:
+        _help(p, inside, begun, plain, goal)
+    else:
+        p.claim("the number is told", ~begun | (counted.number == plain))
 
 
 def _help(p: Property, inside: Inside, begun: Value, plain: Signal, goal: Value) -> None:
@@ -93,7 +98,7 @@ def _proof(width: int, *faults: Fault, quick: bool = False) -> Proof:
         f"counter-{width}", "hdl/counter.py",
         f"A counter of {width} bits, made of {kind}, tells the last step as a plain counter does, "
         "for any number of steps, with pauses, and loaded in any clock.",
-        partial(cycle, width), depth=8 if width <= 16 else 10, search=24, faults=faults,
+        partial(cycle, width, PARAMETERS), depth=8 if width <= 16 else 10, search=24, faults=faults,
         quick=quick,
     )  # fmt: skip
 
@@ -104,7 +109,19 @@ WRONG_WRAP = Fault("the high bits are compared a wrap late", MODULE,
 ONCE = Fault("a single step counts as two", MODULE, "for low in (0, 1)", "for low in (1, 0)")
 EARLY = Fault("the first step is compared with the goal as well", MODULE,
               "return Mux(self._is_first, goal_is_one, met)", "return met")  # fmt: skip
+ENDLESS = Fault("the count goes on behind its end", MODULE,
+                "Mux(load | last, 0, number + 1)", "Mux(load, 0, number + 1)")  # fmt: skip
 PROOFS = (
+    Proof(
+        "counter-plain",
+        "hdl/counter.py",
+        "A plain counter of 16 bits, as in a small core, tells the last step and the number of "
+        "each, for any number of steps, with pauses, and loaded in any clock.",
+        partial(cycle, 16, PLAIN),
+        depth=2,
+        search=12,
+        faults=(ENDLESS,),
+    ),
     _proof(1, ONCE),
     _proof(6, ONCE, EARLY, quick=True),
     _proof(12, EARLY),

@@ -6,7 +6,7 @@ from functools import partial
 
 from amaranth.hdl import Const, Mux, Signal, Value
 
-from extremum.hdl.queue import Queue, latency
+from extremum.hdl.queue import PassBuffer, Queue, latency
 from extremum.hdl.timing import TimingParameters
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.marked import Marked
@@ -107,6 +107,36 @@ SLOW = Fault("the output waits until it is empty", MODULE,
              "output_free = ~self.valid | self.ready", "output_free = ~self.valid")  # fmt: skip
 
 
+GONE = Fault("a word that is not taken is not kept", MODULE,
+             "is_full.eq(self.o_wanted & self.o_valid & ~self.o_taken)",
+             "is_full.eq(self.o_wanted & self.o_valid & ~self.o_taken & ~is_full)")  # fmt: skip
+TWICE = Fault("it asks for a word while one waits", MODULE,
+              "self.i_ready.eq(self.o_wanted & ~is_full)",
+              "self.i_ready.eq(self.o_wanted)")  # fmt: skip
+
+
+def passes(p: Property) -> None:
+    """State what a buffer gives that lets words through in the clock in which they come."""
+    block = PassBuffer(WIDTH)
+    inside = p.add("buffer", block)
+    comes, leaves = block.i_valid & block.i_ready, block.o_valid & block.o_wanted & block.o_taken
+    p.assume(~p.before(block.o_wanted & ~leaves) | block.o_wanted)
+    held, word = Signal(name="held"), Signal(WIDTH, name="held_word")
+    with p.m.If(comes & ~leaves):
+        p.m.d.sync += [held.eq(1), word.eq(block.i_data)]
+    with p.m.Elif(leaves):
+        p.m.d.sync += held.eq(0)
+    p.claim("a word comes only if none waits", ~comes | ~held)
+    p.claim("no word leaves that has not come", ~leaves | held | comes)
+    p.claim("it is the word that waits, or the one that comes, with its bits",
+            ~leaves | (block.o_data == Mux(held, word, block.i_data)))  # fmt: skip
+    p.claim("a word is offered at once", block.o_valid == (held | block.i_valid))
+    p.reached("a word leaves in the clock in which it comes", comes & leaves)
+    p.reached("a word leaves later", held & leaves)
+    p.invariant("a word waits", inside.signal("is_full") == held)
+    p.invariant("it is the one that is kept", ~held | (inside.signal("kept") == word))
+
+
 def _proof(depth: int, *faults: Fault, quick: bool = False) -> Proof:
     return Proof(
         f"queue-{depth}", "hdl/queue.py",
@@ -122,4 +152,15 @@ PROOFS = (
     _proof(4, EMPTY, OVER),
     _proof(16, WRAP),
     _proof(32, BOTH, SLOW, quick=True),
+    Proof(
+        "queue-pass",
+        "hdl/queue.py",
+        "The buffer at the input of a core that stops gives each word once, intact and in order, "
+        "in the clock in which it comes or when the sink takes it, if the sink wants it until "
+        "then.",
+        passes,
+        depth=2,
+        search=6,
+        faults=(GONE, TWICE),
+    ),
 )

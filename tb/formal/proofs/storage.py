@@ -17,6 +17,11 @@ NEAR = 4
 
 PARAMETERS = TimingParameters(register_spacing=NEAR)
 
+ONE_JOB = TimingParameters(
+    register_spacing=NEAR, is_one_job=True, precomputed_clocks=0, memory_clocks=1
+)
+"""The storage of a small core: the job stays on the port, and the memory has no output register."""
+
 BITS = 2
 """Bits of a word: each bit is stored like any other."""
 
@@ -24,13 +29,20 @@ STAYS = 4
 """Clocks for which a job's spacing stays on the port behind its token."""
 
 
-def storage(taps: int, furthest: int, p: Property) -> None:
+def storage(taps: int, furthest: int, parameters: TimingParameters, p: Property) -> None:
     """State what is shown, by any one word of a job that is watched."""
-    block, m = DelayLine(BITS, taps, furthest, parameters=PARAMETERS), p.m
-    inside = p.add("line", block, driven=("step", "last_row"))
+    block, m = DelayLine(BITS, taps, furthest, parameters=parameters), p.m
+    inside = p.add("line", block, driven=("step", "last_row", "go"))
     given = block.spacing_less_one
     recent = Signal(STAYS, name="recent")
     m.d.sync += recent.eq(Value.cast(recent << 1) | block.token)
+    if parameters.is_one_job:
+        # The next job comes to the port when the last word of the one before has been shown.
+        changed, is_new = given != p.before(given), Signal(name="is_new_job")
+        m.d.sync += is_new.eq((is_new | changed) & ~block.token)
+        p.assume(~(changed & p.before(block.valid)))
+        p.assume(~(block.valid & (is_new | changed)))
+        m.d.comb += block.go.eq(1)
     p.assume(~recent.any() | (~block.token & (given == p.before(given))))
     p.assume(~block.token | (p.age(2) == 2) & (given == p.before(given)) & (given < furthest))
     # The spacing of the job at hand, and the row of its next word.
@@ -90,16 +102,26 @@ NEAR_ROW = Fault("a row is read from the memory while it is written", MODULE,
 ONE_ROW = Fault("a single row is taken for two", MODULE,
                 "Mux(is_one_row, moved_on, other)", "other")  # fmt: skip
 
+NEVER_NEAR = Fault("a row is read from the memory while it is written", MODULE,
+                   "Mux(is_far, memory.read_data, near)", "memory.read_data")  # fmt: skip
+
 PROOFS = (
     Proof(
         "storage-registers", "hdl/storage.py",
         "In a line of two taps up to 4 words apart, each word of a job is shown again exactly as "
         "many words later as the taps are apart, and twice as many, whatever pauses there are.",
-        partial(storage, 2, 4), depth=4, search=14, faults=(CHOICE,), quick=True,
+        partial(storage, 2, 4, PARAMETERS), depth=4, search=14, faults=(CHOICE,), quick=True,
     ),
     Proof(
         "storage-memory", "hdl/storage.py",
         "The same of taps up to 6 words apart, which a memory holds.",
-        partial(storage, 2, 6), depth=22, search=22, faults=(NEAR_ROW, ONE_ROW), bounded=True,
+        partial(storage, 2, 6, PARAMETERS), depth=22, search=22, faults=(NEAR_ROW, ONE_ROW),
+        bounded=True,
+    ),
+    Proof(
+        "storage-memory-small", "hdl/storage.py",
+        "The same in a small core, while its pipeline moves: the job's registers are on the port, "
+        "and the memory shows its words a clock earlier.",
+        partial(storage, 2, 6, ONE_JOB), depth=20, search=20, faults=(NEVER_NEAR,), bounded=True,
     ),
 )  # fmt: skip

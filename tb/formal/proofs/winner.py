@@ -17,6 +17,9 @@ from extremum.tb.formal.property import Property
 NARROW = TimingParameters(order_bits=2)
 """Keys of more than two bits are compared in halves, as those of more than 16 are otherwise."""
 
+AT_ONCE = TimingParameters(order_bits=64, compare_clocks=0, choose_clocks=0)
+"""The winner is known in the clock in which the candidates come, as in a small core."""
+
 
 def candidate(p: Property, name: str, key_bits: int, number: Value, has_nan: bool) -> data.View:
     """Return a candidate that may be anything, but for its number."""
@@ -112,7 +115,9 @@ def associative(key_bits: int, has_nan: bool, p: Property) -> None:
     )
 
 
-def of_many(counts: Sequence[int], key_bits: int, p: Property) -> None:
+def of_many(
+    counts: Sequence[int], key_bits: int, parameters: TimingParameters, p: Property
+) -> None:
     """State which of many candidates wins, for trees of several widths."""
     take_last, ignore = p.input("take_last"), p.constant("ignore_nan")
     for count in counts:
@@ -121,8 +126,8 @@ def of_many(counts: Sequence[int], key_bits: int, p: Property) -> None:
             candidate(p, f"of{count}_{n}", key_bits, Const(n, bits), True) for n in range(count)
         ]
         nans_lie_apart(p, given, ignore)
-        won = tree(p.m, TimingParameters(), [tap(p, each) for each in given], take_last)
-        clocks = tree_latency(TimingParameters(), count)
+        won = tree(p.m, parameters, [tap(p, each) for each in given], take_last)
+        clocks = tree_latency(parameters, count)
         known, last = p.age(clocks) == clocks, p.late(take_last, clocks)
         late = [p.late(Value.cast(each), clocks) for each in given]
         winning = _view(given[0], won.lanes[0].value)
@@ -188,6 +193,17 @@ PROOFS = (
         partial(cell, 64, True, TimingParameters()), depth=3, search=5, faults=(TIE, HALVES),
     ),
     Proof(
+        "winner-cell-at-once", "hdl/winner.py",
+        "The same of keys of 16 bits without any register, as in a small core.",
+        partial(cell, 16, True, AT_ONCE), depth=2, search=3, faults=(TIE, ABSENT, NANS),
+    ),
+    Proof(
+        "winner-tree-at-once", "hdl/winner.py",
+        "Of 2 to 9 candidates, in trees without any register, the winner is present, none is "
+        "better, and it is the first or the last of equals.",
+        partial(of_many, range(2, 10), 3, AT_ONCE), depth=2, search=3, faults=(TIE, ODD),
+    ),
+    Proof(
         "winner-associative", "hdl/winner.py",
         "Of three candidates the same one wins whichever two are compared first.",
         partial(associative, 16, True), depth=5, search=7, faults=(ABSENT,), quick=True,
@@ -196,12 +212,14 @@ PROOFS = (
         "winner-tree", "hdl/winner.py",
         "Of 2 to 9 candidates with keys of 3 bits, in trees of each width, the winner is present, "
         "none is better, and it is the first or the last of equals.",
-        partial(of_many, range(2, 10), 3), depth=8, search=11, faults=(TIE, ODD, LATE),
+        partial(of_many, range(2, 10), 3, TimingParameters()), depth=8, search=11,
+        faults=(TIE, ODD, LATE),
     ),
     *(
         Proof(
             f"winner-tree-{count}", "hdl/winner.py", f"The same of {count} candidates.",
-            partial(of_many, (count,), 3), depth=clocks, search=clocks + 3, faults=(TIE, LATE),
+            partial(of_many, (count,), 3, TimingParameters()), depth=clocks, search=clocks + 3,
+            faults=(TIE, LATE),
         )
         for count, clocks in ((16, 8), (32, 10), (64, 12))
     ),

@@ -81,7 +81,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     plain = [job for job, _ in jobs]
     short = min(plain, key=lambda job: job.beats_in)
     few = min(plain, key=lambda job: job.beats_out)
-    full = max(plain, key=lambda job: job.beats_out / job.beats_in)
+    full = max(plain, key=lambda job: job.beats_out)
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),

@@ -40,18 +40,7 @@ def make(core: str, backend: str, **options: Any) -> Accelerator:
 
     The backend may be followed by a bus: ``"native axi"``.
     """
-    config = CORES[core]
-    return Accelerator(
-        config.data_types,
-        lanes=config.lanes,
-        **chosen(backend),
-        max_window=config.max_window,
-        max_dilation=config.max_dilation,
-        max_line=config.max_line,
-        max_plane=config.max_plane,
-        coordinate_width=config.coordinate_width,
-        **options,
-    )
+    return Accelerator(CORES[core], **chosen(backend), **options)
 
 
 def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **kwargs: Any) -> Any:

@@ -63,11 +63,12 @@ PACKAGES = {
         ("host/plan",),
         ("tests/test_rows.py", "tests/test_registers.py", "tests/test_plan_jobs.py",
          "tests/test_plan.py", "tests/test_tiles.py", "tests/test_plan_huge.py",
-         "tests/test_plan_results.py"),
+         "tests/test_plan_results.py", "tests/test_plan_edges.py"),
     ),
     "driver": Package(
         ("host/driver",),
-        ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_dataflow.py"),
+        ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_driver_edges.py",
+         "tests/test_dataflow.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

@@ -1,0 +1,120 @@
+"""The driver where random jobs seldom lead: full queues, packets in parts, what it clears."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from test_driver import carry_out, drawn
+from test_driver_parts import CONFIG, Idle, only_job
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.streams import INDICES, VALUES
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency, pipeline_latency
+from extremum.host.driver import block as block_module
+from extremum.host.driver.block import BlockDriver, unused_clocks
+from extremum.host.driver.dma import DmaTransport
+from extremum.host.driver.packets import ResultPackets
+from extremum.host.errors import DeviceError
+from extremum.model import DataType, Pooling, Reduction
+
+pytest_plugins = ["test_driver"]
+
+
+class Noted:
+    """A transport to a block in which nothing happens: it notes what is written."""
+
+    def __init__(self):
+        self.words = {word.address: word.reset for word in regs.register_map(CONFIG)}
+        self.written = []
+
+    def read(self, address):
+        return self.words[address]
+
+    def write(self, address, word):
+        self.written.append((address, word))
+
+
+def test_the_events_are_cleared_when_the_driver_begins_and_resets():
+    """What happened before is no error of a job that is started now."""
+    transport: Any = Noted()
+    driver = BlockDriver(transport, CONFIG)
+    both = {name: 1 << bit for bit, name in enumerate(("done", "error"))}
+    cleared = (regs.IRQ_STATUS, both["done"] | both["error"])
+    assert transport.written == [cleared, (regs.IRQ_ENABLE, both["error"])]
+    transport.written.clear()
+    driver.reset()
+    assert transport.written == [(regs.CONTROL, 1), cleared]
+
+
+def test_the_driver_waits_for_a_packet_while_the_queue_is_full(driver, monkeypatch):
+    """A queue that stays full while a job runs is no error, and it is not read all the time."""
+    finished = []
+    finish = BlockDriver._finish_oldest
+
+    def finishing(self):
+        finished.append(self.finished)
+        finish(self)
+
+    make_room, within = BlockDriver._make_room, []
+
+    def making(self):
+        before = len(finished)
+        make_room(self)
+        within.append(len(finished) - before)
+
+    monkeypatch.setattr(BlockDriver, "_finish_oldest", finishing)
+    monkeypatch.setattr(BlockDriver, "_make_room", making)
+    monkeypatch.setattr(block_module, "LOOKS", 1)
+    monkeypatch.setattr(block_module, "JOBS_AHEAD", 100)
+    carry_out(driver, drawn(3, 40))
+    assert sum(within) > 3
+
+
+def test_a_buffer_is_filled_piece_by_piece():
+    sent = []
+
+    class Source(Idle):
+        def transfer(self, array):
+            sent.append(array.copy())
+
+    registers: Any = None
+    transport = DmaTransport(registers, Source(), {}, np.empty)
+    pieces = [np.arange(first, first + 3, dtype=np.uint8) for first in (0, 3, 6, 9)]
+    transport.send(pieces, 12)
+    assert [buffer.tolist() for buffer in sent] == [list(range(12))]
+
+
+@pytest.mark.parametrize(("size", "last"), [(4, True), (5, False), (6, True)])
+def test_a_packet_ends_with_its_last_byte(size, last):
+    """A packet of five bytes that ends early, that goes on, that is too long."""
+    job = only_job(Reduction.of("max", (5, 3), "int8", 1))
+    packets = ResultPackets(job, np.dtype(np.int8), lambda *_: None)
+    assert packets.size(VALUES) == 5
+    packets.add(VALUES, np.zeros(3, np.uint8), False)
+    ending = "ended" if last else "goes on"
+    with pytest.raises(DeviceError, match=f"{ending} after {size} bytes: .* are 5 bytes"):
+        packets.add(VALUES, np.zeros(size - 3, np.uint8), last)
+
+
+def test_parts_of_results_without_values():
+    """The number of the beats that have come before does not show in the next ones."""
+    config = CoreConfig((DataType.INT8,), lanes=2, operators=("argmax",), max_window=(1, 1, 1))
+    assert ResultPackets.names(config) == (INDICES,)
+    job = only_job(Reduction.of("argmax", (8, 3), "int8", 1), config)
+    given = []
+    packets = ResultPackets(job, np.dtype(np.int8), lambda *pair: given.append(pair))
+    for place in range(8):
+        packets.add(INDICES, np.array([place], "<u4").view(np.uint8), place == 7)
+    assert [positions.tolist() for _, positions in given] == [[[n, n + 1]] for n in (0, 2, 4, 6)]
+    assert [values.tolist() for values, _ in given] == [[[0, 0]]] * 4
+
+
+def test_a_core_that_holds_one_job_is_busy_until_its_last_slot_has_left():
+    config = replace(CONFIG, pipelining="small")
+    problem = Pooling.of((1, 1, 1, 200), "int8", 1, strides=(1, 150))
+    job = only_job(problem, config)
+    assert job.schedule.last_window + latency(config) < job.schedule.last_element
+    assert unused_clocks(job) == pipeline_latency(config) + 4
+    assert unused_clocks(job) != unused_clocks(only_job(problem))

@@ -1,0 +1,161 @@
+"""Plans where random operators seldom lead: tiles far inside, limits of the storage, wrong answers."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from extremum.hdl.config import POSITION_WIDTH, CoreConfig
+from extremum.host.errors import SimulationError
+from extremum.host.plan import plan
+from extremum.host.plan.jobs import SlidingJob
+from extremum.host.plan.registers import MAX_SLOTS
+from extremum.host.plan.results import Results
+from extremum.host.plan.tiles import _counts, _streamed, choose_grid, largest_count, storage_limits
+from extremum.model import DataType, Pooling, SpatialDimension
+
+TILED = CoreConfig(
+    (DataType.INT8,), lanes=2, max_window=(2, 3, 3), max_dilation=(1, 2, 2), max_line=5,
+    max_plane=20, coordinate_width=8,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["tensor", "plane", "column_major"])
+def test_a_tile_takes_its_part_of_the_tensor(layout):
+    """Elements, and positions as the registers count them, of tiles anywhere in the tensor."""
+    problem = Pooling.of(
+        (1, 5, 9, 23, 29), "int8", (2, 3, 3), strides=(1, 2, 2), start_padding=(1, 1, 2),
+        end_padding=(1, 0, 1), dilations=(1, 2, 1), index_layout=layout,
+    )  # fmt: skip
+    x = np.random.default_rng(0).integers(-128, 128, problem.sizes).astype(np.int8)
+    _, slice_weight, *weights = problem.index_weights
+    jobs = plan(problem, TILED).jobs
+    assert len(jobs) >= 8
+    for job in jobs:
+        assert isinstance(job, SlidingJob)
+        starts, stops, walked = [], [], 0
+        origin = job.first * slice_weight
+        for tile, whole, weight in zip(job.tiles, problem.spatial, weights, strict=True):
+            count = tile.dimension.outputs
+            first = tile.first * whole.stride - whole.start_padding
+            last = first + (count - 1) * whole.stride + whole.extent - 1
+            starts.append(max(0, first))
+            stops.append(min(whole.size, last + 1))
+            walked += (count - 1) * whole.stride * weight
+            origin += (first + whole.extent - 1) * weight  # the last tap of the first window
+        box = tuple(slice(*ends) for ends in zip(starts, stops, strict=True))
+        cut = x[0][(slice(job.first, job.stop), *box)]
+        assert np.array_equal(job.slices(x), cut.reshape(len(cut), -1))
+        registers = job.registers
+        assert registers.origin == origin % (1 << POSITION_WIDTH)
+        step = TILED.lanes * slice_weight - walked
+        assert registers.group_step == step % (1 << POSITION_WIDTH)
+        assert registers.lane_step == slice_weight
+
+
+def test_all_slices_of_a_tile_may_take_several_jobs():
+    """The positions of a job's first slice, where a fixed number of groups makes jobs of few."""
+    config = CoreConfig((DataType.INT8,), lanes=2, fixed=(("groups", 1),))
+    problem = Pooling.of((2, 3, 4, 5), "int8", 2)
+    jobs = plan(problem, config).jobs
+    assert [job.registers.origin for job in jobs] == [6, 46, 86]
+
+
+def test_limits_of_the_storage():
+    """Words that lie a dilation apart share the storage of a line, and of a plane."""
+    depth, height, width = (
+        SpatialDimension(99, 2, 1, 3), SpatialDimension(99, 3, 1, 2), SpatialDimension(99, 3),
+    )  # fmt: skip
+    config = CoreConfig(max_line=41, max_plane=103, max_dilation=(1, 1, 1))
+    plane_words, line_words, _ = config.max_spacing
+    assert storage_limits((depth, height, width), config) == (line_words // 2, plane_words // 3)
+    small = tuple(SpatialDimension(3, 1) for _ in range(3))
+    assert storage_limits(small, config) == (27, 27)
+
+
+def test_the_best_grid_of_tiles_is_chosen():
+    """Of all grids that are worth trying none streams fewer elements; of equals it is the first."""
+    rng = random.Random(5)
+    for _ in range(60):
+        dimensions = tuple(
+            SpatialDimension(
+                rng.randint(8, 40), rng.randint(1, 3), rng.randint(1, 2), 1, rng.randint(0, 2)
+            )
+            for _ in range(3)
+        )
+        grid = choose_grid(dimensions, TILED)
+        assert grid is not None
+        _, rows, columns = grid.counts
+        depth, height, width = dimensions
+        most = [largest_count(dimension, TILED) for dimension in dimensions]
+        line, plane = storage_limits(dimensions, TILED)
+        found = []
+        for tried in _counts(width.outputs, min(most[2], line, plane)):
+            high = min(most[1], plane // tried, height.outputs)
+            if (tried, high) == (width.outputs, height.outputs):
+                found = [(0, high, tried)]
+                break
+            if high:
+                found.append((_streamed(width, tried) * _streamed(height, high), high, tried))
+        least = min(streamed for streamed, _, _ in found)
+        best = next(each for each in found if each[0] == least)
+        assert (rows, columns) == best[1:]
+
+
+def test_a_window_of_one_tap_has_no_dilation():
+    """It slides also in a core without dilations, whatever the dilation of its only tap is."""
+    config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3), max_dilation=(1, 1, 1))
+    problem = Pooling.of((1, 1, 6, 6), "int8", (1, 3), dilations=(2, 1))
+    (job,) = plan(problem, config).jobs
+    assert job.kind == "sliding"
+    (job,) = plan(Pooling.of((1, 1, 6, 6), "int8", (2, 3), dilations=(2, 1)), config).jobs
+    assert job.kind == "gathered"
+
+
+@pytest.mark.parametrize(
+    ("deepest", "sizes", "window", "why"),
+    [
+        (1, (1, 1, 9, 3, 3), (1, 2, 2), "planes pass one by one"),
+        (1, (1, 1, 9, 40, 3), (1, 2, 2), "coordinates exceed"),
+        (2, (1, 1, 40, 3, 3), (2, 2, 2), "coordinates exceed"),
+    ],
+)
+def test_why_a_pooling_is_cut(deepest, sizes, window, why):
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(deepest, 2, 2), max_dilation=(1, 1, 1), coordinate_width=4
+    )
+    (note,) = plan(Pooling.of(sizes, "int8", window), config).notes
+    assert why in note
+
+
+def test_a_position_behind_the_end_of_a_row_is_refused():
+    """A core that gives one is wrong, and is told so instead of a crash or a wrong index."""
+    config = CoreConfig((DataType.INT8,), max_window=(1, 2, 2))
+    problem = Pooling.of((1, 1, 5, 5), "int8", 3, return_indices=True)
+    (job,) = plan(problem, config).jobs
+    assert job.kind == "gathered"
+    values = np.zeros((job.beats_out, 1), np.int8)
+    length = 9
+    results = Results.blank(problem, config)
+    for position in (length, length + 1, 1 << 20):
+        positions = np.full(values.shape, position, np.uint32)
+        with pytest.raises(SimulationError, match=f"positions below {length}, .* not {position}$"):
+            job.scatter(values, positions, results)
+    job.scatter(values, np.full(values.shape, length - 1, np.uint32), results)
+
+
+def test_there_is_no_job_behind_the_last():
+    jobs = plan(Pooling.of((1, 3, 30, 30), "int8", 2), TILED).jobs
+    count = len(jobs)
+    assert count > 2
+    assert [job.summary for job in jobs] == [jobs[n - count].summary for n in range(count)]
+    for number in (count, count + 1, 3 * count, -count - 1):
+        with pytest.raises(IndexError, match=f"there are {count} jobs"):
+            jobs[number]
+
+
+def test_slots_are_counted_in_a_register():
+    assert MAX_SLOTS == sum(1 << bit for bit in range(POSITION_WIDTH))
+    assert math.prod(itertools.repeat(2, POSITION_WIDTH)) == MAX_SLOTS + 1

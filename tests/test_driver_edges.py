@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_driver import carry_out, drawn
+from test_driver import START, carry_out, drawn
 from test_driver_parts import CONFIG, Idle, only_job
 
 from extremum.hdl.axi import register_map as regs
@@ -16,6 +16,7 @@ from extremum.host.driver import block as block_module
 from extremum.host.driver.block import BlockDriver, unused_clocks
 from extremum.host.driver.dma import DmaTransport
 from extremum.host.driver.packets import ResultPackets
+from extremum.host.driver.words import job_words
 from extremum.host.errors import DeviceError
 from extremum.model import DataType, Pooling, Reduction
 
@@ -70,6 +71,18 @@ def test_the_driver_waits_for_a_packet_while_the_queue_is_full(driver, monkeypat
     monkeypatch.setattr(block_module, "JOBS_AHEAD", 100)
     carry_out(driver, drawn(3, 40))
     assert sum(within) > 3
+
+
+def test_registers_that_are_forgotten_are_written_again(driver, transport):
+    ((job, x),) = drawn(2, 1)
+    words = list(job_words(job).items())
+    carry_out(driver, [(job, x)])
+    for forgotten in ([words[0][0]], [], [address for address, _ in words[:3]], None):
+        driver.forget(forgotten)
+        transport.written.clear()
+        carry_out(driver, [(job, x)])
+        again = [each for each in words if forgotten is None or each[0] in forgotten]
+        assert transport.written == [*again, (START, 1)]
 
 
 def test_a_buffer_is_filled_piece_by_piece():

@@ -41,6 +41,7 @@ def test_the_events_are_cleared_when_the_driver_begins_and_resets():
     """What happened before is no error of a job that is started now."""
     transport: Any = Noted()
     driver = BlockDriver(transport, CONFIG)
+    assert (driver.finished, driver.written) == (0, 0)
     both = {name: 1 << bit for bit, name in enumerate(("done", "error"))}
     cleared = (regs.IRQ_STATUS, both["done"] | both["error"])
     assert transport.written == [cleared, (regs.IRQ_ENABLE, both["error"])]

@@ -273,8 +273,7 @@ class Core(wiring.Component):
         early = found - results.lead(config)
         # Which group and which result is the last is known at the head of the pipeline already, so
         # these two flags wait for the result.
-        clocks = timing_parameters(config).control_clocks
-        known = walk_clock(config) + windows.latency(config) + clocks
+        known = walk_clock(config) + windows.group_latency(config)
         last_group, done = (
             Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
         )

@@ -12,7 +12,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import kept, shadow
-from extremum.hdl.timing import SegmentedAccumulator, Timed, timing_parameters
+from extremum.hdl.timing import SegmentedAccumulator, Timed, domain, timing_parameters
 from extremum.hdl.winner import beats
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, result_layout
 
@@ -34,17 +34,23 @@ def _compared(config: CoreConfig) -> int:
     return int(_has_flags(config)) + _digits(config)
 
 
+def _decided(config: CoreConfig) -> int:
+    """Return the clock in which a word that beats those before it takes their place."""
+    return _compared(config) + timing_parameters(config).take_clocks
+
+
 def latency(config: CoreConfig) -> int:
     """Return the clocks of the reducer.
 
-    They make NaNs equal, compare the digits, wait for the ordinal's carries and keep the result.
+    They make NaNs equal, compare the digits, pass the decision on to all registers of a lane, wait
+    for the ordinal's carries and keep the result.
     """
     if not config.has_reduction:
         return 0
     carries = SegmentedAccumulator.latency_of(
         config.index_width, timing_parameters(config).ordinal_segment
     )
-    return _compared(config) + carries + 1
+    return _decided(config) + carries + 1
 
 
 def is_ordinal_given(config: CoreConfig) -> bool:
@@ -105,29 +111,30 @@ class Reducer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, clocks, compared = self.config, latency(self.config), _compared(self.config)
+        config, clocks = self.config, latency(self.config)
+        compared, decided = _compared(config), _decided(config)
         words = Words.of(m, self.i)
         last = Timed(m, self.i.valid & self.i.control.last)
         decreasing = self._shadow(m, "decreasing").at(compared)
-        ordinal = self._ordinal(m, words.valid, last, compared)
+        ordinal = self._ordinal(m, words.valid, last, decided)
         take = Signal(config.lanes)
         if compared:
             takes, ties = self._compare(m, words.valid, Timed(m, self.i.control.first))
-            m.d.comb += take.eq(
+            m.d[domain(decided - compared)] += take.eq(
                 takes.at(compared) | (ties.at(compared) & decreasing.replicate(config.lanes))
             )
         else:
             m.d.comb += take.eq(self._compare_at_once(m, take, decreasing))
-        taken = Timed(m, take, compared)
+        taken = Timed(m, take, decided)
         # The flags of all lanes move on together, in one register for each clock.
-        taken_at = {part.clock: taken.at(part.clock) for part in ordinal} | {compared: take}
+        taken_at = {part.clock: taken.at(part.clock) for part in ordinal} | {decided: take}
         names = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
             for name in names:
-                field = Timed(m, candidate[name]).at(compared)
+                field = Timed(m, candidate[name]).at(decided)
                 best = kept(m, field, take[lane], f"{name}{lane}")
-                m.d.comb += Value.cast(result[name]).eq(Timed(m, best, compared + 1).at(clocks))
+                m.d.comb += Value.cast(result[name]).eq(Timed(m, best, decided + 1).at(clocks))
             parts = []
             for number, part in enumerate(ordinal):
                 best = kept(m, part.value, taken_at[part.clock][lane], f"ordinal{lane}_{number}")

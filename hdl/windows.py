@@ -24,6 +24,16 @@ def latency(config: CoreConfig) -> int:
     return schedule.latency(config) + outermost + timing_parameters(config).control_clocks
 
 
+def group_latency(config: CoreConfig) -> int:
+    """Return the clocks from a slot to what is told of its group.
+
+    Nobody needs it before the result, so the groups are counted as late as the words come.
+    """
+    parameters = timing_parameters(config)
+    waits = parameters.word_clocks if config.has_windows else 0
+    return latency(config) + parameters.control_clocks + waits
+
+
 def gives_number(config: CoreConfig) -> bool:
     """Return whether the number of a window in its row is told, so that it is not counted again."""
     has_ordinal = config.has_reduction and config.index_width > 0
@@ -33,7 +43,8 @@ def gives_number(config: CoreConfig) -> bool:
 class WindowSchedule(wiring.Component):
     """Walks over the slots of a job, and tells what windows are given in them.
 
-    Latency: :func:`latency` clocks. Throughput: one slot per clock, taken always.
+    Latency: :func:`latency` clocks, and :func:`group_latency` to ``last_group`` and ``done``.
+    Throughput: one slot per clock, taken always.
 
     Parameters
     ----------
@@ -56,9 +67,9 @@ class WindowSchedule(wiring.Component):
     result : Out(1)
         The slot gives a result; this is told ``control_clocks`` after ``control``.
     last_group : Out(1)
-        With ``result``: the result belongs to the last group.
+        The slot's result belongs to the last group.
     done : Out(1)
-        With ``result``: the result is the job's last.
+        The slot's result is the job's last.
     number : Out
         The number of the window among those reduced to one result, from 0 on, if counters are
         plain; told with ``control``.
@@ -144,12 +155,12 @@ class WindowSchedule(wiring.Component):
         return m
 
     def _groups(self, m: Module, token: Timed, closing: Timed, step: Timed) -> None:
-        """Tell, ``control_clocks`` later, whether a result is of the last group, and the last.
+        """Tell of a slot's result whether it is of the last group, and whether it is the last.
 
         ``closing`` is set if a result of this slot would be its group's last. ``step`` is set if
         the slot gives this result, or with a token.
         """
-        clock = token.clock + timing_parameters(self.config).control_clocks
+        clock = group_latency(self.config)
         if not self.config.has_windows:
             end = Timed(m, self.end)
             done = closing if job_kind(self.config).is_endless else end

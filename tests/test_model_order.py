@@ -35,6 +35,10 @@ def test_keys_of_all_kinds_of_floats(name):
         assert not bits_follow_value(np.array([1, odd], x.dtype))
 
 
+def test_no_keys_are_those_of_no_elements():
+    assert from_key(np.empty(0, np.int16), np.dtype(np.float16)).size == 0
+
+
 def test_integers_are_their_own_keys():
     x = np.array([1, 2], np.uint64)
     assert order_key(x) is x

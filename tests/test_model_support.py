@@ -166,6 +166,16 @@ def test_messages_of_validate(desc, level, error, message):
 
 
 @pytest.mark.parametrize("operator", LEVELS)
+def test_a_row_tells_what_it_allows(operator):
+    for level, (types, index_types, ranks) in LEVELS[operator].items():
+        row = support(operator, level)
+        assert row.since == FeatureLevel.of(level)
+        assert {each.value for each in row.data_types} == types
+        assert {each.value for each in row.index_types} == index_types
+        assert set(row.ranks) == ranks
+
+
+@pytest.mark.parametrize("operator", LEVELS)
 def test_each_level_is_a_superset_of_the_one_before(operator):
     rows = [support(operator, level) for level in FeatureLevel if str(level) >= "3_0"]
     for before, after in pairwise(rows):

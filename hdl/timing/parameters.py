@@ -7,6 +7,9 @@ from functools import cache
 
 from extremum.hdl.config import CoreConfig
 
+WIDE_LANES = 16
+"""Lanes from which on a core is so large that a signal takes a clock to reach all of them."""
+
 
 @dataclass(frozen=True)
 class TimingParameters:
@@ -95,6 +98,9 @@ class TimingParameters:
         Registers between the storage and the comparison of its taps, 0 or 1.
     compare_clocks, choose_clocks
         Clocks of the comparison of two candidates, and of the choice between them, each 0 or 1.
+    take_clocks
+        Registers between the reducer's decision to take a word and the registers that take it, 0 or
+        1. Those of many lanes lie far apart.
     stage_clocks
         Registers behind the winner of each dimension of the window.
     sum_clocks
@@ -129,6 +135,7 @@ class TimingParameters:
     tap_clocks: int = 1
     compare_clocks: int = 1
     choose_clocks: int = 1
+    take_clocks: int = 0
     stage_clocks: int = 0
     sum_clocks: int = 1
 
@@ -144,6 +151,7 @@ def timing_parameters(config: CoreConfig) -> TimingParameters:
         reducer_digit=_reducer_digit(config),
         # The pipeline of a core with windows is long already, so fewer clocks are spent here.
         ordinal_segment=16 if config.has_windows else 8,
+        take_clocks=int(config.lanes >= WIDE_LANES),
     )
 
 

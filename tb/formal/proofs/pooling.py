@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from amaranth.hdl import Cat, Signal, Value, signed
@@ -174,6 +174,7 @@ DILATED = _short(Range(size=3, window=3, stride=2, dilation=2, padding=1), 4)
 BEFORE = [SpatialDimension(2, 2, start_padding=1)]
 
 CORE, LONG = _core((1, 2, 2), 1), _core((1, 1, 3), 2)
+SMALL, SMALL_LONG = (replace(core, pipelining="small") for core in (CORE, LONG))
 
 BACK = Fault("the next line is reached by the step to the next window", "extremum.hdl.position",
              "chosen = Mux(self.early_control[f\"final_{DIMENSIONS[axis]}\"], chosen, step)",
@@ -187,6 +188,14 @@ DONE = Fault("the last result of each plane is marked as the job's last", "extre
 DEEP = Fault("the queue's output goes on while the sink waits", "extremum.hdl.queue",
              "output_free = ~self.valid | self.ready",
              "output_free = ~self.valid | self.ready | both")  # fmt: skip
+
+NO_STOP = Fault("the pipeline moves on while a beat waits to leave", "extremum.hdl.core",
+                "go.eq(~self.o.valid | self.o.ready)", "go.eq(1)")  # fmt: skip
+FLUSH = Fault("the slots behind the last plane need beats", "extremum.hdl.slots",
+              "Cat(present).all() & ~flushing)", "Cat(present).all())")  # fmt: skip
+AGAIN = Fault("every line of windows begins as the first", "extremum.hdl.schedule",
+              "again=head,",
+              "again=precomputed(m, parameters, least_coordinate, head),")  # fmt: skip
 
 RESULTS = (
     "no element of a window is better than its result, which is the first of equals; the value is "
@@ -217,4 +226,12 @@ PROOFS = (
     _proof("stalls", "a plane of 2 by 2 elements with windows of 2 by 2 and a padding of 1 before "
            "them, whenever either stream stalls",
            Jobs(CORE, BEFORE, BEFORE, planes=1, stalls=True), 36, DEEP),
+    _proof("planes-small", "the geometries of `pooling-planes`, in a small core",
+           Jobs(SMALL, SHORT, SHORT, planes=1, stalls=False), 24, FLUSH, AGAIN),
+    _proof("groups-small", "the geometries of `pooling-groups`, in a small core",
+           Jobs(SMALL, ALONE, SHORT, planes=2, stalls=False), 22, DONE),
+    _proof("lines-small", "the geometries of `pooling-lines`, in a small core",
+           Jobs(SMALL_LONG, ALONE, DILATED, planes=1, stalls=False), 20, SHIFT),
+    _proof("stalls-small", "the geometries of `pooling-stalls`, in a small core, whenever either "
+           "stream stalls", Jobs(SMALL, BEFORE, BEFORE, planes=1, stalls=True), 18, NO_STOP),
 )  # fmt: skip

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from amaranth.hdl import Cat, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.reduction import Reducer, latency
+from extremum.hdl.reduction import Reducer, is_ordinal_given, latency
 from extremum.hdl.timing import timing_parameters
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
@@ -96,8 +97,12 @@ def reduction(config: CoreConfig, p: Property) -> None:
     """State what the running winner of a row is, whenever a word has passed."""
     block, clocks = Reducer(config, {}), latency(config)
     lane = config.lanes - 1
-    inside = p.add("reducer", block)
+    given = is_ordinal_given(config)
+    inside = p.add("reducer", block, driven=("number",) if given else ())
     job = Job(p, block.job, block.i.token, clocks)
+    if _is_at_once(config):
+        # The job stays on its port until its last word has come.
+        p.assume(~block.i.valid | (Value.cast(block.job) == Value.cast(job.registers)))
     job.is_in(p, inside, config, ("decreasing", "ignore_nan", "fold"), 0)
     # The mode of NaN is that of all jobs here: it moves the key of NaN, which is proved elsewhere.
     ignore = p.constant("ignore_nan")
@@ -105,10 +110,14 @@ def reduction(config: CoreConfig, p: Property) -> None:
         p.assume(block.job.ignore_nan == ignore)
         mode = job.registers.ignore_nan
         p.invariant("all jobs have one mode of NaN", ~job.begun | (mode == ignore))
-        key = block.i.lanes[lane].key
-        p.assume(block.i.lanes[lane].nan | (key.any() & ~key.all()))
+    apart = _nans_apart(p, config, ignore)
+    p.assume(apart(block.i.lanes[lane]))
     place = p.constant("place", config.index_width)
     row = _Row(p, block, job, place, lane)
+    if given:
+        low = (config.lanes - 1).bit_length()
+        folds = job.registers.fold if config.can_fold else 0
+        p.m.d.comb += block.number.eq(Mux(folds, row.following >> low, row.following))
     result = block.o.lanes[lane]
     number, begun, seen, decreasing = (
         p.late(value, clocks - 1) for value in (row.number, row.begun, row.seen, row.decreasing)
@@ -116,7 +125,7 @@ def reduction(config: CoreConfig, p: Property) -> None:
     rival = data.View(block.i_layout, p.late(Value.cast(row.rival), clocks - 1))
     rival_key, rivals = _effective(config, rival, ignore), begun & seen
     # The key that is best of all: it leaves the core only with values.
-    best, aligned = _best(p, inside, block, lane)
+    best, aligned = _best(p, inside, block, lane, ignore)
     compared = p.late(best, clocks - aligned)
     known = block.o.valid
     p.claim(
@@ -143,11 +152,48 @@ def reduction(config: CoreConfig, p: Property) -> None:
         "the second of three words wins",
         known & rivals & (number == 2) & (result.ordinal == 1),
     )
-    _help(p, inside, config, row, _effective(config, row.rival, ignore))
+    own = _effective(config, row.rival, ignore)
+    if not _is_at_once(config):
+        _help(p, inside, config, row, own)
+        return
+    p.invariant("the best so far is not beaten", ~(row.begun & row.seen) | (own <= best))
+    kept = _whole_best(inside, block, lane)
+    p.invariant("NaN is apart", ~row.begun | (apart(kept) & (~row.seen | apart(row.rival))))
+    if config.has_values:
+        names = kept.shape().members
+        same = Cat(Value.cast(kept[name]) == Value.cast(result[name]) for name in names)
+        p.invariant("what is compared is what is kept", ~row.begun | same.all())
 
 
-def _best(p: Property, inside: Inside, block: Reducer, lane: int) -> tuple[Value, int]:
+def _is_at_once(config: CoreConfig) -> bool:
+    """Return whether words are compared in the clock in which they come."""
+    return not timing_parameters(config).compare_clocks
+
+
+def _nans_apart(p: Property, config: CoreConfig, ignore: Value) -> Callable[[data.View], Value]:
+    """Return what is proved of the encoder: whether a key is that of NaN, or beside all those."""
+    if not (config.has_floats and config.has_values):
+        return lambda _: Const(1, 1)
+    if not _is_at_once(config):
+        # All NaNs get one key, of all ones or all zeros, which no number has.
+        return lambda word: word.nan | (Value.cast(word.key).any() & ~Value.cast(word.key).all())
+    edge = p.constant("edge", config.element_width)
+    p.assume(edge.any() & ~edge.all())
+
+    def apart(word: data.View) -> Value:
+        key = Value.cast(word.key)
+        low, high = Mux(word.nan, key < edge, key >= edge), Mux(word.nan, key > edge, key <= edge)
+        return Mux(ignore, low, high)
+
+    return apart
+
+
+def _best(
+    p: Property, inside: Inside, block: Reducer, lane: int, ignore: Value
+) -> tuple[Value, int]:
     """Return the running winner's key, and the clocks behind a word in which it is known."""
+    if _is_at_once(block.config):
+        return _effective(block.config, _whole_best(inside, block, lane), ignore), 1
     digits = _digits(block.config)
     start = int(block.config.has_floats and block.config.has_values)
     parts = [
@@ -155,6 +201,12 @@ def _best(p: Property, inside: Inside, block: Reducer, lane: int) -> tuple[Value
         for digit in range(digits)
     ]
     return Cat(parts), start + digits
+
+
+def _whole_best(inside: Inside, block: Reducer, lane: int) -> data.View:
+    """Return the running winner of a reducer that compares a key at once."""
+    shapes = {str(name): field.shape for name, field in block.i_layout if name in ("key", "nan")}
+    return data.View(data.StructLayout(shapes), inside.signal(f"best{lane}"))
 
 
 def _digits(config: CoreConfig) -> int:
@@ -181,11 +233,11 @@ def _help(p: Property, inside: Inside, config: CoreConfig, row: _Row, own: Value
         seen = p.late(row.begun & row.seen, behind)
         rival = p.late(own, behind)[digit * size :]
         p.invariant(f"digits down to {digit} are not beaten", ~seen | (rival <= prefix))
-    compared = start + digits
+    decided = start + digits + timing_parameters(config).take_clocks
     parts, low = [], 0
     while inside.has(f"ordinal_part_{low}"):
         part = inside.signal(f"ordinal_part_{low}")
-        behind = compared + 2 * len(parts)
+        behind = decided + 2 * len(parts)
         p.invariant(
             f"the ordinal counts words, from bit {low}",
             part == p.late(row.following, behind)[low : low + len(part)],
@@ -215,8 +267,20 @@ NANS = Fault(
     "Mux(candidate.nan, (~ignore_nan)",
     "Mux(Const(0), (~ignore_nan)",
 )
-KEPT = Fault("the value is kept a clock late", MODULE, "candidate[name]).at(compared)",
-             "candidate[name]).at(compared + 1)")  # fmt: skip
+KEPT = Fault("the value is kept a clock late", MODULE, "candidate[name]).at(decided)",
+             "candidate[name]).at(decided + 1)")  # fmt: skip
+
+
+AT_ONCE = Fault("ties go the other way in a small core", MODULE,
+                "beats(m, parameters, candidate, best, decreasing)",
+                "beats(m, parameters, candidate, best, ~decreasing)")  # fmt: skip
+FIRST_AT_ONCE = Fault("a row's first word does not always win in a small core", MODULE,
+                      "(self.i.control.first | is_better)", "is_better")  # fmt: skip
+NUMBER = Fault("a fold counts words, not elements, in a small core", MODULE,
+               "Mux(self._shadow(m, \"fold\").value, in_fold, number)", "number")  # fmt: skip
+GROWN = Fault("the ordinal is that of the word before", MODULE,
+              "[Timed(m, number, clock)]",
+              "[Timed(m, Timed(m, number).at(1), clock)]")  # fmt: skip
 
 
 def _config(built: DataType, **options: Any) -> CoreConfig:
@@ -246,7 +310,16 @@ PROOFS = (
            _config(DataType.UINT8, index_width=32), ORDINAL),
     _proof("uint8-lanes", "in the last of two lanes, in a job that folds and in one that does not",
            _config(DataType.UINT8, lanes=2, index_width=8), DIGIT, STEP),
+    _proof("uint8-wide", "in the last of sixteen lanes, whose registers take a word a clock later",
+           _config(DataType.UINT8, lanes=16, index_width=8), DIGIT),
     _proof("int32", "with keys of 32 bits", _config(DataType.INT32, index_width=32), DIGIT),
     _proof("float32-positions", "with keys of 32 bits in digits of 1 bit",
            _config(DataType.FLOAT32, operators=POSITIONS_ALONE, index_width=32), DIGIT),
+    _proof("small", "with keys of 32 bits at once, as in a small core",
+           _config(DataType.INT32, index_width=32, pipelining="small"),
+           AT_ONCE, FIRST_AT_ONCE, GROWN, quick=True),
+    _proof("small-float16", "with NaNs, at once as in a small core",
+           _config(DataType.FLOAT16, index_width=8, pipelining="small"), AT_ONCE),
+    _proof("small-lanes", "at once, in the last of two lanes, in jobs that fold and that do not",
+           _config(DataType.UINT8, lanes=2, index_width=8, pipelining="small"), NUMBER),
 )  # fmt: skip

@@ -59,6 +59,24 @@ def test_long_windows(name, data):
     check_against_reference(x, geometry_of(dimension, first), "tensor", nan, "uint32")
 
 
+@pytest.mark.parametrize(
+    ("window", "padding"),
+    [(2, (0, 0)), (3, (0, 0)), (3, (1, 0)), (3, (0, 1)), (4, (1, 0)), (5, (1, 1))],
+)
+def test_the_only_window_of_a_plane(window, padding):
+    """The stride is so long that there is one window, which meets the plane in part or wholly."""
+    dimension = SpatialDimension(3, window, 9, 1, *padding)
+    x = np.random.default_rng(1).permutation(4 * 9).reshape(4, 3, 3).astype(np.int8)
+    met = max(0, window - padding[0])
+    part = x[:, :met, :met].reshape(4, -1)
+    best, first = part.max(axis=1), part.argmax(axis=1)
+    places = first // min(met, 3) * 3 + first % min(met, 3)
+    assert np.array_equal(slide_maximum(x, [dimension] * 2).ravel(), best)
+    keys, positions = slide_winners(x, [dimension] * 2, [3, 1])
+    assert np.array_equal(keys.ravel(), best)
+    assert np.array_equal(positions.ravel(), places)
+
+
 def test_symmetric_padding_pairs_windows():
     """Windows at both ends that meet equally many elements form one series; others stay alone."""
     dimension = SpatialDimension(9, window=5, start_padding=2, end_padding=3)

@@ -136,7 +136,8 @@ def cycles_per_beat(block: Block) -> float:
     workload = {target["name"]: target.get("workload") for target in targets}.get(block.preset)
     measured = json.loads(CYCLES.read_text()) if CYCLES.exists() else []
     for found in measured:
-        if (found["workload"], found["lanes"]) == (workload, block.config.lanes):
+        sought = (workload, block.config.lanes, block.config.pipelining)
+        if (found["workload"], found["lanes"], found["pipelining"]) == sought:
             return found["cycles"] / found["beats_in"]
     return 1.0
 

@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,12 @@ PACKAGES = FOLDER.parent / "examples" / "packages"
 ECP5 = "ecp5-85k"
 BASE = "programmable-int8x4"
 GROWTH = {
-    "lanes": [("lanes", lanes, lanes) for lanes in (1, 4, 16)],
-    "window": [("max_window", (1, taps, taps), taps) for taps in (2, 3, 5, 7)],
-    "line": [("max_line", line, line) for line in (64, 256, 1024, 2048)],
+    "lanes": [({"lanes": lanes}, lanes) for lanes in (1, 4, 16)],
+    "small lanes": [({"lanes": lanes, "pipelining": "small"}, lanes) for lanes in (1, 4, 16, 64)],
+    "window": [({"max_window": (1, taps, taps)}, taps) for taps in (2, 3, 5, 7)],
+    "line": [({"max_line": line}, line) for line in (64, 256, 1024, 2048)],
 }
-"""For each series of growing cores: the parameter that grows, its value, its place in a plot."""
+"""For each series of growing cores: what is other than in the base, and its place in a plot."""
 
 PROGRAMMABLE = CoreConfig(
     (DataType.INT8,), max_window=(1, 3, 3), max_dilation=(1, 1, 1), max_line=256, max_plane=1,
@@ -48,20 +50,14 @@ PROGRAMMABLE = CoreConfig(
 )  # fmt: skip
 """All operators on one lane of bytes."""
 
+SMALL_PARTS = ("argmax-int8", "argmax-float32", "pool2x2-int8")
+
 SETTINGS = (
-    ("argmax-int8", "small", "ice40-hx8k"),
-    ("argmax-float32", "small", "ice40-hx8k"),
     ("programmable-int8", "small", "ice40-up5k"),
-    ("argmax-int8", "small", ECP5),
-    ("argmax-float32", "small", ECP5),
-    ("pool2x2-int8", "small", ECP5),
-    ("pool2x2-int8", "balanced", ECP5),
-    ("programmable-int8x4", "small", ECP5),
-    ("programmable-int8x4", "balanced", ECP5),
+    *product(SMALL_PARTS, ("small", "balanced"), ("ice40-hx8k",)),
+    *product(PRESETS, ("small", "balanced"), (ECP5,)),
 )
 """Cores with another setting of ``pipelining``: the core, the setting, the part."""
-
-SMALL_PARTS = ("argmax-int8", "argmax-float32", "pool2x2-int8")
 
 
 @dataclass(frozen=True)
@@ -109,8 +105,8 @@ def blocks() -> Iterator[Block]:
             if device != ECP5:
                 yield Block(f"{name} on {device}", name, PRESETS[name], device)
     for series, values in GROWTH.items():
-        for parameter, value, number in values:
-            config = replace(PRESETS[BASE], **{parameter: value})
+        for change, number in values:
+            config = replace(PRESETS[BASE], **change)
             yield Block(f"{BASE}, {series} {number}", BASE, config, series=(series, number))
 
     for name, setting, device in SETTINGS:

@@ -70,6 +70,44 @@ def fmax(records: Records, targets: Records, path: Path) -> None:
         axes.legend(frameon=False)
 
 
+FRONTS = {"ecp5-85k": "ECP5-85F: COMB + FF (others: COMB)", "ice40-hx8k": "iCE40 HX8K: logic cells"}
+"""The parts on which cores are drawn by area and clock, and what area is there."""
+
+
+def front(records: Records, peers: Records, path: Path) -> None:
+    """Draw the area of each core over its clock, from setting to setting, beside other designs."""
+    colors: dict[str, str] = {}
+    with figure(path, 5.0, len(FRONTS)) as panels:
+        for axes, (device, area) in zip(panels, FRONTS.items(), strict=True):
+            cores: dict[str, list[tuple[float, int]]] = {}
+            for record in records:
+                if record["device"] == device and not record.get("series"):
+                    core, _, more = record["name"].split(" on ")[0].partition(", ")
+                    cells = record["comb"] + (record["ff"] if device == "ecp5-85k" else 0)
+                    if more != "AXI":
+                        cores.setdefault(core, []).append((record["fmax_mhz"], cells))
+            for core, points in cores.items():
+                if len(points) > 1:
+                    color = colors.setdefault(core, f"C{len(colors)}")
+                    axes.plot(*zip(*sorted(points), strict=True), f"{color}o-", label=core)
+            others = [
+                peer
+                for peer in peers
+                if peer.get("device", "ecp5-85k") == device
+                and peer.get("comb", "").isdigit()
+                and peer["mhz"].isdigit()
+            ]
+            for peer, marker in zip(others, "XPDv^s*"[: len(others)], strict=True):
+                label = f"{peer['who']}:\n{peer['work']}"
+                axes.plot(float(peer["mhz"]), float(peer["comb"]), f"k{marker}", label=label)
+            axes.set_yscale("log", base=2)
+            axes.yaxis.set_major_formatter("{x:.0f}")
+            axes.set_xlabel("MHz")
+            axes.set_title(area, fontsize="medium")
+            axes.legend(frameon=False, fontsize="x-small", loc="upper center",
+                        bbox_to_anchor=(0.5, -0.15))  # fmt: skip
+
+
 def growth(records: Records, path: Path) -> None:
     """Draw area and clock against lanes, window and line."""
     series: dict[str, list[tuple[int, float, float]]] = {}

@@ -241,7 +241,8 @@ def settings_section(records: Records) -> Iterator[str]:
         "The same cores with fewer registers, beside the fast ones where these were measured. A "
         "flip-flop is area as a look-up table is; on the iCE40 a logic cell is both."
     )
-    chosen = [record for record in records if is_other_setting(record)]
+    yield "![area over clock](results/front.svg)"
+    chosen = [r for r in records if is_other_setting(r) and not r.get("series")]
     fast = {(record["name"].split(" on ")[0], record["device"]): record for record in records}
     rows, seen = [], set()
     for record in chosen:
@@ -298,6 +299,7 @@ def block_section(records: Records) -> Iterator[str]:
 
 GROWTH = {
     "lanes": "A lane is a comparator for each tap, its storage and its part of the result queue.",
+    "small lanes": "The same in small cores: no copies of registers, and no result queue.",
     "window": "Another tap in a dimension is a comparator, and in the height also a stored line.",
     "line": "A longer line is a longer memory; its address is a counter.",
 }
@@ -387,6 +389,7 @@ def main() -> int:
         parts += growth_section(fpga)
         parts += peers_section(peers)
         plots.fmax(fpga, blocks, RESULTS / "fmax.svg")
+        plots.front(fpga, peers, RESULTS / "front.svg")
         plots.growth(fpga, RESULTS / "growth.svg")
         plots.rates(fpga, peers, RESULTS / "rates.svg")
         if README.exists():

@@ -168,8 +168,8 @@ def test_a_database_is_continued(tmp_path, few):
     assert told[-1] == f"8 passed, {len(BINS) - len(bins)} failed"
 
 
-def test_earlier_results_count_where_all_netlists_are_the_same(tmp_path):
-    """A revision that ran another core, too, and one of which nothing is told do not count."""
+def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
+    """Figures count core by core; bins, which are not told by core, if the whole revision does."""
     path, result = tmp_path / "results.sqlite", run_lot(Lot("native", 0, 0))
     for gateware, cores in (("a", (0,)), ("b", (0, 1)), ("c", (1,))):
         database = Database(path, Revision(gateware, "bench", "core"))
@@ -178,16 +178,17 @@ def test_earlier_results_count_where_all_netlists_are_the_same(tmp_path):
             assert database.add(number, Lot("native", core, 0), result)
         database.close()
     names = TARGETS[0].name, TARGETS[1].name
-    for earlier, counted, cases in (
-        ({}, ["now"], 0),
-        ({"a": names, "b": names[:1], "ac": names}, ["now", "a"], 1),
-        ({"a": names[1:], "b": names, "now": names}, ["now", "b"], 2),
+    for earlier, counted, lots, whole in (
+        ({}, ["now"], 0, 0),
+        ({"a": names, "b": names[:1], "ac": names}, ["now", "a", "b"], 2, 1),
+        ({"a": names[1:], "b": names, "now": names}, ["now", "b"], 2, 2),
+        ({"b": names[1:], "c": names[:1]}, ["now", "b"], 1, 0),
     ):
         database = Database(path, Revision("now", "bench", "core"), earlier)
         assert database.counted() == counted
         figures, bins = database.figures(), database.bins()
-        assert figures.get("native", {"cases": 0})["cases"] == cases * result.figures.cases
-        assert bins == {name: cases * count for name, count in result.bins.items() if cases}
+        assert figures.get("native", {"cases": 0})["cases"] == lots * result.figures.cases
+        assert bins == {name: whole * count for name, count in result.bins.items() if whole}
         assert database.done() == set()
         database.close()
 

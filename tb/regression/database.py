@@ -194,38 +194,51 @@ class Database:
             )
 
     def counted(self) -> list[str]:
-        """Return the gateware, and the earlier ones whose results hold for it.
+        """Return the gateware, and the earlier ones of which some results hold for it.
 
-        They hold if all cores that were run then have the same netlists now.
+        The results of a core hold if it has the same netlist now.
         """
+        return [self.revision.gateware, *sorted(self._run_before())]
+
+    def _run_before(self) -> dict[str, bool]:
+        """Return the earlier gateware of which some results hold, and whether all of them do."""
         rows = self._db.execute("select distinct gateware, core from lots").fetchall()
         run = {gateware: {core for each, core in rows if each == gateware} for gateware, _ in rows}
-        hold = [
-            gateware
+        return {
+            gateware: run[gateware] <= set(names)
             for gateware, names in self._earlier.items()
-            if gateware != self.revision.gateware and run.get(gateware, {None}) <= set(names)
-        ]
-        return [self.revision.gateware, *sorted(hold)]
+            if gateware != self.revision.gateware and run.get(gateware, set()) & set(names)
+        }
 
-    def _counted(self) -> str:
-        """Return :meth:`counted` as SQLite's function ``json_each`` takes it."""
-        return json.dumps(self.counted())
+    def _of_cores(self) -> str:
+        """Return the cores whose results hold, and the gateware, for ``json_each`` of SQLite."""
+        present = [[self.revision.gateware, target.name] for target in TARGETS]
+        before = [[each, name] for each in self._run_before() for name in self._earlier[each]]
+        return json.dumps(present + before)
+
+    def _whole(self) -> str:
+        """Return the gateware of which all results hold, for ``json_each`` of SQLite."""
+        whole = [gateware for gateware, is_whole in self._run_before().items() if is_whole]
+        return json.dumps([self.revision.gateware, *whole])
 
     def failures(self) -> list[Failure]:
         """Return the failures that count on any bench, by backend and seed."""
         rows = self._db.execute(
             "select backend, seed, message, smallest, bench = ? from failures"
             " where gateware in (select value from json_each(?)) order by backend, seed",
-            (self.revision.bench, self._counted()),
+            (self.revision.bench, json.dumps(self.counted())),
         )
         return [Failure(*row) for row in rows]
 
     def bins(self) -> dict[str, int]:
-        """Return how often each bin was met, on all backends; see :meth:`counted`."""
+        """Return how often each bin was met, on all backends.
+
+        Bins are not told apart by core, so those of earlier gateware count if all of it holds.
+        """
         rows = self._db.execute(
             "select bin, sum(count) from bins"
             " where gateware in (select value from json_each(?)) group by bin",
-            (self._counted(),),
+            (self._whole(),),
         )
         return dict(rows)
 
@@ -234,15 +247,16 @@ class Database:
         rows = self._db.execute(
             "select backend, sum(cases), sum(jobs), sum(clocks), sum(beats), sum(seconds),"
             " sum(attempts > 1), count(distinct core) from lots"
-            " where gateware in (select value from json_each(?)) group by backend order by backend",
-            (self._counted(),),
+            " where json_array(gateware, core) in (select value from json_each(?))"
+            " group by backend order by backend",
+            (self._of_cores(),),
         )
         names = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores")
         found = {backend: dict(zip(names, sums, strict=True)) for backend, *sums in rows}
         counts = self._db.execute(
             "select backend, count(*) from failures"
             " where gateware in (select value from json_each(?)) group by backend",
-            (self._counted(),),
+            (json.dumps(self.counted()),),
         )
         differences = dict(counts.fetchall())
         return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from extremum.model.fast.gather import GatheringKernel, is_small
+from extremum.model.fast.memory import keep_freed_memory
 from extremum.model.fast.tiles import PlaneTile, tiles
 from extremum.model.fast.winners import window_winners
 
@@ -31,6 +32,7 @@ class PoolingKernel:
     """
 
     def __init__(self, problem: Pooling) -> None:
+        keep_freed_memory()
         self._problem = problem
         self._gathering = GatheringKernel(problem) if is_small(problem) else None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from extremum.model.fast.memory import keep_freed_memory
 from extremum.model.fast.order import bits_follow_value, comparable, from_key
 from extremum.model.fast.rows import best_of_rows, elements_at, first_winner, last_winner
 from extremum.model.types import AxisDirection, DataType
@@ -38,6 +39,7 @@ class ReductionKernel:
     """
 
     def __init__(self, problem: Reduction) -> None:
+        keep_freed_memory()
         rank = len(problem.sizes)
         self._problem = problem
         self._axes = problem.axes

@@ -38,5 +38,6 @@ def test_the_operating_system_supplies_no_new_pages(call):
     """Each call allocates arrays of more than a hundred pages, and frees all of them."""
     script = PAGES.format(call=call, calls=CALLS)
     own = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-    ran = subprocess.run([sys.executable, "-c", script], env=own, stdout=subprocess.PIPE, check=True)
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, env=own, stdout=subprocess.PIPE, check=True)
     assert int(ran.stdout) < CALLS

@@ -56,6 +56,7 @@ def test_only_what_is_told_of_the_present_sources_counts(tmp_path, present):
 def test_proofs_speak_of_the_fast_cores():
     names = netlists.proved()
     assert {"every_type", "mutated rows"} <= names
+    assert netlists.mutated() < names
     assert not any("small-" in name or "balanced-" in name for name in names)
     assert names <= set(json.loads(netlists.EVIDENCE.read_text())["netlists"])
 

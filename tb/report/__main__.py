@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from extremum.tb.netlists import earlier_revisions, proved
+from extremum.tb.netlists import earlier_revisions, mutated, proved
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.document import page, parts, rewritten
 from extremum.tb.report.section import ReportError
@@ -57,12 +57,13 @@ def notes(folder: Path) -> dict[str, str]:
         of |= {block.get("revision") for block in whole.get("gateware", {}).values()}
         if of := {digest for digest in of if digest}:
             now = revision()
+            needed = mutated() if path.name == "mutation.json" else proved()
             present = {now.gateware, now.core}
             which = f"and {' or '.join(sorted(present))} is the present one"
             if of <= present:
                 which = "which is the present one"
             elif of <= present | {
-                digest for digest, names in earlier_revisions(folder).items() if proved() <= names
+                digest for digest, names in earlier_revisions(folder).items() if needed <= names
             }:
                 which = "whose netlists are those of the present one"
             found[path.name] += f"; of the gateware {', '.join(sorted(of))}, {which}"

@@ -31,19 +31,23 @@ def _digits(config: CoreConfig, axis: int) -> int:
 def lead(config: CoreConfig) -> int:
     """Return by how many clocks the control of a window must be ahead of its winner.
 
-    These clocks are for the carries of the running position and for the offset of each lane.
+    These clocks are for the step and the carries of the running position and for the offset of each
+    lane. The position is needed when the multiples have been chosen, so the control may also come
+    behind the winner: then the number is negative.
     """
     parameters = timing_parameters(config)
     carries = SegmentedAccumulator.latency_of(config.index_width, parameters.position_segment)
-    return carries + (parameters.sum_clocks if config.lanes > 1 else 0)
+    sums = 2 if config.lanes > 1 else 1
+    return carries + sums * parameters.sum_clocks - parameters.multiple_clocks
 
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a winner to its position: the choice of multiples, a tree of sums."""
     if not config.has_windows or not config.index_width:
         return 0
+    parameters = timing_parameters(config)
     ways_back = sum(_digits(config, axis) for axis in config.axes)
-    return timing_parameters(config).sum_clocks * (1 + ceil_log2(1 + ways_back))
+    return parameters.multiple_clocks + parameters.sum_clocks * ceil_log2(1 + ways_back)
 
 
 class PositionGenerator(wiring.Component):
@@ -95,7 +99,8 @@ class PositionGenerator(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, token = self.config, self.i.token
-        digit = timing_parameters(config).tap_digit
+        timing = timing_parameters(config)
+        digit = timing.tap_digit
         last_taps = self._last_taps(m)
         steps = {
             name: self._multiples(
@@ -112,7 +117,7 @@ class PositionGenerator(wiring.Component):
                     number = tap[place * digit : (place + 1) * digit]
                     way_back = select(number, multiples[: 1 << len(number)]) << (place * digit)
                     way_back = way_back[: config.index_width]
-                    terms.append(Timed(m, way_back).moved_to(self._clocks))
+                    terms.append(Timed(m, way_back).moved_to(timing.multiple_clocks))
             position = self._sum(m, terms, f"position{lane}")
             m.d.comb += self.positions[lane].eq(position.at(latency(config)))
         return m
@@ -131,7 +136,7 @@ class PositionGenerator(wiring.Component):
         return terms[0]
 
     def _last_taps(self, m: Module) -> list[Timed]:
-        """Return the position of the window's last tap in each lane, valid after ``sum_clocks``."""
+        """Return the position of the window's last tap in each lane, when multiples are chosen."""
         config = self.config
         position = self._running_position(m)
         if config.lanes == 1:

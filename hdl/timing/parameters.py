@@ -103,6 +103,8 @@ class TimingParameters:
         1. Those of many lanes lie far apart.
     stage_clocks
         Registers behind the winner of each dimension of the window.
+    multiple_clocks
+        Registers behind the choice among the multiples of a weight by a tap's number, 0 or 1.
     sum_clocks
         Clocks of each sum of a position, 0 or 1.
     """
@@ -137,6 +139,7 @@ class TimingParameters:
     choose_clocks: int = 1
     take_clocks: int = 0
     stage_clocks: int = 0
+    multiple_clocks: int = 1
     sum_clocks: int = 1
 
 
@@ -178,6 +181,7 @@ def _small(config: CoreConfig) -> TimingParameters:
         compare_clocks=0,
         choose_clocks=0,
         stage_clocks=1,
+        multiple_clocks=0,
         sum_clocks=0,
     )
 
@@ -192,6 +196,7 @@ def _balanced(config: CoreConfig) -> TimingParameters:
         memory_clocks=2,
         choose_clocks=1,
         stage_clocks=0,
+        multiple_clocks=1,
     )
 
 

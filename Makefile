@@ -22,7 +22,7 @@ help:
 	@echo "make test-all   runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
 	@echo "make regress    runs random jobs on many cores for HOURS=1, and writes what was covered;"
-	@echo "                it continues build/regression.sqlite. regress-quick takes two minutes."
+	@echo "                it continues build/regression.sqlite. regress-quick takes a minute or two."
 	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
 	@echo "make faults     upsets UPSETS=200 registers of each simulated block, and says what came."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."

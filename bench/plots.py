@@ -9,6 +9,8 @@ from typing import Any
 
 import matplotlib as mpl
 
+from extremum.host.fpga.devices import DEVICES
+
 mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "extremum"
 mpl.rcParams["axes.spines.top"] = mpl.rcParams["axes.spines.right"] = False
@@ -83,7 +85,7 @@ def front(records: Records, peers: Records, path: Path) -> None:
             for record in records:
                 if record["device"] == device and not record.get("series"):
                     core, _, more = record["name"].split(" on ")[0].partition(", ")
-                    cells = record["comb"] + (record["ff"] if device == "ecp5-85k" else 0)
+                    cells = DEVICES[device].area(record["comb"], record["ff"])
                     if more != "AXI":
                         cores.setdefault(core, []).append((record["fmax_mhz"], cells))
             for core, points in cores.items():

@@ -18,9 +18,10 @@ from extremum.hdl.timing import delay
 class CheckedJobPort(wiring.Component):
     """Looks at a job for a clock, then offers it to the pipeline or refuses it.
 
-    A job that is offered stays on the port until its token has left the pipeline; a job that is
-    refused is taken at once, and its reason stays in the status. A core without a job port offers
-    its only job again as soon as it may.
+    A job that is offered stays on the port until its token has left the pipeline, or its last slot
+    in a core whose pipeline holds one job at a time. A job that is refused is taken at once, and its
+    reason stays in the status. A core without a job port offers its only job again as soon as it
+    may.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class CheckedJobPort(wiring.Component):
     taken : In(1)
         The job begins.
     entered : In(1)
-        The token of the job has reached the pipeline's end.
+        The token of the job, or its last slot, has reached the pipeline's end.
     entering : Out(1)
         A job is on its way into the pipeline.
     refused : Out(1)

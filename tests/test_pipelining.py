@@ -74,23 +74,30 @@ def test_a_setting_that_is_none(wrong):
 class Measured:
     """What :func:`smallest_for` reads of a measurement."""
 
-    comb, ff = 10, 20
-
-    def __init__(self, fmax):
-        self.fmax = fmax
+    def __init__(self, fmax, comb, ff):
+        self.fmax, self.comb, self.ff = fmax, comb, ff
 
 
-@pytest.fixture(name="tried")
-def tried_settings(monkeypatch):
-    """Answer measurements with 50, 100 and 200 MHz; return the settings that were measured."""
-    tried = []
+MEASURED = {"small": (50, 10, 5), "balanced": (100, 10, 20), "fast": (200, 10, 60)}
+"""Answers of measurements: MHz, look-up tables and flip-flops of each setting."""
+
+
+@pytest.fixture(name="answers")
+def given_answers(monkeypatch):
+    """Answer measurements from a table; return the table and the settings that were measured."""
+    tried, table = [], dict(MEASURED)
 
     def answer(config, *_, **__):
         tried.append(config.pipelining)
-        return Measured(dict(zip(PIPELINING, (50, 100, 200), strict=True))[config.pipelining])
+        return Measured(*table[config.pipelining])
 
     monkeypatch.setattr("extremum.host.fpga.clock_target.measure", answer)
-    return tried
+    return table, tried
+
+
+@pytest.fixture(name="tried")
+def tried_settings(answers):
+    return answers[1]
 
 
 @pytest.mark.parametrize(
@@ -98,12 +105,29 @@ def tried_settings(monkeypatch):
     [(1, "small"), (50, "small"), (50.1, "balanced"), (100, "balanced"), (200, "fast")],
 )
 def test_the_smallest_that_reaches_a_clock(tried, clock, setting):
-    """Settings are measured from the smallest on, and no further than needed."""
+    """The fast core is measured only where it is needed."""
     found = smallest_for(clock, PRESETS["pool2x2-int8"], DEVICES["ecp5-85k"])
     assert found.config == replace(PRESETS["pool2x2-int8"], pipelining=setting)
-    assert tried == list(PIPELINING[: PIPELINING.index(setting) + 1]) == list(found.measured)
+    measured = list(PIPELINING if setting == "fast" else PIPELINING[:-1])
+    assert tried == measured == list(found.measured)
     assert found.summary.startswith(f"{setting} is the smallest that reaches {clock:g} MHz: small")
-    assert found.as_dict()[-1]["fmax_mhz"] >= clock
+    assert [told["pipelining"] for told in found.as_dict()] == measured
+    assert found.chosen.fmax >= clock
+
+
+def test_registers_may_save_look_up_tables(answers):
+    """A setting with more registers is chosen where it is smaller as a whole."""
+    answers[0].update(small=(50, 40, 5), balanced=(100, 20, 10))
+    found = smallest_for(40, PRESETS["argmax-float32"], DEVICES["ecp5-85k"])
+    assert found.config.pipelining == "balanced"
+
+
+@pytest.mark.parametrize(("device", "setting"), [("ecp5-85k", "small"), ("ice40-hx8k", "balanced")])
+def test_area_is_that_of_the_part(answers, device, setting):
+    """A logic cell of an iCE40 has a flip-flop of its own, and one of an ECP5 has not."""
+    answers[0].update(small=(50, 21, 0), balanced=(100, 20, 10))
+    found = smallest_for(40, PRESETS["argmax-float32"], DEVICES[device])
+    assert found.config.pipelining == setting
 
 
 def test_a_clock_that_no_setting_reaches(tried):

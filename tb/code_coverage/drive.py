@@ -27,8 +27,10 @@ from extremum.tb.regression.work import Difference
 SAMPLE = (
     "endless", "unpadded", "reduction", "volume", "pool3s2", "last16", "narrow", "folds",
     "every_type", "axi-pool3", "axi-reduction", "axi-image", "axi-endless",
+    "small-volume", "small-folds", "small-endless", "balanced-every_type", "axi-small-pool3",
+    "bytes16",
 )  # fmt: skip
-"""Cores and blocks that have, together, every part of ``hdl/``."""
+"""Cores and blocks that have, together, every part of ``hdl/``, in each setting."""
 
 LONG_CASES = 2
 """Cases with long jobs, of those of each core. The others are drawn in the size for cocotb."""

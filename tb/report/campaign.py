@@ -13,7 +13,7 @@ RARE = 10
 
 def regression(evidence: dict[str, Any]) -> Told:
     """Tell the totals, the backends and the passes of the regression."""
-    total, backends, revision = evidence["total"], evidence["backends"], evidence["revision"]
+    total, backends = evidence["total"], evidence["backends"]
     figures = ("cases", "jobs", "beats", "clocks", "seconds", "cores", "differences")
     rows = [[f"`{name}`", *(each[f] for f in figures)] for name, each in sorted(backends.items())]
     seconds = sum(each["seconds"] for each in backends.values())
@@ -29,7 +29,7 @@ def regression(evidence: dict[str, Any]) -> Told:
     )
     text = [
         paragraph(
-            f"On the gateware with the digest `{revision['gateware']}` there were {summary}. "
+            f"{_counted(evidence)} there were {summary}. "
             "A difference is a result, a status or a number of clocks that is not the expected "
             "one; it stays in these figures until the gateware changes, also when its cause was "
             "in the bench or the host and has been mended since."
@@ -45,6 +45,15 @@ def regression(evidence: dict[str, Any]) -> Told:
     if total["differences"]:
         problems = (count(total["differences"], "difference"),)
     return Told(summary, "\n\n".join(text), problems, _regression_limits(evidence))
+
+
+def _counted(evidence: dict[str, Any]) -> str:
+    """Return which gateware the figures are of, and which earlier ones count where equal."""
+    present = f"On the gateware with the digest `{evidence['revision']['gateware']}`"
+    digests = evidence.get("counted", [])
+    if not (earlier := [f"`{digest}`" for digest in digests[1:]]):
+        return present
+    return f"{present}, and on those cores of {', '.join(earlier)} that have the same netlists,"
 
 
 def _regression_limits(evidence: dict[str, Any]) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
     )
     limits = [
         f"The total of killed mutants hides that blocks differ: {_of(least)}, {_of(most)}.",
-        "The designs that were mutated are three small ones; logic that only another "
+        "The designs that were mutated are three fast cores of few lanes; logic that only another "
         "configuration has was not mutated.",
     ]
     if left_out:

@@ -18,10 +18,9 @@ from extremum.hdl.timing import delay
 class CheckedJobPort(wiring.Component):
     """Looks at a job for a clock, then offers it to the pipeline or refuses it.
 
-    A job that is offered stays on the port until its token has left the pipeline, or its last slot
-    in a core whose pipeline holds one job at a time. A job that is refused is taken at once, and its
-    reason stays in the status. A core without a job port offers its only job again as soon as it
-    may.
+    An offered job stays on the port until its token, or its last slot if jobs do not overlap, has
+    left the pipeline; a refused one is taken at once, and its reason stays in the status. A core
+    without a job port offers its only job again as soon as it may.
 
     Parameters
     ----------

@@ -21,7 +21,14 @@ def regression(evidence: dict[str, Any]) -> Told:
     told = ("pass", "started", "seconds", "workers", "cases", "beats", "differences")
     passes = table(
         [*told[:1], "began", *told[2:], "cases per second"],
-        ([*(each[f] for f in told), each["cases_per_second"]] for each in evidence["passes"]),
+        (
+            [
+                *((each[f] or None) if f == "seconds" else each[f] for f in told),
+                each["cases_per_second"],
+            ]
+            for each in evidence["passes"]
+            if each["cases"]
+        ),
     )
     summary = (
         f"{count(total['cases'], 'case')}, {count(total['jobs'], 'job')}, "
@@ -37,7 +44,7 @@ def regression(evidence: dict[str, Any]) -> Told:
         table(["backend", *figures[:4], "seconds of workers", *figures[5:]], rows),
         paragraph(
             "The passes so far. A pass that was interrupted, or ran on an earlier gateware, is "
-            "listed with what it did."
+            "listed with what it did; how long an interrupted one took is not known."
         ),
         passes,
     ]

@@ -165,6 +165,15 @@ def test_the_tools_are_told_the_part_and_the_clock(calls):
     assert placement[placement.index("--freq") + 1] == "77"
 
 
+@pytest.mark.parametrize(("pipelining", "aim"), [("small", 150), ("balanced", 300), ("fast", 300)])
+def test_a_small_core_aims_at_half_the_clock(calls, pipelining, aim):
+    """abc9 gets half of the clock for logic, in picoseconds, and the other half is for wires."""
+    run(f"fpga --preset argmax-int8 --seeds 4 --pipelining {pipelining}")
+    (_, synthesis), (_, placement) = calls
+    assert f"scratchpad -set abc9.D {0.5e6 / aim:.0f};" in synthesis[-1]
+    assert placement[placement.index("--freq") + 1] == str(aim)
+
+
 def test_a_second_run_calls_nothing(calls, kept):
     first = run("fpga --preset argmax-int8")
     assert len(calls) == 4

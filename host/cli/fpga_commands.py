@@ -41,8 +41,9 @@ __all__ = ["fpga"]
 @click.option(
     "--frequency",
     type=click.IntRange(1),
-    show_default=", ".join(f"{name}: {device.frequency}" for name, device in DEVICES.items()),
-    help="The clock that placement and routing aim at, in MHz.",
+    show_default=", ".join(f"{name}: {device.frequency}" for name, device in DEVICES.items())
+    + "; half for a small core",
+    help="The clock that synthesis, placement and routing aim at, in MHz.",
 )
 @click.option(
     "--bus",

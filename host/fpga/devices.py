@@ -27,7 +27,7 @@ class Device:
         Names of a look-up table in Yosys's netlist, and of logic cells and memory in nextpnr's
         report.
     frequency : int
-        The clock that placement and routing aim at, in MHz.
+        The clock that is aimed at, in MHz; see :meth:`aim`.
     platform : object
         Provides the part's own memories to the core; None leaves them to Yosys.
     clock_limit : int or None
@@ -48,6 +48,14 @@ class Device:
     platform: object = None
     clock_limit: int | None = None
     has_joint_cells: bool = False
+
+    def aim(self, pipelining: str) -> int:
+        """Return the clock to aim at for a setting of ``pipelining``, in MHz.
+
+        A small core comes to half of a fast one's clock. Logic that is made faster than that is
+        larger, and no use.
+        """
+        return self.frequency // 2 if pipelining == "small" else self.frequency
 
     def area(self, comb: int, ff: int) -> int:
         """Return the area of logic cells and flip-flops, as one number to compare cores by."""

@@ -195,7 +195,7 @@ def measure(
     seeds
         Seeds of the placements.
     frequency
-        The clock to aim at, in MHz; None for the default of the device.
+        The clock to aim at, in MHz; None for that of the device and the setting of ``pipelining``.
     say
         Called with lines that tell the progress.
     bus
@@ -211,7 +211,7 @@ def measure(
     tools.require("amaranth", toolchain.YOSYS, device.tool)
     say("generating")
     rtlil = netlist(config, bus=bus, pins=device.pins, platform=device.platform)
-    aim = device.frequency if frequency is None else frequency
+    aim = device.aim(config.pipelining) if frequency is None else frequency
     versions = [version(tool) for tool in (toolchain.YOSYS, device.tool)]
     told = [str(FLOW), device.synthesis, *device.options, *ALWAYS, str(aim), *map(str, seeds)]
     parts = [_SOURCE.sub("", rtlil), *told, *versions]

@@ -41,3 +41,20 @@ def test_the_operating_system_supplies_no_new_pages(call):
     command = [sys.executable, "-c", script]
     ran = subprocess.run(command, env=own, stdout=subprocess.PIPE, check=True)
     assert int(ran.stdout) < CALLS
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's statm")
+def test_a_process_with_little_memory_goes_on():
+    """Where 32 MiB cannot be had, the operators work, and only their memory is not kept."""
+    limited = """
+import resource
+import numpy as np
+from extremum.model import argmax
+
+pages = int(open("/proc/self/statm").read().split()[0])
+most = pages * resource.getpagesize() + (1 << 24)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print(argmax(np.array([1, 3, 2])))
+"""
+    ran = subprocess.run([sys.executable, "-c", limited], stdout=subprocess.PIPE, check=True)
+    assert ran.stdout == b"[1]\n"

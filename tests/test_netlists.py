@@ -53,11 +53,12 @@ def test_only_what_is_told_of_the_present_sources_counts(tmp_path, present):
     assert netlists.earlier_revisions(tmp_path) == {}
 
 
-def test_proofs_speak_of_the_fast_cores():
+def test_proofs_speak_of_fast_and_small_cores():
     names = netlists.proved()
     assert {"every_type", "mutated rows"} <= names
     assert netlists.mutated() < names
-    assert not any("small-" in name or "balanced-" in name for name in names)
+    assert "small-pool2" in names
+    assert not any("balanced-" in name for name in names)
     assert names <= set(json.loads(netlists.EVIDENCE.read_text())["netlists"])
 
 

@@ -8,6 +8,7 @@ long as the comparisons do: a pooling of half a million bytes becomes five times
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -26,6 +27,8 @@ def keep_freed_memory() -> None:
     array that was freed, and keeps twice as much on its heap. So freeing one large array, of which
     no page is ever used, is enough. It is what happens in any process that frees an array of 32
     MiB. The environment variables ``MALLOC_TRIM_THRESHOLD_`` and ``MALLOC_MMAP_THRESHOLD_``, where
-    they are set, are obeyed instead. Other C libraries take no notice.
+    they are set, are obeyed instead. Other C libraries take no notice, and a process that may not
+    have so much memory goes on as before.
     """
-    np.empty(LARGEST_BYTES, np.uint8)
+    with suppress(MemoryError):
+        np.empty(LARGEST_BYTES, np.uint8)

@@ -275,9 +275,13 @@ class _Build:
 
     def _runtime(self) -> list[Path]:
         """Return the objects of the runtime, compiled once for all cores."""
-        groups = (VERILATOR, *([VERILATOR_WAVES] if self._waves else []))
+        # Nothing of the runtime runs in a clock but what writes waveforms.
+        groups = [(VERILATOR, SLOW), *([(VERILATOR_WAVES, RUNTIME)] if self._waves else [])]
         flags = (*NATIVE, *self._flags)
-        return [runtime(self._processes, names, flags, self.compiler) for names in groups]
+        return [
+            runtime(self._processes, names, flags, self.compiler, optimisation=optimisation)
+            for names, optimisation in groups
+        ]
 
 
 def _balanced(sources: Sequence[Path], count: int) -> list[list[Path]]:

@@ -20,7 +20,7 @@ COMPILE = ("-std=c++17", "-fPIC", "-w")
 """Options of all C++ files. C++ 17 is enough, and its headers are read faster than those of 20."""
 
 RUNTIME = ("-O1",)
-"""Optimisation of the runtime, of which little runs in a clock."""
+"""Optimisation of a runtime of which a little runs in every clock."""
 
 
 def compiler_version() -> str | None:
@@ -89,7 +89,12 @@ def compile_groups(
 
 
 def runtime(
-    processes: Processes, names: Sequence[str], flags: Sequence[str], compiler: str | None
+    processes: Processes,
+    names: Sequence[str],
+    flags: Sequence[str],
+    compiler: str | None,
+    *,
+    optimisation: Sequence[str] = RUNTIME,
 ) -> Path:
     """Return an object with some files of the runtime, compiled unless the cache holds it.
 
@@ -103,13 +108,16 @@ def runtime(
         Further options of the compiler.
     compiler
         What :func:`compiler_version` returned.
+    optimisation
+        Options of the compiler that say how fast the runtime shall be.
     """
+    flags = (*optimisation, *flags)
     sources = [include_folder() / name for name in names]
 
     def make(folder: Path) -> None:
-        compile_groups(processes, {"runtime": (sources, [*RUNTIME, *flags])}, folder)
+        compile_groups(processes, {"runtime": (sources, flags)}, folder)
 
-    key = cache_key(*names, *RUNTIME, *flags)
+    key = cache_key(*names, *flags)
     return cache.kept("runtime", key, make, maker=compiler) / "runtime.o"
 
 

@@ -53,6 +53,9 @@ FAST = (
 SLOW = ("-O0",)
 """Optimisation of what runs once: it need not be fast, and is much of the text."""
 
+SLOW_WEIGHT = 0.4
+"""Time to compile a byte of what runs once, beside one of what runs in every clock."""
+
 FILE_BYTES = 1_200_000
 """Generated C++ that is compiled as one file: reading the headers takes over a second for each."""
 
@@ -260,11 +263,13 @@ class _Build:
             flags.append("-DEXTREMUM_WAVES")
         size = sum(path.stat().st_size for path in fast)
         count = min(os.cpu_count() or 1, -(-size // FILE_BYTES))
-        groups = {
-            f"fast{number}": (group, [*FAST, *flags])
-            for number, group in enumerate(_balanced([self._pump.cpp, *fast], count))
-        }
-        groups["slow"] = (slow, [*SLOW, *flags])
+        # Both kinds share files, so that the headers are read less often.
+        groups = {}
+        for number, group in enumerate(_balanced([self._pump.cpp, *fast], slow, count)):
+            rest = folder / f"slow{number}.hpp"
+            rest.write_text(_not_optimised([path for path in group if path in slow]))
+            often = [path for path in group if path not in slow]
+            groups[f"model{number}"] = ([*often, rest], [*FAST, *flags])
         return compile_groups(self._processes, groups, folder)
 
     def _start_runtime(self) -> Future[list[Path]]:
@@ -284,12 +289,22 @@ class _Build:
         ]
 
 
-def _balanced(sources: Sequence[Path], count: int) -> list[list[Path]]:
-    """Divide sources into groups of about the same size."""
+def _balanced(fast: Sequence[Path], slow: Sequence[Path], count: int) -> list[list[Path]]:
+    """Divide sources into groups that take about the same time to compile."""
+    weights = {path: path.stat().st_size for path in fast}
+    weights |= {path: round(SLOW_WEIGHT * path.stat().st_size) for path in slow}
     groups: list[list[Path]] = [[] for _ in range(count)]
-    sizes = [0] * count
-    for source in sorted(sources, key=lambda source: source.stat().st_size, reverse=True):
-        smallest = sizes.index(min(sizes))
+    sums = [0] * count
+    for source in sorted(weights, key=lambda source: weights[source], reverse=True):
+        smallest = sums.index(min(sums))
         groups[smallest].append(source)
-        sizes[smallest] += source.stat().st_size
+        sums[smallest] += weights[source]
     return groups
+
+
+def _not_optimised(sources: Sequence[Path]) -> str:
+    """Return C++ that includes sources without optimisation; another compiler may optimise them."""
+    includes = "".join(f'#include "{path}"\n' for path in sources)
+    return (
+        f'#pragma GCC push_options\n#pragma GCC optimize("O0")\n{includes}#pragma GCC pop_options\n'
+    )

@@ -22,7 +22,7 @@ from extremum.hdl.latency import (
     word_clock,
 )
 from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
-from extremum.hdl.queue import PassBuffer, Queue
+from extremum.hdl.queue import PassBuffer, result_queue
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import Timed, timing_parameters
 from extremum.hdl.words import WordPort, Words
@@ -104,7 +104,7 @@ class Core(wiring.Component):
         """Return a core whose pipeline never waits: results wait in a queue, and slots outside."""
         m = Module()
         config = self.config
-        m.submodules.queue = queue = Queue(
+        m.submodules.queue = queue = result_queue(
             output_layout(config).size, queue_depth(config), timing_parameters(config)
         )
         m.submodules.admission = admission = Admission(

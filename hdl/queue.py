@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import ceil_log2
 
 from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
@@ -127,15 +127,7 @@ class Queue(wiring.Component):
     def __init__(self, width: int, depth: int, parameters: TimingParameters):
         self.depth = depth
         self.parameters = parameters
-        super().__init__(
-            {
-                "write": In(1),
-                "i": In(width),
-                "valid": Out(1),
-                "o": Out(width),
-                "ready": In(1),
-            }
-        )
+        super().__init__(_members(width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -207,3 +199,56 @@ class Queue(wiring.Component):
         with m.If(waiting & free):
             m.d.sync += [oldest.eq(following), following.eq(following + 1)]
         return newest, oldest, waiting
+
+
+class QueueInParts(wiring.Component):
+    """Several :class:`Queue` side by side, each with some bits of every beat.
+
+    All parts are told the same, so they hold the same beats. But each counts for itself: only
+    ``write`` and ``ready`` must reach all of them within a clock, and no gates behind these.
+
+    Latency, throughput, parameters and members are those of :class:`Queue`.
+    """
+
+    write: Signal
+    i: Signal
+    valid: Signal
+    o: Signal
+    ready: Signal
+
+    def __init__(self, width: int, depth: int, parameters: TimingParameters):
+        self.depth = depth
+        self.parameters = parameters
+        super().__init__(_members(width))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = -(-len(self.i) // self.parameters.queue_parts)
+        for low in range(0, len(self.i), bits):
+            word, oldest = self.i[low : low + bits], self.o[low : low + bits]
+            m.submodules += (part := Queue(len(word), self.depth, self.parameters))
+            m.d.comb += [
+                part.write.eq(self.write),
+                part.i.eq(word),
+                part.ready.eq(self.ready),
+                oldest.eq(part.o),
+            ]
+            if not low:
+                m.d.comb += self.valid.eq(part.valid)
+        return m
+
+
+def result_queue(width: int, depth: int, parameters: TimingParameters) -> Queue | QueueInParts:
+    """Return a queue for the result beats of a core, in as many parts as it has for its clock."""
+    return (Queue if parameters.queue_parts == 1 else QueueInParts)(width, depth, parameters)
+
+
+def _members(width: int) -> dict[str, Member]:
+    """Return the ports of a queue of beats of so many bits."""
+    return {
+        "write": In(1),
+        "i": In(width),
+        "valid": Out(1),
+        "o": Out(width),
+        "ready": In(1),
+    }

@@ -29,7 +29,7 @@ def _has_flags(config: CoreConfig) -> bool:
 
 def _compared(config: CoreConfig) -> int:
     """Return the clock in which it is known whether a word beats those before it."""
-    if not timing_parameters(config).compare_clocks:
+    if not timing_parameters(config).reducer_clocks:
         return 0
     return int(_has_flags(config)) + _digits(config)
 
@@ -58,7 +58,7 @@ def is_ordinal_given(config: CoreConfig) -> bool:
 
     In other cores the words come so much later that it costs less to count them again.
     """
-    at_once = windows.gives_number(config) and not timing_parameters(config).compare_clocks
+    at_once = windows.gives_number(config) and not timing_parameters(config).reducer_clocks
     return at_once and not config.has_windows and not fold.latency(config)
 
 

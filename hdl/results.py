@@ -15,7 +15,8 @@ from extremum.hdl.timing import Timed, timing_parameters
 
 def lead(config: CoreConfig) -> int:
     """Return by how many clocks the place of a result is known before the result."""
-    return timing_parameters(config).control_clocks if config.lanes > 1 else 0
+    parameters = timing_parameters(config)
+    return parameters.control_clocks + parameters.take_clocks if config.lanes > 1 else 0
 
 
 LATENCY = 1
@@ -115,6 +116,9 @@ class Packer(wiring.Component):
         # The beat is not reset, so that the flip-flops' reset input can clear lanes without a
         # result.
         o = Signal(output_layout(config), reset_less=True)
+        # Where lanes lie far apart, what clears one is a register of its own, without a gate on its
+        # way.
+        has_flags = config.lanes > 1 and timing_parameters(config).take_clocks
         m.d.comb += [self.packed.eq(self.valid & ~full), self.o.eq(o)]
         m.d.sync += self.o_valid.eq(valid & Timed(m, full, early).at(0))
         with m.If(valid):
@@ -126,9 +130,12 @@ class Packer(wiring.Component):
                 # In a fold, a result also clears the lanes behind it, which later results may fill.
                 live = Mux(fold, place == lane, live)
                 here = self.valid & (~fold | (place <= lane))
-            live_now = Timed(m, live, early).at(0)
-            with m.If(Timed(m, here, early).at(0)):
+            live_now, takes = (Timed(m, flag, early).at(0) for flag in (live, here))
+            with m.If(takes):
                 for name in self.fields:
                     field = Value.cast(self.results[lane][name])
-                    m.d.sync += o[name][lane].eq(Mux(live_now, field, 0))
+                    m.d.sync += o[name][lane].eq(field if has_flags else Mux(live_now, field, 0))
+            if has_flags:
+                with m.If(Timed(m, here & ~live, early).at(0)):
+                    m.d.sync += [o[name][lane].eq(0) for name in self.fields]
         return m

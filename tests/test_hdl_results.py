@@ -14,7 +14,7 @@ from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.ports import output_layout
-from extremum.hdl.queue import Queue
+from extremum.hdl.queue import Queue, QueueInParts, result_queue
 from extremum.hdl.results import Packer, lead
 from extremum.hdl.timing import TimingParameters
 from extremum.model import DataType
@@ -24,6 +24,7 @@ CONFIGS = {
     "four lanes": FOUR,
     "three lanes": replace(FOUR, lanes=3),
     "one lane": replace(FOUR, lanes=1),
+    "sixteen lanes": replace(FOUR, lanes=16),
     "values only": replace(FOUR, index_width=0),
     "indices only": replace(FOUR, operators=("argmax",)),
     "never folds": replace(FOUR, operators=("max-pool",)),
@@ -99,30 +100,39 @@ def test_results_are_put_into_beats(name, gaps):
 
 PARAMETERS = TimingParameters()
 SMALL = PARAMETERS.lookup_queue
+WIDTH = 8
 
-QUEUES = [(8, queues.depth(results)) for results in (1, 3, 5, 16, 17, 50)]
+DEPTHS = [queues.depth(results) for results in (1, 3, 5, 16, 17, 50)]
+QUEUES = [(1, depth) for depth in DEPTHS] + [(3, depth) for depth in (2, 8, 64)]
 
 
 def test_the_queues_are_of_three_kinds():
-    assert [depth for _, depth in QUEUES] == [2, 4, 8, SMALL, 2 * SMALL, 64]
-    assert [queues.latency(depth, PARAMETERS) for _, depth in QUEUES] == [1, 2, 2, 2, 3, 3]
+    assert [2, 4, 8, SMALL, 2 * SMALL, 64] == DEPTHS
+    assert [queues.latency(depth, PARAMETERS) for depth in DEPTHS] == [1, 2, 2, 2, 3, 3]
 
 
-@pytest.mark.parametrize(("width", "depth"), QUEUES)
+def make_queue(parts, depth):
+    """Return a queue of eight bits in some parts, which are not of the same width."""
+    queue = result_queue(WIDTH, depth, replace(PARAMETERS, queue_parts=parts))
+    assert isinstance(queue, Queue if parts == 1 else QueueInParts)
+    return queue
+
+
+@pytest.mark.parametrize(("parts", "depth"), QUEUES)
 @pytest.mark.parametrize(
     ("stalls", "gaps"),
     mostly_regress(
         [(0, 0), (0, 0.5), (0.5, 0), (0.5, 0.5), (0.9, 0), (0.1, 0.9)], [(0, 0), (0.5, 0.5)]
     ),
 )
-def test_a_queue_keeps_order_and_rate(width, depth, stalls, gaps):
+def test_a_queue_keeps_order_and_rate(parts, depth, stalls, gaps):
     """The queue is often full and often empty, and never given more than it holds.
 
     Beats come out in order and after its latency, and one that is offered stays until it is taken.
     """
-    queue = Queue(width, depth, PARAMETERS)
-    rng = random.Random(f"{width} {depth} {stalls} {gaps}")
-    words = [rng.getrandbits(width) for _ in range(400)]
+    queue = make_queue(parts, depth)
+    rng = random.Random(f"{parts} {depth} {stalls} {gaps}")
+    words = [rng.getrandbits(WIDTH) for _ in range(400)]
     given: list[tuple[int, int]] = []
     taken: list[tuple[int, int]] = []
     full = 0
@@ -167,9 +177,9 @@ def test_a_queue_keeps_order_and_rate(width, depth, stalls, gaps):
         assert full
 
 
-@pytest.mark.parametrize(("width", "depth"), QUEUES)
-def test_a_queue_that_was_full_gives_a_beat_in_each_clock(width, depth):
-    queue = Queue(width, depth, PARAMETERS)
+@pytest.mark.parametrize(("parts", "depth"), QUEUES)
+def test_a_queue_that_was_full_gives_a_beat_in_each_clock(parts, depth):
+    queue = make_queue(parts, depth)
     many = 3 * queue.depth
     clocks = [{"write": 1, "i": n, "ready": 0} for n in range(queue.depth)]
     clocks += [{"write": 0}] * 12
@@ -178,5 +188,5 @@ def test_a_queue_that_was_full_gives_a_beat_in_each_clock(width, depth):
     clocks += [{"write": 1, "i": n} for n in range(queue.depth, many)] + [{"write": 0}]
     seen = watch(queue, clocks, {"valid": queue.valid, "o": queue.o}, settle=queue.depth + 6)
     out = [clock["o"] for clock in seen[queue.depth + 12 :] if clock["valid"]]
-    assert out == [n % (1 << width) for n in range(many)]
+    assert out == [n % (1 << WIDTH) for n in range(many)]
     assert all(clock["valid"] for clock in seen[queue.depth + 12 :][:many])

@@ -31,15 +31,15 @@ def test_presets(name):
         # with positions of 8 bits; every operator without positions.
         ("int8", 1, 18, 23, 17, 12),
         ("int8", 3, 18, 18, 12, 12),
-        ("int8", 16, 28, 28, 22, 22),
+        ("int8", 16, 23, 23, 23, 23),
         ("float16", 1, 22, 32, 26, 16),
         ("float16", 4, 27, 26, 20, 21),
         ("int32", 3, 24, 24, 18, 18),
         ("float32", 1, 26, 48, 42, 20),
         ("float32", 4, 31, 30, 24, 25),
-        ("float32", 16, 36, 35, 29, 30),
+        ("float32", 16, 31, 30, 30, 31),
         ("int64", 1, 32, 47, 41, 26),
-        ("int64", 16, 42, 42, 36, 36),
+        ("int64", 16, 37, 37, 37, 37),
     ],
 )
 def test_cores_without_windows(data_type, lanes, every_operator, argmax, narrow, values):
@@ -54,8 +54,11 @@ def test_cores_without_windows(data_type, lanes, every_operator, argmax, narrow,
 
 
 @pytest.mark.parametrize(
-    ("types", "clocks"),
-    [((DataType.FLOAT32,), 64), ((DataType.INT64,), 63), (tuple(DataType), 64)],
+    ("types", "longest", "most_lanes"),
+    [((DataType.FLOAT32,), 58, 44), ((DataType.INT64,), 57, 47), (tuple(DataType), 58, 48)],
 )
-def test_the_longest(types, clocks):
-    assert latency(CoreConfig(types, 64)) == clocks
+def test_the_longest(types, longest, most_lanes):
+    """From 32 lanes on there are fewer registers, so a core of 16 has the longest pipeline."""
+    found = [latency(CoreConfig(types, lanes)) for lanes in range(1, 65)]
+    assert max(found) == found[15] == longest
+    assert found[63] == most_lanes

@@ -10,6 +10,12 @@ from extremum.hdl.config import CoreConfig
 WIDE_LANES = 16
 """Lanes from which on a core is so large that a signal takes a clock to reach all of them."""
 
+CROWDED_LANES = 32
+"""Lanes from which on a core may need most flip-flops of a part, so that it must do with fewer."""
+
+LANES_OF_PART = 4
+"""Lanes whose results share a part of the result queue in such a core."""
+
 
 @dataclass(frozen=True)
 class TimingParameters:
@@ -67,6 +73,9 @@ class TimingParameters:
         placements). Larger: a flip-flop more.
     slots_ahead
         Slots that are scheduled ahead of those that enter the pipeline.
+    queue_parts
+        Parts of the result queue, side by side, each of which counts for itself. More: shorter ways
+        to the memories of many lanes, some twenty flip-flops each.
     queue_margin
         The result queue holds what may come of as many slots as the pipeline is long, and of so
         many more: then the return of a credit is known in time, and a sink that is always ready
@@ -96,11 +105,15 @@ class TimingParameters:
         output, without which no block memory of an ECP5 reaches more than 146 MHz.
     tap_clocks
         Registers between the storage and the comparison of its taps, 0 or 1.
+    reducer_clocks
+        Clocks in which the reducer compares a digit, 0 or 1. With 0 it compares the key as a whole,
+        in the clock in which the word comes.
     compare_clocks, choose_clocks
         Clocks of the comparison of two candidates, and of the choice between them, each 0 or 1.
     take_clocks
-        Registers between the reducer's decision to take a word and the registers that take it, 0 or
-        1. Those of many lanes lie far apart.
+        Registers between a decision and the registers of the lanes that it is for, 0 or 1: the
+        reducer's to take a word, and the packer's to fill or to clear a lane. Many lanes lie far
+        apart.
     stage_clocks
         Registers behind the winner of each dimension of the window.
     multiple_clocks
@@ -125,6 +138,7 @@ class TimingParameters:
     lookup_queue: int = 16
     credit_bits: int = 4
     slots_ahead: int = 16
+    queue_parts: int = 1
     queue_margin: int = 12
     is_one_job: bool = False
     counts_ahead: bool = True
@@ -135,6 +149,7 @@ class TimingParameters:
     word_clocks: int = 0
     memory_clocks: int = 2
     tap_clocks: int = 1
+    reducer_clocks: int = 1
     compare_clocks: int = 1
     choose_clocks: int = 1
     take_clocks: int = 0
@@ -150,11 +165,29 @@ def timing_parameters(config: CoreConfig) -> TimingParameters:
         return _small(config)
     if config.pipelining == "balanced":
         return _balanced(config)
-    return TimingParameters(
+    fast = TimingParameters(
         reducer_digit=_reducer_digit(config),
         # The pipeline of a core with windows is long already, so fewer clocks are spent here.
         ordinal_segment=16 if config.has_windows else 8,
-        take_clocks=int(config.lanes >= WIDE_LANES),
+    )
+    return _wide(config, fast) if config.lanes >= WIDE_LANES else fast
+
+
+def _wide(config: CoreConfig, fast: TimingParameters) -> TimingParameters:
+    """Return the parameters of a fast core of many lanes, whose ways on the chip take most time.
+
+    A few levels of logic more are no longer than such a way. With fewer registers for what waits
+    meanwhile, the lanes lie nearer to each other.
+    """
+    is_crowded = config.lanes >= CROWDED_LANES
+    return replace(
+        fast,
+        reducer_digit=max(fast.reducer_digit, 8 if is_crowded else 4),
+        ordinal_segment=32,
+        position_segment=32,
+        queue_parts=config.lanes // LANES_OF_PART,
+        compare_clocks=int(not is_crowded),
+        take_clocks=1,
     )
 
 
@@ -178,6 +211,7 @@ def _small(config: CoreConfig) -> TimingParameters:
         word_clocks=int(config.has_windows or config.has_floats),
         memory_clocks=1,
         tap_clocks=0,
+        reducer_clocks=0,
         compare_clocks=0,
         choose_clocks=0,
         stage_clocks=1,

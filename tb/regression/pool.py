@@ -151,6 +151,7 @@ TARGETS: tuple[Target, ...] = (
     *_with("small", _SMALL_BLOCKS, "axi"),
     *_with("balanced", _BALANCED_CORES),
     *_with("balanced", _BALANCED_BLOCKS, "axi"),
+    Target("pooling16", CoreConfig((_T.INT8,), 16, (1, 3, 3), (1, 2, 1), **_SMALL)),
 )
 """All that the regression runs."""
 

@@ -167,7 +167,7 @@ def reduction(config: CoreConfig, p: Property) -> None:
 
 def _is_at_once(config: CoreConfig) -> bool:
     """Return whether words are compared in the clock in which they come."""
-    return not timing_parameters(config).compare_clocks
+    return not timing_parameters(config).reducer_clocks
 
 
 def _nans_apart(p: Property, config: CoreConfig, ignore: Value) -> Callable[[data.View], Value]:

@@ -75,6 +75,7 @@ def packer(config: CoreConfig, p: Property) -> None:
 
 
 MODULE = "extremum.hdl.results"
+CLEARS = Fault("a lane is cleared that gets a result", MODULE, "here & ~live", "here & live")
 TAIL = Fault("one lane too many holds a result", MODULE, "(tail > lane)", "(tail >= lane)")
 REST = Fault("lanes keep the results of the beat before", MODULE,
              "(~fold | (place <= lane))", "(~fold | (place == lane))")  # fmt: skip
@@ -92,4 +93,5 @@ def _proof(name: str, lanes: int, *faults: Fault) -> Proof:
     )  # fmt: skip
 
 
-PROOFS = (_proof("4", 4, TAIL, REST), _proof("3", 3, TAIL), _proof("8", 8, REST))
+PROOFS = (_proof("4", 4, TAIL, REST), _proof("3", 3, TAIL), _proof("8", 8, REST),
+          _proof("16", 16, TAIL, CLEARS))  # fmt: skip

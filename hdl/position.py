@@ -2,12 +2,14 @@
 
 A running sum keeps the position of the window's last tap: each new window adds a step, which
 depends on whether it is next along the width or begins a line, a plane or a group. Each lane adds
-its own offset. In a fast core all this is known before the winner is, so it may take some clocks
-(:func:`lead`). When the winner is known, only the way back from the last tap to the winning tap is
+its own offset; where there are many lanes, a few that lie together share a running sum. In a fast
+core all this is known before the winner is, so it may take some clocks (:func:`lead`). When the winner is known, only the way back from the last tap to the winning tap is
 added, for each dimension. All sums are modulo ``2**index_width``.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
@@ -138,23 +140,28 @@ class PositionGenerator(wiring.Component):
     def _last_taps(self, m: Module) -> list[Timed]:
         """Return the position of the window's last tap in each lane, when multiples are chosen."""
         config = self.config
-        position = self._running_position(m)
         if config.lanes == 1:
-            return [position]
-        shares = self._multiples(m, "lane_step", config.lanes, self.i.token)
-        return [
-            position.moved_to(position.clock + self._clocks),
-            *(
+            return self._running_positions(m, 1)
+        shared = min(config.lanes, timing_parameters(config).lanes_of_position)
+        positions = self._running_positions(m, shared)
+        shares = self._multiples(m, "lane_step", shared, self.i.token)
+        last_taps: list[Timed] = []
+        for first, position in zip(range(0, config.lanes, shared), positions, strict=True):
+            last_taps.append(position.moved_to(position.clock + self._clocks))
+            last_taps += [
                 registered(
                     m, (position.value + shares[lane])[: config.index_width], position.clock,
-                    name=f"origin_lane{lane}", clocks=self._clocks,
+                    name=f"origin_lane{first + lane}", clocks=self._clocks,
                 )
-                for lane in range(1, config.lanes)
-            ),
-        ]  # fmt: skip
+                for lane in range(1, min(shared, config.lanes - first))
+            ]  # fmt: skip
+        return last_taps
 
-    def _running_position(self, m: Module) -> Timed:
-        """Return the position of the window's last tap in lane 0, in time for the other lanes."""
+    def _running_positions(self, m: Module, shared: int) -> list[Timed]:
+        """Return the position of the window's last tap in lane 0, and in each ``shared``-th lane.
+
+        All of them grow by the same steps. Where they begin is added up before the token comes.
+        """
         config, job, token = self.config, self.job, self.early_token
         timing = timing_parameters(config)
         # The step is that of the innermost dimension that is not at its end.
@@ -168,29 +175,53 @@ class PositionGenerator(wiring.Component):
             Timed(m, value, early).at(early + self._clocks)
             for value in (chosen, token, self.early_valid)
         )
-        return SegmentedAccumulator(
-            m, timing, config.index_width, timing.position_segment, "origin",
-            load=load, start=register(config, job, "origin"), enable=go, addend=step,
-            clock=early + self._clocks, reset_less=True,
-        ).sum  # fmt: skip
+        starts = [origin := register(config, job, "origin")]
+        if shared < config.lanes:
+            step_of_part = (register(config, job, "lane_step") * shared)[: len(origin)]
+            distances = list(self._new_multiples(m, step_of_part, -(-config.lanes // shared)))
+            starts += [
+                delay(m, (origin + distance)[: len(origin)], timing.precomputed_clocks)
+                for distance in distances[1:]
+            ]
+        return [
+            SegmentedAccumulator(
+                m, timing, config.index_width, timing.position_segment,
+                f"origin{part}" if part else "origin",
+                load=load, start=start, enable=go, addend=step,
+                clock=early + self._clocks, reset_less=True,
+            ).sum
+            for part, start in enumerate(starts)
+        ]  # fmt: skip
 
     def _multiples(self, m: Module, name: str, count: int, token: Value) -> list[Value]:
         """Return 0, 1, ... times a job register, each copied when the token passes.
 
+        The even multiples are shifts of others.
+        """
+        parameters = timing_parameters(self.config)
+        kept: list[Value] = []
+        step = register(self.config, self.job, name)
+        for n, multiple in enumerate(self._new_multiples(m, step, count)):
+            if n % 2:
+                copy_name = f"{name}_{n}" if n > 1 else name
+                kept.append(shadow(m, parameters, multiple, token, copy_name))
+            else:
+                kept.append((kept[n // 2] << 1)[: len(multiple)] if n else multiple)
+        return kept
+
+    def _new_multiples(self, m: Module, step: Value, count: int) -> Iterator[Value]:
+        """Yield 0, 1, ... times a number that follows from the job at the port.
+
         The odd multiples are added up in the few clocks after the job came to the port; the even
         ones are shifts of others.
         """
-        parameters = timing_parameters(self.config)
-        step = register(self.config, self.job, name)
-        new: list[Value] = [Const(0, len(step)), step]
-        kept: list[Value] = [Const(0, len(step)), shadow(m, parameters, step, token, name)]
-        for n in range(2, count):
-            if n % 2:
-                new.append(
-                    delay(m, (new[n - 1] + step)[: len(step)], parameters.precomputed_clocks)
-                )
-                kept.append(shadow(m, parameters, new[n], token, f"{name}_{n}"))
+        clocks = timing_parameters(self.config).precomputed_clocks
+        new: list[Value] = []
+        for n in range(count):
+            if n < 2:
+                new.append(step if n else Const(0, len(step)))
+            elif n % 2:
+                new.append(delay(m, (new[n - 1] + step)[: len(step)], clocks))
             else:
                 new.append((new[n // 2] << 1)[: len(step)])
-                kept.append((kept[n // 2] << 1)[: len(step)])
-        return kept[:count]
+            yield new[n]

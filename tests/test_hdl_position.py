@@ -13,6 +13,7 @@ from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
 from extremum.hdl.position import PositionGenerator, latency, lead
 from extremum.hdl.registers import fixed_registers
+from extremum.hdl.timing import timing_parameters
 from extremum.model import DataType
 
 TAP_BITS = {
@@ -51,7 +52,20 @@ def draw_job(rng, config):
 @pytest.mark.parametrize(("gaps", "width"), [(0, 32), (0.4, 32), (0.2, 8), (0.2, 20)])
 def test_positions(max_window, gaps, width):
     """Every lane's position, at the tap that won, is the sum of coordinate times weight."""
-    config = replace(CONFIG, max_window=max_window, index_width=width)
+    check_positions(replace(CONFIG, max_window=max_window, index_width=width), gaps)
+
+
+@pytest.mark.parametrize("lanes", [16, 18, 64])
+def test_positions_of_many_lanes(lanes):
+    """Many lanes have several running positions, which begin at different positions."""
+    config = replace(CONFIG, max_window=(1, 1, 4), lanes=lanes)
+    assert timing_parameters(config).lanes_of_position < lanes
+    check_positions(config, gaps=0.3)
+
+
+def check_positions(config, gaps):
+    """Compare the positions of random jobs with sums of coordinate times weight."""
+    max_window, width = config.max_window, config.index_width
     rng = random.Random(f"{max_window} {gaps} {width}")
     tap_bits = TAP_BITS[max_window]
     generator = PositionGenerator(config, tap_bits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import MAX_LANES, CoreConfig
 
 WIDE_LANES = 16
 """Lanes from which on a core is so large that a signal takes a clock to reach all of them."""
@@ -14,7 +14,7 @@ CROWDED_LANES = 32
 """Lanes from which on a core may need most flip-flops of a part, so that it must do with fewer."""
 
 LANES_OF_PART = 4
-"""Lanes whose results share a part of the result queue in such a core."""
+"""Lanes that share a part of the result queue, and a running position, in a core of many lanes."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,10 @@ class TimingParameters:
         adds two clocks of latency.
     position_segment
         Bits of each carry chain of a pooling's running position. Smaller: as ``ordinal_segment``.
+    lanes_of_position
+        Most lanes that share a running position, to which each of them adds its own offset. Fewer:
+        shorter ways from a position to its lanes and fewer multiples of the offset, but more
+        running positions.
     tap_digit
         Bits of a tap's number that are multiplied by a weight in one clock, by choosing among the
         multiples of the weight. Larger: twice as many multiples per bit, fewer sums.
@@ -133,6 +137,7 @@ class TimingParameters:
     reducer_digit: int = 4
     ordinal_segment: int = 8
     position_segment: int = 16
+    lanes_of_position: int = MAX_LANES
     tap_digit: int = 3
     register_spacing: int = 4
     lookup_queue: int = 16
@@ -185,6 +190,7 @@ def _wide(config: CoreConfig, fast: TimingParameters) -> TimingParameters:
         reducer_digit=max(fast.reducer_digit, 8 if is_crowded else 4),
         ordinal_segment=32,
         position_segment=32,
+        lanes_of_position=LANES_OF_PART,
         queue_parts=config.lanes // LANES_OF_PART,
         compare_clocks=int(not is_crowded),
         take_clocks=1,

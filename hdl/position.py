@@ -142,9 +142,13 @@ class PositionGenerator(wiring.Component):
         config = self.config
         if config.lanes == 1:
             return self._running_positions(m, 1)
-        shared = min(config.lanes, timing_parameters(config).lanes_of_position)
+        timing = timing_parameters(config)
+        shared = min(config.lanes, timing.lanes_of_position)
         positions = self._running_positions(m, shared)
-        shares = self._multiples(m, "lane_step", shared, self.i.token)
+        # The token may meet the last word of the job before, which still needs that job's offsets.
+        # A core that holds one job at a time has no copies of its registers.
+        used = 0 if timing.is_one_job else positions[0].clock
+        shares = self._multiples(m, "lane_step", shared, Timed(m, self.i.token).at(used))
         last_taps: list[Timed] = []
         for first, position in zip(range(0, config.lanes, shared), positions, strict=True):
             last_taps.append(position.moved_to(position.clock + self._clocks))

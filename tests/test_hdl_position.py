@@ -103,22 +103,25 @@ def check_positions(config, gaps):
     # stage has taken them.
     laid = stimulus(
         generator, jobs, rng,
-        early=EARLY, stay=late, gaps=gaps, meets=0.7, after=late, token="i.token", valid="i.valid",
+        early=EARLY, stay=late + max(0, -lead(config)), gaps=gaps, meets=0.7, after=late, token="i.token", valid="i.valid",
     )  # fmt: skip
     seen = watch(generator, with_lead(laid.clocks, config), {"positions": generator.positions})
     expected = dict(zip(itertools.chain(*laid.words), wanted, strict=True))
     assert len(expected) > 150
     for number, positions in expected.items():
-        word = seen[number + lead(config) + late]["positions"]
+        word = seen[number + max(0, lead(config)) + late]["positions"]
         found = [word >> width * lane & ((1 << width) - 1) for lane in range(config.lanes)]
         assert found == positions
 
 
 def with_lead(clocks, config):
-    """Return the clocks, with the control of each word also on the ports that get it earlier."""
-    ahead = lead(config)
+    """Return the clocks, with the control of each word also on the ports that get it earlier.
+
+    With a negative lead they get it later.
+    """
     none = {"i.token": 0, "i.valid": 0, "i.control": 0}
-    late, early = [none] * ahead + clocks, clocks + [none] * ahead
+    before, behind = ([none] * max(0, clocks) for clocks in (lead(config), -lead(config)))
+    late, early = before + clocks + behind, behind + clocks + before
     names = ("token", "valid", "control")
     return [
         now | {f"early_{name}": coming[f"i.{name}"] for name in names}

@@ -13,7 +13,9 @@ from extremum.host.errors import SynthesisError
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
+from extremum.model import DataType
 from extremum.tb.coverage import Tally
+from extremum.tb.regression import pool
 from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.lots import close_rigs, rig_of
 from extremum.tb.regression.pool import CORES_MOST, TARGETS
@@ -42,6 +44,16 @@ def test_random_jobs(number):
     """Results, order, statuses, stalls, resets, and the clocks, as in the random regression."""
     for nth in range(6):
         run_case(drawn_case(number + nth * CORES_MOST), rig_of("native"), Tally())
+
+
+def test_random_poolings_on_many_lanes(monkeypatch):
+    """From 32 lanes on there are other timing parameters; the pool has no such core with windows."""
+    crowded = CoreConfig(
+        (DataType.INT8,), 64, (1, 3, 3), (1, 2, 1), max_line=24, max_plane=96, coordinate_width=7
+    )
+    monkeypatch.setattr(pool, "TARGETS", (*TARGETS[:-1], replace(TARGETS[-1], config=crowded)))
+    for nth in range(6):
+        run_case(drawn_case(len(TARGETS) - 1 + nth * CORES_MOST), rig_of("native"), Tally())
 
 
 def test_the_pool_has_cores_of_each_setting():

@@ -194,6 +194,7 @@ def _wide(config: CoreConfig, fast: TimingParameters) -> TimingParameters:
         queue_parts=config.lanes // LANES_OF_PART,
         compare_clocks=int(not is_crowded),
         take_clocks=1,
+        sum_clocks=int(not is_crowded),
     )
 
 

@@ -3,8 +3,9 @@
 A running sum keeps the position of the window's last tap: each new window adds a step, which
 depends on whether it is next along the width or begins a line, a plane or a group. Each lane adds
 its own offset; where there are many lanes, a few that lie together share a running sum. In a fast
-core all this is known before the winner is, so it may take some clocks (:func:`lead`). When the winner is known, only the way back from the last tap to the winning tap is
-added, for each dimension. All sums are modulo ``2**index_width``.
+core all this is known before the winner is, so it may take some clocks (:func:`lead`). When the
+winner is known, only the way back from the last tap to the winning tap is added, for each
+dimension. All sums are modulo ``2**index_width``.
 """
 
 from __future__ import annotations

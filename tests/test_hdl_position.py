@@ -103,7 +103,8 @@ def check_positions(config, gaps):
     # stage has taken them.
     laid = stimulus(
         generator, jobs, rng,
-        early=EARLY, stay=late + max(0, -lead(config)), gaps=gaps, meets=0.7, after=late, token="i.token", valid="i.valid",
+        early=EARLY, stay=late + max(0, -lead(config)), gaps=gaps, meets=0.7, after=late,
+        token="i.token", valid="i.valid",
     )  # fmt: skip
     seen = watch(generator, with_lead(laid.clocks, config), {"positions": generator.positions})
     expected = dict(zip(itertools.chain(*laid.words), wanted, strict=True))

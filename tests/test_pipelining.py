@@ -47,7 +47,7 @@ def test_random_jobs(number):
 
 
 def test_random_poolings_on_many_lanes(monkeypatch):
-    """From 32 lanes on there are other timing parameters; the pool has no such core with windows."""
+    """From 32 lanes on the timing parameters are others; the pool has no such core with windows."""
     crowded = CoreConfig(
         (DataType.INT8,), 64, (1, 3, 3), (1, 2, 1), max_line=24, max_plane=96, coordinate_width=7
     )

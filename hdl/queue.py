@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
@@ -85,15 +85,10 @@ class PassBuffer(wiring.Component):
         return m
 
 
-class Queue(wiring.Component):
-    """A FIFO whose output is a register.
+class QueuePorts(wiring.Component):
+    """The ports of a FIFO that does not tell whether it is full.
 
-    A queue of two beats needs no memory: the second beat waits on ``i``, where it stays until the
-    next one. A queue of more beats has a small memory, and a deep queue has a block memory whose
-    own register is the output.
-
-    Latency: :func:`latency` clocks. Throughput: one beat per clock. The queue does not tell whether
-    it is full: whoever writes to it counts credits, and never writes more than it holds.
+    Whoever writes to it counts credits, and never writes more than it holds.
 
     Parameters
     ----------
@@ -127,7 +122,26 @@ class Queue(wiring.Component):
     def __init__(self, width: int, depth: int, parameters: TimingParameters):
         self.depth = depth
         self.parameters = parameters
-        super().__init__(_members(width))
+        super().__init__(
+            {
+                "write": In(1),
+                "i": In(width),
+                "valid": Out(1),
+                "o": Out(width),
+                "ready": In(1),
+            }
+        )
+
+
+class Queue(QueuePorts):
+    """A FIFO whose output is a register.
+
+    A queue of two beats needs no memory: the second beat waits on ``i``, where it stays until the
+    next one. A queue of more beats has a small memory, and a deep queue has a block memory whose
+    own register is the output.
+
+    Latency: :func:`latency` clocks. Throughput: one beat per clock.
+    """
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -201,25 +215,14 @@ class Queue(wiring.Component):
         return newest, oldest, waiting
 
 
-class QueueInParts(wiring.Component):
+class QueueInParts(QueuePorts):
     """Several :class:`Queue` side by side, each with some bits of every beat.
 
     All parts are told the same, so they hold the same beats. But each counts for itself: only
     ``write`` and ``ready`` must reach all of them within a clock, and no gates behind these.
 
-    Latency, throughput, parameters and members are those of :class:`Queue`.
+    Latency and throughput are those of :class:`Queue`.
     """
-
-    write: Signal
-    i: Signal
-    valid: Signal
-    o: Signal
-    ready: Signal
-
-    def __init__(self, width: int, depth: int, parameters: TimingParameters):
-        self.depth = depth
-        self.parameters = parameters
-        super().__init__(_members(width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -238,17 +241,6 @@ class QueueInParts(wiring.Component):
         return m
 
 
-def result_queue(width: int, depth: int, parameters: TimingParameters) -> Queue | QueueInParts:
+def result_queue(width: int, depth: int, parameters: TimingParameters) -> QueuePorts:
     """Return a queue for the result beats of a core, in as many parts as it has for its clock."""
     return (Queue if parameters.queue_parts == 1 else QueueInParts)(width, depth, parameters)
-
-
-def _members(width: int) -> dict[str, Member]:
-    """Return the ports of a queue of beats of so many bits."""
-    return {
-        "write": In(1),
-        "i": In(width),
-        "valid": Out(1),
-        "o": Out(width),
-        "ready": In(1),
-    }

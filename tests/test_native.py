@@ -1,5 +1,6 @@
 """The native backend: it counts the same clocks as cocotb, and tells what went wrong."""
 
+import os
 import random
 import re
 import signal
@@ -11,8 +12,10 @@ from accelerators import check, make
 from amounts import mostly_regress
 
 from extremum.hdl.job import JobRegisters
-from extremum.host import Accelerator, SimulationError
+from extremum.host import Accelerator, SimulationError, cache
+from extremum.host.processes import Processes
 from extremum.host.progress import Progress
+from extremum.host.simulation import native_build
 from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator, Phases, load
@@ -208,3 +211,20 @@ def test_an_interrupt_is_clean():
         assert calls[0] < 10_000_000
         accelerator._progress = None
         assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
+
+
+def test_a_large_core_is_compiled_with_a_precompiled_header(tmp_path, monkeypatch):
+    """The header itself is not read any more: it has become an error."""
+
+    def spoiled(processes, name, flags, folder):
+        with Processes() as own:
+            own.wait(precompile(own, name, flags, folder))
+        (folder / name).write_text("#error the header was read\n")
+        return processes.start(["true"])
+
+    precompile = native_build.precompile
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(native_build, "LARGE_VERILOG", 0)
+    monkeypatch.setattr(native_build, "precompile", spoiled)
+    assert compile_native(CORES["reduction"]).exists()

@@ -24,6 +24,7 @@ from extremum.host.simulation.verilated import (
     cache_key,
     compile_groups,
     compiler_version,
+    precompile,
     refused,
     runtime,
     verilator_variables,
@@ -58,6 +59,12 @@ SLOW_WEIGHT = 0.4
 
 FILE_BYTES = 1_200_000
 """Generated C++ that is compiled as one file: reading the headers takes over a second for each."""
+
+LARGE_VERILOG = 500_000
+"""Characters of a core for which Verilator takes as long as to precompile the headers beside it."""
+
+COMMON_HEADER = "common.hpp"
+"""What is precompiled for a large core: Verilator's header, with those that it includes."""
 
 VERILATOR = ("verilated.cpp", "verilated_threads.cpp")
 VERILATOR_WAVES = ("verilated_vcd_c.cpp",)
@@ -222,11 +229,17 @@ class _Build:
         with TemporaryDirectory(dir=folder) as name:
             build = Path(name)
             (build / "core.v").write_text(verilog)
+            options = self._options(build)
             try:
                 self._tell("translating it to C++ (Verilator)")
+                started = []
+                if len(verilog) >= LARGE_VERILOG and (os.cpu_count() or 1) > 1:
+                    started.append(precompile(self._processes, COMMON_HEADER, options, build))
+                    options = ["-include", COMMON_HEADER, *options]
                 self._processes.run(["verilator", *self._verilate()], build, verilator_variables())
                 self._tell("compiling the C++")
-                objects = [*self._compile_model(build), *runtime.result()]
+                self._processes.wait(*started)
+                objects = [*self._compile_model(build, options), *runtime.result()]
                 link = [
                     "c++",
                     "-shared",
@@ -253,14 +266,16 @@ class _Build:
     def _macros(self) -> list[str]:
         return [f"-D{name}={number}" for name, number in self._pump.macros.items()]
 
-    def _compile_model(self, folder: Path) -> list[Path]:
+    def _options(self, folder: Path) -> list[str]:
+        """Return the options with which the model and the pump are compiled in a folder."""
+        options = [*FAST, *NATIVE, f"-I{folder / 'model'}", *self._macros(), *self._flags]
+        return [*options, "-DEXTREMUM_WAVES"] if self._waves else options
+
+    def _compile_model(self, folder: Path, options: Sequence[str]) -> list[Path]:
         """Compile what Verilator wrote, and the pump; return the objects."""
         sources = sorted((folder / "model").glob("*.cpp"))
         slow = [path for path in sources if path.stem.endswith("Slow")]
         fast = [path for path in sources if path not in slow]
-        flags = [*NATIVE, f"-I{folder / 'model'}", *self._macros(), *self._flags]
-        if self._waves:
-            flags.append("-DEXTREMUM_WAVES")
         size = sum(path.stat().st_size for path in fast)
         count = min(os.cpu_count() or 1, -(-size // FILE_BYTES))
         # Both kinds share files, so that the headers are read less often.
@@ -269,7 +284,7 @@ class _Build:
             rest = folder / f"slow{number}.hpp"
             rest.write_text(_not_optimised([path for path in group if path in slow]))
             often = [path for path in group if path not in slow]
-            groups[f"model{number}"] = ([*often, rest], [*FAST, *flags])
+            groups[f"model{number}"] = ([*often, rest], options)
         return compile_groups(self._processes, groups, folder)
 
     def _start_runtime(self) -> Future[list[Path]]:

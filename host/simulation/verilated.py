@@ -14,7 +14,7 @@ from pathlib import Path
 
 from extremum.host import cache, tools
 from extremum.host.errors import CacheError, SimulationError
-from extremum.host.processes import CommandFailedError, Processes
+from extremum.host.processes import Command, CommandFailedError, Processes
 
 COMPILE = ("-std=c++17", "-fPIC", "-w")
 """Options of all C++ files. C++ 17 is enough, and its headers are read faster than those of 20."""
@@ -75,17 +75,33 @@ def compile_groups(
     SimulationError, CacheError
         The compiler refused a file, or the disk is full.
     """
-    include = include_folder()
     started = []
     for name, (sources, flags) in groups.items():
         (folder / f"{name}.cpp").write_text("".join(f'#include "{path}"\n' for path in sources))
-        command = ["c++", *COMPILE, f"-I{include}", f"-I{include / 'vltstd'}", *flags]
-        started.append(processes.start([*command, "-c", f"{name}.cpp", "-o", f"{name}.o"], folder))
+        command = [*_compiler(flags), "-c", f"{name}.cpp", "-o", f"{name}.o"]
+        started.append(processes.start(command, folder))
     try:
         processes.wait(*started)
     except CommandFailedError as error:
         raise refused(error) from error
     return [folder / f"{name}.o" for name in groups]
+
+
+def precompile(processes: Processes, name: str, flags: Sequence[str], folder: Path) -> Command:
+    """Start to precompile Verilator's header under a name.
+
+    Whoever is compiled in this folder with the same flags and ``-include`` of that name reads what
+    was made, and reads the header itself if there is nothing, or nothing that fits.
+    """
+    (folder / name).write_text('#include "verilated.h"\n')
+    command = [*_compiler(flags), "-x", "c++-header", name, "-o", f"{name}.gch"]
+    return processes.start(command, folder)
+
+
+def _compiler(flags: Sequence[str]) -> list[str]:
+    """Return the command that compiles what Verilator writes, without the files."""
+    include = include_folder()
+    return ["c++", *COMPILE, f"-I{include}", f"-I{include / 'vltstd'}", *flags]
 
 
 def runtime(

@@ -241,6 +241,6 @@ class QueueInParts(QueuePorts):
         return m
 
 
-def result_queue(width: int, depth: int, parameters: TimingParameters) -> QueuePorts:
+def result_queue(width: int, depth: int, parameters: TimingParameters) -> Queue | QueueInParts:
     """Return a queue for the result beats of a core, in as many parts as it has for its clock."""
     return (Queue if parameters.queue_parts == 1 else QueueInParts)(width, depth, parameters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -228,7 +229,8 @@ class _Build:
         """Compile the core and put the library into the folder."""
         tools.require(*tools.BACKEND_TOOLS["native"])
         runtime = self._start_runtime()
-        with TemporaryDirectory(dir=folder) as name:
+        # After a failure another program may still write here: it must not hide the failure.
+        with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as name:
             build = Path(name)
             (build / "core.v").write_text(verilog)
             options = self._options(build)
@@ -240,7 +242,8 @@ class _Build:
                     options = ["-include", COMMON_HEADER, *options]
                 self._processes.run(["verilator", *self._verilate()], build, verilator_variables())
                 self._tell("compiling the C++")
-                self._processes.wait(*started)
+                with suppress(CommandFailedError):  # then the header is read as it is
+                    self._processes.wait(*started)
                 objects = [*self._compile_model(build, options), *runtime.result()]
                 link = [
                     "c++",

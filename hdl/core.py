@@ -24,7 +24,7 @@ from extremum.hdl.latency import (
 from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
 from extremum.hdl.queue import PassBuffer, result_queue
 from extremum.hdl.registers import job_shapes
-from extremum.hdl.timing import Timed, timing_parameters
+from extremum.hdl.timing import Timed, copied, copies, timing_parameters
 from extremum.hdl.words import WordPort, Words
 
 
@@ -104,9 +104,11 @@ class Core(wiring.Component):
         """Return a core whose pipeline never waits: results wait in a queue, and slots outside."""
         m = Module()
         config = self.config
+        parameters = timing_parameters(config)
         m.submodules.queue = queue = result_queue(
-            output_layout(config).size, queue_depth(config), timing_parameters(config)
-        )
+            output_layout(config).size, queue_depth(config), parameters,
+            writes=copies(parameters, config.lanes),
+        )  # fmt: skip
         m.submodules.admission = admission = Admission(
             config, queue.depth, results_of(config, credit_delay(config))
         )
@@ -234,7 +236,7 @@ class Core(wiring.Component):
         go: Value | None,
     ) -> tuple[Words, dict[str, int]]:
         """Return the winner of each window, or of each row, and the bits of its tap numbers."""
-        config = self.config
+        config, begun = self.config, words
         tap_bits: dict[str, int] = {}
         for axis in config.axes:
             window = pooling.SlidingWindow(config, axis, tap_bits)
@@ -251,8 +253,20 @@ class Core(wiring.Component):
             m.submodules.reducer = reducer = reduction.Reducer(config, tap_bits)
             if reduction.is_ordinal_given(config):
                 m.d.comb += reducer.number.eq(schedule.number)
+            if reduction.has_early(config):
+                early, first = words.token.clock - 1, begun.control.value.first
+                m.d.comb += [
+                    reducer.early_first.eq(self._given(m, begun, first).at(early)),
+                    reducer.early_other.eq(self._given(m, begun, ~first).at(early)),
+                ]
             words = _pass(m, reducer, words, job, reduction.latency(config))
         return words, tap_bits
+
+    def _given(self, m: Module, words: Words, kind: Value) -> Timed:
+        """Return whether a word of some kind gives a window, as it goes into the first of them."""
+        control = words.control.value
+        emits = (control[f"emit_{DIMENSIONS[axis]}"] for axis in self.config.axes)
+        return Timed(m, words.valid.value & kind & Cat(*emits).all(), words.valid.clock)
 
     def _finish(
         self,
@@ -297,10 +311,12 @@ class Core(wiring.Component):
         ]
         if config.has_values:
             m.submodules.decoder = decoder = key.KeyDecoder(config, tap_bits)
+            tokens = self._tokens(m, words, winners)
+            empties = self._empties(m, words, winners, winners.lanes.clock)
             m.d.comb += [
                 decoder.job.eq(job),
-                decoder.token.eq(winners.token.value),
-                decoder.empty.eq(empty.value),
+                decoder.token.eq(Cat(tokens)),
+                decoder.empty.eq(Cat(empties)),
                 decoder.lanes.eq(winners.lanes.value),
             ]
             decoded = winners.token.clock + key.restore_latency(config)
@@ -310,9 +326,24 @@ class Core(wiring.Component):
                 m.d.comb += packer.results[lane].value.eq(value)
         if config.index_width:
             indices = self._indices(m, words, winners, tap_bits, job=job, found=found)
-            all_ones = empty.at(found).replicate(config.index_width)
+            empties = self._empties(m, words, winners, found)
             for lane, index in enumerate(indices):
+                is_empty = empties[lane // timing_parameters(config).lanes_of_copy]
+                all_ones = is_empty.replicate(config.index_width)
                 m.d.comb += packer.results[lane].index.eq(index | all_ones)
+
+    def _empties(self, m: Module, words: Words, winners: Words, clock: int) -> list[Value]:
+        """Return the copies, valid in a clock, of whether the winner's window has no element."""
+        count = copies(timing_parameters(self.config), self.config.lanes)
+        # Copies need the flag ahead of the winner.
+        control = winners.control if count == 1 else words.control
+        return copied(m, Timed(m, control.value.empty, control.clock), clock, count, "empty")
+
+    def _tokens(self, m: Module, words: Words, winners: Words) -> list[Value]:
+        """Return the copies of the token that comes with the winners."""
+        count = copies(timing_parameters(self.config), self.config.lanes)
+        token = winners.token if count == 1 else words.token
+        return copied(m, token, winners.token.clock, count, "token")
 
     def _indices(
         self,
@@ -334,13 +365,11 @@ class Core(wiring.Component):
         if config.has_windows:
             m.submodules.position = generator = position.PositionGenerator(config, tap_bits)
             _feed(m, generator, winners, job)
-            control = words.control.value
-            emits = (control[f"emit_{DIMENSIONS[axis]}"] for axis in config.axes)
-            gives = words.valid.value & control.last & Cat(*emits).all()
+            gives = self._given(m, words, words.control.value.last)
             ahead = winners.token.clock - position.lead(config)
             m.d.comb += [
                 generator.early_token.eq(words.token.at(ahead)),
-                generator.early_valid.eq(Timed(m, gives, words.valid.clock).at(ahead)),
+                generator.early_valid.eq(gives.at(ahead)),
                 Value.cast(generator.early_control).eq(Value.cast(words.control.at(ahead))),
             ]
             summed = winners.token.clock + position.latency(config)

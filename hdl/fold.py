@@ -11,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, domain, timing_parameters
+from extremum.hdl.timing import Timed, copied, copies, domain, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
@@ -84,12 +84,15 @@ class Fold(wiring.Component):
             for lane, number in enumerate(numbers)
         ]
         won = tree(m, timing_parameters(config), taps, decreasing)
-        fold = self._shadow(m, "fold", words.token.at(won.clock))
-        clocks = timing_parameters(config).choose_clocks
+        parameters = timing_parameters(config)
+        count, clocks = copies(parameters, config.lanes), parameters.choose_clocks
+        tokens = copied(m, words.token, won.clock, count, "token")
+        folds = [self._shadow(m, "fold", token) for token in tokens]
         passed = Value.cast(words.lanes.at(won.clock))
         for lane in range(config.lanes):
             own = Cat(passed.word_select(lane, self.i_layout.size), Const(0, len(numbers[0])))
             chosen = Signal(len(own), name=f"lane{lane}", reset_less=True)
+            fold = folds[lane // parameters.lanes_of_copy]
             m.d[domain(clocks)] += chosen.eq(Mux(fold, won.lanes[0].value, own))
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(chosen)
         words.drive(m, self.o, won.clock + clocks, lanes=None, step=None)

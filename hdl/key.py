@@ -34,7 +34,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import input_layout, job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, delay, domain, timing_parameters
+from extremum.hdl.timing import Timed, copied, copies, delay, domain, timing_parameters
 from extremum.hdl.words import candidate_layout, result_layout, select
 from extremum.model import DataType
 
@@ -94,16 +94,21 @@ class KeyEncoder(wiring.Component):
         # the other bits are inverted, and the last clock makes the key.
         analysed, parameters = _analysis(config), timing_parameters(config)
         clocks = parameters.key_clocks
-        token = Timed(m, self.token).at(analysed)
-        data_type, minimum, ignore_nan = (
-            Timed(m, shadow(m, parameters, register(config, self.job, name), token, name), analysed)
-            for name in ("data_type", "minimum", "ignore_nan")
+        count = copies(parameters, config.lanes)
+        tokens = copied(m, Timed(m, self.token), analysed, count, "token")
+        token = tokens[0]
+        new_type, new_minimum, new_ignore_nan = (
+            register(config, self.job, name) for name in ("data_type", "minimum", "ignore_nan")
         )
+        data_type = Timed(m, shadow(m, parameters, new_type, token, "data_type"), analysed)
+        minima = [shadow(m, parameters, new_minimum, own, "minimum") for own in tokens]
+        ignore_nan = Timed(m, shadow(m, parameters, new_ignore_nan, token, "ignore_nan"), analysed)
         late_type = data_type.at(analysed + clocks)
         at_once = parameters.any_bits
         for lane in range(config.lanes):
             element = Timed(m, Value.cast(self.elements[lane]))
             candidate = self.keys[lane]
+            minimum = Timed(m, minima[lane // parameters.lanes_of_copy], analysed)
             choices = [
                 _analyse(m, built, element, at_once, minimum=minimum, ignore_nan=ignore_nan)
                 for built in config.data_types
@@ -187,10 +192,10 @@ class KeyDecoder(wiring.Component):
     -------
     job : In(job_layout(config))
         Registers of the next job.
-    token : In(1)
-        The next job's keys come next.
-    empty : In(1)
-        The window is empty.
+    token : In
+        The next job's keys come next, once for each copy of such a flag that the lanes have.
+    empty : In
+        The window is empty, also once for each copy.
     lanes : In(ArrayLayout)
         The keys, as candidates.
     values : Out(ArrayLayout)
@@ -205,11 +210,12 @@ class KeyDecoder(wiring.Component):
 
     def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
+        count = copies(timing_parameters(config), config.lanes)
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "token": In(1),
-                "empty": In(1),
+                "token": In(count),
+                "empty": In(count),
                 "lanes": In(data.ArrayLayout(result_layout(config, tap_bits), config.lanes)),
                 "values": Out(data.ArrayLayout(unsigned(config.element_width), config.lanes)),
             }
@@ -218,16 +224,18 @@ class KeyDecoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, parameters = self.config, timing_parameters(self.config)
-        data_type, minimum = (
-            shadow(m, parameters, register(config, self.job, name), self.token, name)
-            for name in ("data_type", "minimum")
+        new_type, new_minimum = (
+            register(config, self.job, name) for name in ("data_type", "minimum")
         )
+        data_type = shadow(m, parameters, new_type, self.token[0], "data_type")
+        minima = [shadow(m, parameters, new_minimum, token, "minimum") for token in self.token]
         for lane in range(config.lanes):
+            copy = lane // parameters.lanes_of_copy
             values = [
                 Mux(
-                    self.empty,
+                    self.empty[copy],
                     Const(built.format.lowest, built.format.width),
-                    _restore(built, self.lanes[lane], minimum),
+                    _restore(built, self.lanes[lane], minima[copy]),
                 )
                 for built in config.data_types
             ]

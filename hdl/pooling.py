@@ -13,7 +13,7 @@ from extremum.hdl.counter import Cycle
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
-from extremum.hdl.timing import Timed, registered, timing_parameters
+from extremum.hdl.timing import Timed, copied, copies, registered, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
@@ -21,7 +21,8 @@ from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 def _storage_latency(config: CoreConfig, axis: int) -> int:
     """Return the clocks from a word to the older words that this dimension has stored."""
     parameters = timing_parameters(config)
-    return storage.latency(config.max_spacing[axis], parameters)
+    is_part = copies(parameters, config.lanes) > 1
+    return storage.latency(config.max_spacing[axis], parameters, is_part=is_part)
 
 
 def latency(config: CoreConfig, axis: int) -> int:
@@ -110,8 +111,10 @@ class SlidingWindow(wiring.Component):
         )  # fmt: skip
         if self.window == 1:
             return m
-        won = tree(m, timing_parameters(self.config), self._taps(m, words))
-        for lane, value in enumerate(won.lanes):
+        winners: list[Timed] = []
+        for taps in self._taps(m, words):
+            winners += tree(m, timing_parameters(self.config), taps).lanes
+        for lane, value in enumerate(winners):
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(value.at(clocks))
             if self.has_number:
                 # So far the number is counted from the slot's own tap. From here on it is counted
@@ -121,18 +124,14 @@ class SlidingWindow(wiring.Component):
                 m.d.comb += self.o.lanes[lane][f"tap_{self.name}"].eq(shifted)
         return m
 
-    def _taps(self, m: Module, words: Words) -> list[Tap]:
-        """Return the candidates of the window, in scan order."""
-        config, axis = self.config, self.axis
+    def _taps(self, m: Module, words: Words) -> list[list[Tap]]:
+        """Return the candidates of the window, in scan order, once for each part of the lanes."""
+        config = self.config
         word = Timed(m, Value.cast(self.i.lanes))
         width = len(word.value)
         spacing_less_one = register(config, self.job, f"{self.name}.spacing")
-        m.submodules.storage = line = storage.DelayLine(
-            width,
-            self.window - 1,
-            config.max_spacing[axis],
-            spacing_less_one.value if isinstance(spacing_less_one, Const) else None,
-            parameters=timing_parameters(config),
+        m.submodules.storage = line = self._storage(
+            spacing_less_one.value if isinstance(spacing_less_one, Const) else None
         )
         m.d.comb += [
             line.token.eq(self.i.token),
@@ -141,24 +140,58 @@ class SlidingWindow(wiring.Component):
             line.step.eq(self.i.step),
             line.i.eq(word.value),
         ]
-        if timing_parameters(config).is_one_job:
+        if isinstance(line, storage.DelayLine) and timing_parameters(config).is_one_job:
             m.d.comb += line.go.eq(self.go)
-        if line.latency:
+        if config.max_spacing[self.axis] > timing_parameters(config).register_spacing:
             m.d.comb += line.last_row.eq(self._is_last_row(m))
         newest_first = registered(
             m, Cat(word.at(line.latency), line.o), line.latency, name="newest_first",
             clocks=timing_parameters(config).tap_clocks,
         )  # fmt: skip
         clock = newest_first.clock
-        present = Timed(m, Value.cast(self.i.control[f"present_{self.name}"])).at(clock)
         return [
-            self._tap(
-                Timed(m, newest_first.value.word_select(tap, width), clock),
-                Timed(m, present[tap], clock),
-                tap,
+            [
+                self._tap(
+                    Timed(m, newest_first.value.word_select(tap, width), clock),
+                    Timed(m, present[tap], clock),
+                    tap, lanes,
+                )
+                for tap in reversed(range(self.window))
+            ]
+            for lanes, present in zip(self._parts(), self._present(m, clock), strict=True)
+        ]  # fmt: skip
+
+    def _parts(self) -> list[range]:
+        """Return the lanes of each part, whose flags are copies of its own."""
+        lanes, of_part = range(self.config.lanes), timing_parameters(self.config).lanes_of_copy
+        return [lanes[first : first + of_part] for first in lanes[::of_part]]
+
+    def _present(self, m: Module, clock: int) -> list[Value]:
+        """Return for each part of the lanes a bit for each tap: whether it is an element."""
+        flags = Timed(m, Value.cast(self.i.control[f"present_{self.name}"]))
+        count = len(self._parts())
+        if count == 1:
+            return [flags.at(clock)]
+        taps = (
+            copied(m, Timed(m, flag), clock, count, f"present{tap}_")
+            for tap, flag in enumerate(flags.value)
+        )
+        return [Cat(part) for part in zip(*taps, strict=True)]
+
+    def _storage(
+        self, fixed_spacing_less_one: int | None
+    ) -> storage.DelayLine | storage.DelayLineInParts:
+        """Return what stores the words, in as many parts as the lanes have copies of a flag."""
+        config, parameters = self.config, timing_parameters(self.config)
+        taps, max_spacing = self.window - 1, config.max_spacing[self.axis]
+        widths = [self.i_layout.size * len(lanes) for lanes in self._parts()]
+        if len(widths) == 1:
+            return storage.DelayLine(
+                widths[0], taps, max_spacing, fixed_spacing_less_one, parameters=parameters
             )
-            for tap in reversed(range(self.window))
-        ]
+        return storage.DelayLineInParts(
+            widths, taps, max_spacing, fixed_spacing_less_one, parameters=parameters
+        )
 
     def _is_last_row(self, m: Module) -> Value:
         """Return whether a word is in the last row of the storage, so the next is in the first.
@@ -180,12 +213,12 @@ class SlidingWindow(wiring.Component):
         slots.run(token, token | (self.i.valid & ends_slot), new_less_one)
         return ends_slot & slots.last
 
-    def _tap(self, word: Timed, present: Timed, number: int) -> Tap:
-        """Return a stored word as a candidate that knows the number of its tap."""
+    def _tap(self, word: Timed, present: Timed, number: int, lanes: range) -> Tap:
+        """Return some lanes of a stored word as a candidate that knows the number of its tap."""
         size = self.i_layout.size
         tap_number = Const(number, self.o_tap_bits[self.name] if self.has_number else 0)
-        lanes = [
+        candidates = [
             Timed(word.m, Cat(word.value[lane * size : (lane + 1) * size], tap_number), word.clock)
-            for lane in range(self.config.lanes)
+            for lane in lanes
         ]
-        return Tap(present, self.o_layout, lanes)
+        return Tap(present, self.o_layout, candidates)

@@ -21,7 +21,16 @@ from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import SegmentedAccumulator, Timed, delay, registered, timing_parameters
+from extremum.hdl.timing import (
+    SegmentedAccumulator,
+    Timed,
+    copied,
+    copies,
+    delay,
+    own_copy,
+    registered,
+    timing_parameters,
+)
 from extremum.hdl.words import WordPort, WordStream, control_layout, result_layout, select
 
 
@@ -29,6 +38,14 @@ def _digits(config: CoreConfig, axis: int) -> int:
     """Return how many digits the number of a tap has."""
     window = config.max_window[axis]
     return -(-bits_for(window - 1) // timing_parameters(config).tap_digit) if window > 1 else 0
+
+
+def _copy_clocks(config: CoreConfig) -> int:
+    """Return the clocks in which a token reaches the steps, or a step the running positions.
+
+    They are for lanes that lie far apart.
+    """
+    return int(copies(timing_parameters(config), config.lanes) > 1)
 
 
 def lead(config: CoreConfig) -> int:
@@ -41,7 +58,8 @@ def lead(config: CoreConfig) -> int:
     parameters = timing_parameters(config)
     carries = SegmentedAccumulator.latency_of(config.index_width, parameters.position_segment)
     sums = 2 if config.lanes > 1 else 1
-    return carries + sums * parameters.sum_clocks - parameters.multiple_clocks
+    waits = 2 * _copy_clocks(config)
+    return carries + sums * parameters.sum_clocks + waits - parameters.multiple_clocks
 
 
 def latency(config: CoreConfig) -> int:
@@ -101,20 +119,22 @@ class PositionGenerator(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, token = self.config, self.i.token
-        timing = timing_parameters(config)
+        config, timing = self.config, timing_parameters(self.config)
         digit = timing.tap_digit
         last_taps = self._last_taps(m)
-        steps = {
-            name: self._multiples(
-                m, f"{name}.tap_step",
-                min(config.max_window[DIMENSIONS.index(name)], 1 << digit), token,
-            )
-            for name in self.dimensions
-        }  # fmt: skip
+        steps = [
+            {
+                name: self._multiples(
+                    m, f"{name}.tap_step",
+                    min(config.max_window[DIMENSIONS.index(name)], 1 << digit), token,
+                )
+                for name in self.dimensions
+            }
+            for token in self._tokens(m, 0)
+        ]  # fmt: skip
         for lane in range(config.lanes):
             terms = [last_taps[lane]]
-            for name, multiples in steps.items():
+            for name, multiples in steps[lane // timing.lanes_of_copy].items():
                 tap = Value.cast(self.i.lanes[lane][f"tap_{name}"])
                 for place in range(_digits(config, DIMENSIONS.index(name))):
                     number = tap[place * digit : (place + 1) * digit]
@@ -124,6 +144,15 @@ class PositionGenerator(wiring.Component):
             position = self._sum(m, terms, f"position{lane}")
             m.d.comb += self.positions[lane].eq(position.at(latency(config)))
         return m
+
+    def _tokens(self, m: Module, clock: int) -> list[Value]:
+        """Return the copies of the token, valid so many clocks after it comes with the winners."""
+        count = copies(timing_parameters(self.config), self.config.lanes)
+        token = Timed(m, self.i.token)
+        if count > 1:
+            # Copies need the token ahead of the winners.
+            token = Timed(m, self.early_token, -lead(self.config))
+        return copied(m, token, clock, count, "token")
 
     def _sum(self, m: Module, terms: list[Timed], name: str) -> Timed:
         """Return the sum of terms that are valid in the same clock; each clock adds pairs."""
@@ -149,9 +178,12 @@ class PositionGenerator(wiring.Component):
         # The token may meet the last word of the job before, which still needs that job's offsets.
         # A core that holds one job at a time has no copies of its registers.
         used = 0 if timing.is_one_job else positions[0].clock
-        shares = self._multiples(m, "lane_step", shared, Timed(m, self.i.token).at(used))
+        shares_of = [
+            self._multiples(m, "lane_step", shared, token) for token in self._tokens(m, used)
+        ]
         last_taps: list[Timed] = []
         for first, position in zip(range(0, config.lanes, shared), positions, strict=True):
+            shares = shares_of[first // timing.lanes_of_copy]
             last_taps.append(position.moved_to(position.clock + self._clocks))
             last_taps += [
                 registered(
@@ -167,18 +199,23 @@ class PositionGenerator(wiring.Component):
 
         All of them grow by the same steps. Where they begin is added up before the token comes.
         """
-        config, job, token = self.config, self.job, self.early_token
-        timing = timing_parameters(config)
+        config, job, timing = self.config, self.job, timing_parameters(self.config)
+        begin, token = -lead(config), self.early_token
+        early = begin + _copy_clocks(config)
+        if early > begin:
+            token = own_copy(m, token, "token_of_steps")
         # The step is that of the innermost dimension that is not at its end.
         names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]
         steps = [shadow(m, timing, register(config, job, name), token, name) for name in names]
         chosen = steps[-1]
         for axis, step in reversed(list(zip(config.axes, steps[:-1], strict=True))):
-            chosen = Mux(self.early_control[f"final_{DIMENSIONS[axis]}"], chosen, step)
-        early = -lead(config)
-        step, load, go = (
-            Timed(m, value, early).at(early + self._clocks)
-            for value in (chosen, token, self.early_valid)
+            is_final = Timed(m, self.early_control[f"final_{DIMENSIONS[axis]}"], begin).at(early)
+            chosen = Mux(is_final, chosen, step)
+        clock = early + self._clocks + _copy_clocks(config)
+        step = Timed(m, chosen, early).at(clock)
+        loads, goes = (
+            copied(m, Timed(m, flag, begin), clock, copies(timing, config.lanes), name)
+            for flag, name in ((self.early_token, "load"), (self.early_valid, "go"))
         )
         starts = [origin := register(config, job, "origin")]
         if shared < config.lanes:
@@ -188,15 +225,17 @@ class PositionGenerator(wiring.Component):
                 delay(m, (origin + distance)[: len(origin)], timing.precomputed_clocks)
                 for distance in distances[1:]
             ]
-        return [
-            SegmentedAccumulator(
+        positions = []
+        for part, start in enumerate(starts):
+            copy = part * shared // timing.lanes_of_copy
+            running = SegmentedAccumulator(
                 m, timing, config.index_width, timing.position_segment,
                 f"origin{part}" if part else "origin",
-                load=load, start=start, enable=go, addend=step,
-                clock=early + self._clocks, reset_less=True,
-            ).sum
-            for part, start in enumerate(starts)
-        ]  # fmt: skip
+                load=loads[copy], start=start, enable=goes[copy], addend=step,
+                clock=clock, reset_less=True,
+            )  # fmt: skip
+            positions.append(running.sum)
+        return positions
 
     def _multiples(self, m: Module, name: str, count: int, token: Value) -> list[Value]:
         """Return 0, 1, ... times a job register, each copied when the token passes.

@@ -98,10 +98,12 @@ class QueuePorts(wiring.Component):
         How many beats it holds: a power of two, at least 2.
     parameters
         The timing parameters.
+    writes
+        How many copies ``write`` has; more than one only for a queue in parts.
 
     Members
     -------
-    write : In(1)
+    write : In(writes)
         There is a beat on ``i``.
     i : In(width)
         The beat. It stays until the next one.
@@ -119,12 +121,12 @@ class QueuePorts(wiring.Component):
     o: Signal
     ready: Signal
 
-    def __init__(self, width: int, depth: int, parameters: TimingParameters):
+    def __init__(self, width: int, depth: int, parameters: TimingParameters, writes: int = 1):
         self.depth = depth
         self.parameters = parameters
         super().__init__(
             {
-                "write": In(1),
+                "write": In(writes),
                 "i": In(width),
                 "valid": Out(1),
                 "o": Out(width),
@@ -226,12 +228,13 @@ class QueueInParts(QueuePorts):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bits = -(-len(self.i) // self.parameters.queue_parts)
-        for low in range(0, len(self.i), bits):
+        parts = self.parameters.queue_parts
+        bits = -(-len(self.i) // parts)
+        for number, low in enumerate(range(0, len(self.i), bits)):
             word, oldest = self.i[low : low + bits], self.o[low : low + bits]
             m.submodules += (part := Queue(len(word), self.depth, self.parameters))
             m.d.comb += [
-                part.write.eq(self.write),
+                part.write.eq(self.write[number * len(self.write) // parts]),
                 part.i.eq(word),
                 part.ready.eq(self.ready),
                 oldest.eq(part.o),
@@ -241,6 +244,9 @@ class QueueInParts(QueuePorts):
         return m
 
 
-def result_queue(width: int, depth: int, parameters: TimingParameters) -> Queue | QueueInParts:
+def result_queue(
+    width: int, depth: int, parameters: TimingParameters, writes: int = 1
+) -> Queue | QueueInParts:
     """Return a queue for the result beats of a core, in as many parts as it has for its clock."""
-    return (Queue if parameters.queue_parts == 1 else QueueInParts)(width, depth, parameters)
+    kind = Queue if parameters.queue_parts == 1 else QueueInParts
+    return kind(width, depth, parameters, writes)

@@ -12,7 +12,14 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import kept, shadow
-from extremum.hdl.timing import SegmentedAccumulator, Timed, domain, timing_parameters
+from extremum.hdl.timing import (
+    SegmentedAccumulator,
+    Timed,
+    copied,
+    copies,
+    domain,
+    timing_parameters,
+)
 from extremum.hdl.winner import beats
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, result_layout
 
@@ -62,6 +69,11 @@ def is_ordinal_given(config: CoreConfig) -> bool:
     return at_once and not config.has_windows and not fold.latency(config)
 
 
+def has_early(config: CoreConfig) -> bool:
+    """Return whether the reducer is told of a word a clock ahead, so that it can copy the flags."""
+    return copies(timing_parameters(config), config.lanes) > 1
+
+
 class Reducer(wiring.Component):
     """Reduces each row of words, from one marked ``first`` to one marked ``last``, to its winner.
 
@@ -87,6 +99,9 @@ class Reducer(wiring.Component):
         Words.
     number : In
         The number of the word in its row, if :func:`is_ordinal_given`.
+    early_first, early_other : In(1)
+        A clock later there is a word on ``i``: its row's first, or another. Only if
+        :func:`has_early`.
     o : Out(WordStream)
         Winners, with their ordinal in the row; in a fold it is that of the word's first element.
     """
@@ -94,6 +109,8 @@ class Reducer(wiring.Component):
     job: data.View
     i: WordPort
     number: Signal
+    early_first: Signal
+    early_other: Signal
     o: WordPort
 
     def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
@@ -107,6 +124,7 @@ class Reducer(wiring.Component):
                 "o": Out(WordStream(config, self.o_layout)),
             }
             | ({"number": In(config.index_width)} if is_ordinal_given(config) else {})
+            | (dict.fromkeys(("early_first", "early_other"), In(1)) if has_early(config) else {})
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -116,7 +134,7 @@ class Reducer(wiring.Component):
         words = Words.of(m, self.i)
         last = Timed(m, self.i.valid & self.i.control.last)
         decreasing = self._shadow(m, "decreasing").at(compared)
-        ordinal = self._ordinal(m, words.valid, last, decided)
+        ordinals = self._ordinals(m, words.valid, last, decided)
         take = Signal(config.lanes)
         if compared:
             takes, ties = self._compare(m, words.valid, Timed(m, self.i.control.first))
@@ -127,7 +145,7 @@ class Reducer(wiring.Component):
             m.d.comb += take.eq(self._compare_at_once(m, take, decreasing))
         taken = Timed(m, take, decided)
         # The flags of all lanes move on together, in one register for each clock.
-        taken_at = {part.clock: taken.at(part.clock) for part in ordinal} | {decided: take}
+        taken_at = {part.clock: taken.at(part.clock) for part in ordinals[0]} | {decided: take}
         names = [str(name) for name, _ in self.o_layout if name in self.i_layout.members]
         for lane in range(config.lanes):
             candidate, result = self.i.lanes[lane], self.o.lanes[lane]
@@ -136,6 +154,7 @@ class Reducer(wiring.Component):
                 best = kept(m, field, take[lane], f"{name}{lane}")
                 m.d.comb += Value.cast(result[name]).eq(Timed(m, best, decided + 1).at(clocks))
             parts = []
+            ordinal = ordinals[lane // timing_parameters(config).lanes_of_copy]
             for number, part in enumerate(ordinal):
                 best = kept(m, part.value, taken_at[part.clock][lane], f"ordinal{lane}_{number}")
                 parts.append(Timed(m, best, part.clock + 1).at(clocks))
@@ -155,25 +174,35 @@ class Reducer(wiring.Component):
         copy = shadow(m, parameters, register(self.config, self.job, name), self.i.token, name)
         return Timed(m, copy, is_steady=parameters.is_one_job)
 
-    def _ordinal(self, m: Module, valid: Timed, last: Timed, clock: int) -> list[Timed]:
-        """Return the ordinal of a word in its row, in segments, the first of them in ``clock``."""
-        config = self.config
+    def _ordinals(self, m: Module, valid: Timed, last: Timed, clock: int) -> list[list[Timed]]:
+        """Return the ordinal of a word in its row, in segments, the first of them in ``clock``.
+
+        Where a flag has copies, each counts for itself.
+        """
+        config, timing = self.config, timing_parameters(self.config)
         if "ordinal" not in self.o_layout.members:
-            return []
+            return [[]] * copies(timing, config.lanes)
         if is_ordinal_given(config):
             number: Value = self.number
             if config.can_fold:
                 in_fold = (number << exact_log2(config.lanes))[: len(number)]
                 number = Mux(self._shadow(m, "fold").value, in_fold, number)
-            return [Timed(m, number, clock)]
-        timing, step = timing_parameters(config), Const(1, 1)
+            return [[Timed(m, number, clock)]]
+        step: Value = Const(1, 1)
         if config.can_fold:
             step = Mux(self._shadow(m, "fold").at(clock), config.lanes, 1)
-        return SegmentedAccumulator(
-            m, timing, config.index_width, timing.ordinal_segment, "ordinal_part",
-            load=last.at(clock), start=Const(0, config.index_width),
-            enable=valid.at(clock), addend=step, clock=clock,
-        ).segments  # fmt: skip
+        loads, enables = (
+            copied(m, flag, clock, copies(timing, config.lanes), name)
+            for flag, name in ((last, "row_ends"), (valid, "counts"))
+        )
+        return [
+            SegmentedAccumulator(
+                m, timing, config.index_width, timing.ordinal_segment, "ordinal_part",
+                load=load, start=Const(0, config.index_width),
+                enable=enable, addend=step, clock=clock,
+            ).segments
+            for load, enable in zip(loads, enables, strict=True)
+        ]  # fmt: skip
 
     def _compare_at_once(self, m: Module, take: Signal, decreasing: Value) -> Value:
         """Return in which lanes a word is taken, in the clock in which it comes.
@@ -206,8 +235,7 @@ class Reducer(wiring.Component):
             ignore_nan = self._shadow(m, "ignore_nan").value
             keys = [_with_equal_nans(m, candidate, ignore_nan) for candidate in self.i.lanes]
             clock = 1
-        better: Value = (valid.at(clock) & first.at(clock)).replicate(lanes)
-        tied: Value = (valid.at(clock) & ~first.at(clock)).replicate(lanes)
+        better, tied = self._begin(m, valid, first, clock)
         for number in reversed(range(_digits(self.config))):
             below = number * width
             digits = [key[below:] for key in keys]
@@ -228,6 +256,21 @@ class Reducer(wiring.Component):
             keys = [rest.word_select(lane, below) for lane in range(lanes)] if below else []
             clock += 1
         return Timed(m, better, clock), Timed(m, tied, clock)
+
+    def _begin(self, m: Module, valid: Timed, first: Timed, clock: int) -> tuple[Value, Value]:
+        """Return for each lane whether a word is its row's first, and whether it is another one."""
+        lanes, timing = self.config.lanes, timing_parameters(self.config)
+        if (count := copies(timing, lanes)) == 1:
+            return (
+                (valid.at(clock) & first.at(clock)).replicate(lanes),
+                (valid.at(clock) & ~first.at(clock)).replicate(lanes),
+            )
+        firsts, others = (
+            copied(m, Timed(m, flag, -1), clock, count, name)
+            for flag, name in ((self.early_first, "first"), (self.early_other, "other"))
+        )
+        numbers = [lane // timing.lanes_of_copy for lane in range(lanes)]
+        return Cat(firsts[number] for number in numbers), Cat(others[number] for number in numbers)
 
 
 def _with_equal_nans(m: Module, candidate: data.View, ignore_nan: Value) -> Value:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,7 +12,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, output_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, timing_parameters
+from extremum.hdl.timing import Timed, copied, copies, own_copy, timing_parameters
 
 
 def lead(config: CoreConfig) -> int:
@@ -21,6 +23,21 @@ def lead(config: CoreConfig) -> int:
 
 LATENCY = 1
 """Clocks from a result to the beat that it completes."""
+
+
+@dataclass(frozen=True)
+class _LaneControl:
+    """What decides which lanes of a beat a result fills, and which it clears.
+
+    ``place`` is the lane that the result of a fold fills; the other fields are those of
+    :class:`Packer` and of the job registers.
+    """
+
+    valid: Value
+    last_group: Value
+    tail: Value
+    fold: Value
+    place: Value
 
 
 class Packer(wiring.Component):
@@ -53,8 +70,8 @@ class Packer(wiring.Component):
         Value and index of each lane.
     packed : Out(1)
         The result shares its beat with the next one.
-    o_valid : Out(1)
-        A beat is complete.
+    o_valid : Out
+        A beat is complete, once for each copy of such a flag that the lanes have.
     o : Out(output_layout(config))
         The beat. It stays until the next result.
     """
@@ -85,7 +102,7 @@ class Packer(wiring.Component):
                 "done": In(1),
                 "results": In(data.ArrayLayout(data.StructLayout(self.fields), config.lanes)),
                 "packed": Out(1),
-                "o_valid": Out(1),
+                "o_valid": Out(copies(timing_parameters(config), config.lanes)),
                 "o": Out(output_layout(config)),
             }
         )
@@ -113,6 +130,8 @@ class Packer(wiring.Component):
         # Clock 0 is that of the results; the flags that belong to them come earlier.
         early = -lead(config)
         valid, done = Timed(m, self.valid, early).at(0), Timed(m, self.done, early).at(0)
+        control = _LaneControl(self.valid, self.last_group, tail, fold, place)
+        told, controls = self._controls(m, early, control)
         # The beat is not reset, so that the flip-flops' reset input can clear lanes without a
         # result.
         o = Signal(output_layout(config), reset_less=True)
@@ -120,22 +139,57 @@ class Packer(wiring.Component):
         # way.
         has_flags = config.lanes > 1 and timing_parameters(config).take_clocks
         m.d.comb += [self.packed.eq(self.valid & ~full), self.o.eq(o)]
-        m.d.sync += self.o_valid.eq(valid & Timed(m, full, early).at(0))
+        given = valid & Timed(m, full, early).at(0)
+        if len(self.o_valid) == 1:
+            m.d.sync += self.o_valid.eq(given)
+        else:
+            m.d.comb += self.o_valid.eq(
+                Cat(own_copy(m, given, f"o_valid{n}") for n in range(len(self.o_valid)))
+            )
         with m.If(valid):
             m.d.sync += o.last.eq(done)
         for lane in lanes:
-            live = ~self.last_group | (tail > lane) if config.lanes > 1 else Const(1)
-            here: Value = self.valid
+            own = controls[lane // timing_parameters(config).lanes_of_copy]
+            live = ~own.last_group | (own.tail > lane) if config.lanes > 1 else Const(1)
+            here: Value = own.valid
             if config.can_fold:
                 # In a fold, a result also clears the lanes behind it, which later results may fill.
-                live = Mux(fold, place == lane, live)
-                here = self.valid & (~fold | (place <= lane))
-            live_now, takes = (Timed(m, flag, early).at(0) for flag in (live, here))
+                live = Mux(own.fold, own.place == lane, live)
+                here = own.valid & (~own.fold | (own.place <= lane))
+            live_now, takes = (Timed(m, flag, told).at(0) for flag in (live, here))
             with m.If(takes):
                 for name in self.fields:
                     field = Value.cast(self.results[lane][name])
                     m.d.sync += o[name][lane].eq(field if has_flags else Mux(live_now, field, 0))
             if has_flags:
-                with m.If(Timed(m, here & ~live, early).at(0)):
+                with m.If(Timed(m, here & ~live, told).at(0)):
                     m.d.sync += [o[name][lane].eq(0) for name in self.fields]
         return m
+
+    def _controls(
+        self, m: Module, clock: int, control: _LaneControl
+    ) -> tuple[int, list[_LaneControl]]:
+        """Return the copies of what decides on the lanes, and the clock in which they are valid.
+
+        ``control`` is valid in ``clock``, and so is a single copy. Several are valid a clock later.
+        """
+        config, parameters = self.config, timing_parameters(self.config)
+        count = copies(parameters, config.lanes)
+        if count == 1:
+            return clock, [control]
+
+        def copied_flag(flag: Value, name: str) -> list[Value]:
+            return copied(m, Timed(m, flag), 1, count, name)
+
+        def copied_register(name: str) -> list[Value]:
+            value = register(config, self.job, name)
+            return [shadow(m, parameters, value, token, name) for token in tokens]
+
+        tokens = copied_flag(self.token, "token")
+        bits = [copied_flag(bit, f"place{n}_") for n, bit in enumerate(control.place)]
+        parts = zip(
+            copied_flag(control.valid, "valid"), copied_flag(control.last_group, "last_group"),
+            copied_register("tail"), copied_register("fold"),
+            [Cat(place) for place in zip(*bits, strict=True)], strict=True,
+        )  # fmt: skip
+        return clock + 1, [_LaneControl(*part) for part in parts]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -9,16 +11,19 @@ from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import bits_for
 
 from extremum.hdl.shadow import precomputed, shadow
-from extremum.hdl.timing import Timed, TimingParameters
+from extremum.hdl.timing import Timed, TimingParameters, own_copy
 from extremum.hdl.words import select
 
 MEMORY_LATENCY = 2
 """Clocks from an address to the word: the memory's own, and its output register."""
 
 
-def latency(max_spacing: int, parameters: TimingParameters) -> int:
-    """Return the clocks from a word on ``i`` to the older words on ``o``."""
-    return 0 if max_spacing <= parameters.register_spacing else parameters.memory_clocks
+def latency(max_spacing: int, parameters: TimingParameters, *, is_part: bool) -> int:
+    """Return the clocks from a word on ``i`` to the older words on ``o``.
+
+    A shift register has none, unless it is one of several that have their own copies of the flags.
+    """
+    return int(is_part) if max_spacing <= parameters.register_spacing else parameters.memory_clocks
 
 
 def go_member(parameters: TimingParameters) -> dict[str, Member]:
@@ -51,6 +56,8 @@ class DelayLine(wiring.Component):
         ``spacing_less_one`` is ignored.
     parameters
         The timing parameters.
+    is_part
+        Whether it is one of several lines side by side, so that its flags are copies of its own.
 
     Members
     -------
@@ -90,13 +97,15 @@ class DelayLine(wiring.Component):
         fixed_spacing_less_one: int | None = None,
         *,
         parameters: TimingParameters,
+        is_part: bool = False,
     ):
         self.parameters = parameters
+        self.is_part = is_part
         self.width = width
         self.taps = taps
         self.max_spacing = max_spacing
         self.fixed_spacing_less_one = fixed_spacing_less_one
-        self.latency = latency(max_spacing, parameters)
+        self.latency = latency(max_spacing, parameters, is_part=is_part)
         """Clocks from a word on ``i`` to the older words on ``o``."""
         super().__init__(
             {
@@ -113,7 +122,7 @@ class DelayLine(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.latency:
+        if self.max_spacing > self.parameters.register_spacing:
             self._memory(m)
         else:
             self._registers(m)
@@ -133,11 +142,15 @@ class DelayLine(wiring.Component):
         words = [
             Signal(self.width, name=f"word{age}", reset_less=True) for age in range(1, count + 1)
         ]
-        with m.If(self.valid):
-            for younger, older in zip([self.i, *words[:-1]], words, strict=True):
+        word, token, valid = (
+            value.at(self.latency)
+            for value in (Timed(m, self.i), self._flag(m, "token"), self._flag(m, "valid"))
+        )
+        with m.If(valid):
+            for younger, older in zip([word, *words[:-1]], words, strict=True):
                 m.d.sync += older.eq(younger)
         spacing_less_one = shadow(
-            m, self.parameters, self._given_spacing_less_one, self.token, "spacing_register"
+            m, self.parameters, self._given_spacing_less_one, token, "spacing_register"
         )
         for tap in range(1, self.taps + 1):
             choices = [words[tap * distance - 1] for distance in range(1, self.max_spacing + 1)]
@@ -156,9 +169,9 @@ class DelayLine(wiring.Component):
             self.latency,
         )
         shown, stops = self.latency, self.parameters.is_one_job
-        token = Timed(m, self.token)
+        token = self._flag(m, "token")
         valid, word, written_row = (
-            Timed(m, value).at(shown) for value in (self.valid, self.i, row)
+            value.at(shown) for value in (self._flag(m, "valid"), Timed(m, self.i), Timed(m, row))
         )
         m.d.comb += [
             memory.read_address.eq(row),
@@ -189,6 +202,70 @@ class DelayLine(wiring.Component):
     def _moved_on(self, word: Value, row: Value) -> Value:
         """Return a row with a word added at its front and the oldest word dropped."""
         return Cat(word, row)[: len(row)]
+
+    def _flag(self, m: Module, name: str) -> Timed:
+        """Return a flag of the word; that of a part is a copy, and comes a clock later."""
+        flag = getattr(self, name)
+        return Timed(m, own_copy(m, flag, name), 1) if self.is_part else Timed(m, flag)
+
+
+class DelayLineInParts(wiring.Component):
+    """Several :class:`DelayLine` side by side, each with some lanes of every word.
+
+    All parts are told the same. But each has flags and a count of its own, so nothing that all of
+    them share has to reach many flip-flops within a clock.
+
+    Parameters and members are those of :class:`DelayLine`, without ``go``; in the place of
+    ``width`` stand the bits of each part of a word.
+    """
+
+    token: Signal
+    spacing_less_one: Signal
+    valid: Signal
+    step: Signal
+    i: Signal
+    last_row: Signal
+    o: Signal
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        taps: int,
+        max_spacing: int,
+        fixed_spacing_less_one: int | None = None,
+        *,
+        parameters: TimingParameters,
+    ):
+        self.taps = taps
+        self.parts = [
+            DelayLine(
+                width, taps, max_spacing, fixed_spacing_less_one,
+                parameters=parameters, is_part=True,
+            )
+            for width in widths
+        ]  # fmt: skip
+        self.latency = self.parts[0].latency
+        """Clocks from a word on ``i`` to the older words on ``o``."""
+        members = dict(self.parts[0].signature.members)
+        super().__init__(members | {"i": In(sum(widths)), "o": Out(sum(widths) * taps)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        older = [self.o.word_select(tap, len(self.i)) for tap in range(self.taps)]
+        low = 0
+        for part in self.parts:
+            m.submodules += part
+            bits = slice(low, low := low + part.width)
+            m.d.comb += [
+                getattr(part, name).eq(getattr(self, name))
+                for name in ("token", "spacing_less_one", "valid", "step", "last_row")
+            ]
+            m.d.comb += part.i.eq(self.i[bits])
+            m.d.comb += [
+                words[bits].eq(part.o.word_select(tap, part.width))
+                for tap, words in enumerate(older)
+            ]
+        return m
 
 
 class RegisteredMemory(wiring.Component):

@@ -11,6 +11,7 @@ from stimulus import Job, stimulus
 from extremum.hdl.storage import (
     MEMORY_LATENCY,
     DelayLine,
+    DelayLineInParts,
     RegisteredMemory,
 )
 from extremum.hdl.timing import TimingParameters
@@ -27,7 +28,7 @@ def check(line, jobs, gaps, seed):
     Returns how many words were compared.
     """
     rng = random.Random(seed)
-    width, taps = line.width, line.taps
+    width, taps = len(line.i), line.taps
     given, shown = [], []
     for spacing, count in jobs:
         words = [rng.getrandbits(width) for _ in range(count)]
@@ -87,6 +88,18 @@ def test_a_spacing_that_never_changes(spacing, max_spacing, gaps):
     """If the spacing is fixed, the port is ignored, and a token only begins a new job."""
     line = DelayLine(8, 2, max_spacing, fixed_spacing_less_one=spacing - 1, parameters=PARAMETERS)
     assert check(line, [(spacing, 40), (spacing, 7), (spacing, 30)], gaps, seed=spacing) > 60
+
+
+@pytest.mark.parametrize("max_spacing", [1, 3, MAX_REGISTER_SPACING, MAX_REGISTER_SPACING + 1, 9])
+@pytest.mark.parametrize("taps", [1, 3])
+@pytest.mark.parametrize("gaps", [0, 0.5])
+def test_parts_side_by_side(max_spacing, taps, gaps):
+    """Each part has flags of its own, and the parts show the same words together."""
+    jobs = [(spacing, 5 * taps * spacing + 3) for spacing in range(1, max_spacing + 1)] * 2
+    random.Random(1).shuffle(jobs)
+    line = DelayLineInParts([4, 4, 3], taps, max_spacing, parameters=PARAMETERS)
+    assert line.latency == (MEMORY_LATENCY if max_spacing > MAX_REGISTER_SPACING else 1)
+    assert check(line, jobs, gaps, seed=7) >= 4 * taps
 
 
 @pytest.mark.parametrize("latency", [1, MEMORY_LATENCY])

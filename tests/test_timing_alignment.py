@@ -1,18 +1,15 @@
 """Alignment by declaration: values that wait until they meet, and an error where they cannot."""
 
-import json
 import random
 
 import pytest
-from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
-from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value, signed, unsigned
+from amaranth.hdl import Const, Module, Shape, Signal, Value, signed, unsigned
 from amaranth.lib import data
 from gateware import Circuit, watch
-from synthesis import needs
+from synthesis import flip_flops, needs
 
 from extremum.hdl.timing import AlignmentError, Timed, delay, fanout_copy, registered
 from extremum.hdl.timing.alignment import SIMULATOR_WORD
-from extremum.host.fpga import toolchain
 
 PAIR = data.StructLayout({"low": 3, "high": signed(5)})
 
@@ -100,18 +97,6 @@ def test_no_tool_merges_a_fanout_copy_with_the_register_beside_it(tmp_path):
     """Synthesis keeps two registers; of two plain ones it keeps one."""
     assert flip_flops(tmp_path, lambda m, flag: [delay(m, flag, 1), delay(m, flag, 1)]) == 1
     assert flip_flops(tmp_path, lambda m, flag: [delay(m, flag, 1), fanout_copy(m, flag)]) == 2
-
-
-def flip_flops(folder, logic):
-    """Return how many flip-flops Yosys keeps, if all that ``logic(m, flag)`` returns is used."""
-    flag, o = Signal(name="flag"), Signal(2, name="o")
-    m = Module()
-    m.d.comb += o.eq(Cat(*logic(m, flag)))
-    (folder / "design.il").write_text(rtlil.convert(m, ports=[flag, o]))
-    script = "read_rtlil design.il; synth -flatten; write_json design.json"
-    toolchain.call(toolchain.YOSYS, ["-q", "-p", script], folder)
-    (top,) = json.loads((folder / "design.json").read_text())["modules"].values()
-    return sum("DFF" in cell["type"] for cell in top["cells"].values())
 
 
 @pytest.mark.parametrize(("valid", "asked"), [(0, 0), (0, 1), (-3, 2), (-5, -5), (-4, -1), (7, 90)])

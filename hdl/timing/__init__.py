@@ -16,6 +16,7 @@ from extremum.hdl.timing.alignment import (
     registered,
 )
 from extremum.hdl.timing.comparison import NEVER, exceeds, late_equal, late_exceeds
+from extremum.hdl.timing.copies import copied, copies, own_copy
 from extremum.hdl.timing.credits import Credits
 from extremum.hdl.timing.parameters import TimingParameters, timing_parameters
 
@@ -26,12 +27,15 @@ __all__ = [
     "SegmentedAccumulator",
     "Timed",
     "TimingParameters",
+    "copied",
+    "copies",
     "delay",
     "domain",
     "exceeds",
     "fanout_copy",
     "late_equal",
     "late_exceeds",
+    "own_copy",
     "registered",
     "timing_parameters",
 ]

@@ -16,6 +16,9 @@ CROWDED_LANES = 32
 LANES_OF_PART = 4
 """Lanes that share a part of the result queue, and a running position, in a core of many lanes."""
 
+LANES_OF_COPY = 8
+"""Lanes that share a copy of a flag in a crowded core."""
+
 
 @dataclass(frozen=True)
 class TimingParameters:
@@ -62,6 +65,9 @@ class TimingParameters:
         Most lanes that share a running position, to which each of them adds its own offset. Fewer:
         shorter ways from a position to its lanes and fewer multiples of the offset, but more
         running positions.
+    lanes_of_copy
+        Most lanes that are told by the same register what all lanes do in a clock. Fewer: shorter
+        ways to the lanes, and more copies of each such flag.
     tap_digit
         Bits of a tap's number that are multiplied by a weight in one clock, by choosing among the
         multiples of the weight. Larger: twice as many multiples per bit, fewer sums.
@@ -138,6 +144,7 @@ class TimingParameters:
     ordinal_segment: int = 8
     position_segment: int = 16
     lanes_of_position: int = MAX_LANES
+    lanes_of_copy: int = MAX_LANES
     tap_digit: int = 3
     register_spacing: int = 4
     lookup_queue: int = 16
@@ -191,10 +198,11 @@ def _wide(config: CoreConfig, fast: TimingParameters) -> TimingParameters:
         ordinal_segment=32,
         position_segment=32,
         lanes_of_position=LANES_OF_PART,
+        lanes_of_copy=LANES_OF_COPY if is_crowded else MAX_LANES,
         queue_parts=config.lanes // LANES_OF_PART,
         compare_clocks=int(not is_crowded),
         take_clocks=1,
-        sum_clocks=int(not is_crowded),
+        multiple_clocks=int(not is_crowded),
     )
 
 

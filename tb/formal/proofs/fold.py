@@ -64,7 +64,7 @@ def fold(config: CoreConfig, p: Property) -> None:
 MODULE = "extremum.hdl.fold"
 TAIL = Fault("one lane too many is present", MODULE, "(tail > lane)", "(tail >= lane)")
 STALE = Fault("fold changes with the token, not with the word", MODULE,
-              '"fold", words.token.at(won.clock)', '"fold", words.token.at(0)')  # fmt: skip
+              'words.token, won.clock, count', "words.token, 0, count")  # fmt: skip
 
 
 def _proof(built: DataType, lanes: int, *faults: Fault) -> Proof:

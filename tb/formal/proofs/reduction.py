@@ -258,8 +258,8 @@ TIES = Fault(
 )
 DIGIT = Fault("a digit that is smaller counts as tied", MODULE,
               "tied & Cat(digit == best for", "tied & Cat(digit <= best for")  # fmt: skip
-ORDINAL = Fault("the ordinal begins again a word late", MODULE, "load=last.at(clock), start",
-                "load=last.at(clock + 1), start")  # fmt: skip
+ORDINAL = Fault("the ordinal begins again a word late", MODULE, "load=load, start",
+                "load=Timed(m, load).at(1), start")  # fmt: skip
 STEP = Fault("a fold counts words, not elements", MODULE, "config.lanes, 1)", "1, 1)")
 NANS = Fault(
     "NaNs keep their keys",

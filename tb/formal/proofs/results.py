@@ -76,9 +76,9 @@ def packer(config: CoreConfig, p: Property) -> None:
 
 MODULE = "extremum.hdl.results"
 CLEARS = Fault("a lane is cleared that gets a result", MODULE, "here & ~live", "here & live")
-TAIL = Fault("one lane too many holds a result", MODULE, "(tail > lane)", "(tail >= lane)")
+TAIL = Fault("one lane too many holds a result", MODULE, "(own.tail > lane)", "(own.tail >= lane)")
 REST = Fault("lanes keep the results of the beat before", MODULE,
-             "(~fold | (place <= lane))", "(~fold | (place == lane))")  # fmt: skip
+             "(~own.fold | (own.place <= lane))", "(~own.fold | (own.place == lane))")  # fmt: skip
 
 
 def _proof(name: str, lanes: int, *faults: Fault) -> Proof:

@@ -311,12 +311,12 @@ class Core(wiring.Component):
         ]
         if config.has_values:
             m.submodules.decoder = decoder = key.KeyDecoder(config, tap_bits)
-            tokens = self._tokens(m, words, winners)
-            empties = self._empties(m, words, winners, winners.lanes.clock)
+            clock, count = winners.token.clock, copies(timing_parameters(config), config.lanes)
+            tokens = copied(m, (winners if count == 1 else words).token, clock, count, "token")
             m.d.comb += [
                 decoder.job.eq(job),
                 decoder.token.eq(Cat(tokens)),
-                decoder.empty.eq(Cat(empties)),
+                decoder.empty.eq(Cat(self._empties(m, words, winners, clock))),
                 decoder.lanes.eq(winners.lanes.value),
             ]
             decoded = winners.token.clock + key.restore_latency(config)
@@ -335,15 +335,9 @@ class Core(wiring.Component):
     def _empties(self, m: Module, words: Words, winners: Words, clock: int) -> list[Value]:
         """Return the copies, valid in a clock, of whether the winner's window has no element."""
         count = copies(timing_parameters(self.config), self.config.lanes)
-        # Copies need the flag ahead of the winner.
-        control = winners.control if count == 1 else words.control
+        # Copies need the flag ahead of the winner, so they take it from the words in front of it.
+        control = (winners if count == 1 else words).control
         return copied(m, Timed(m, control.value.empty, control.clock), clock, count, "empty")
-
-    def _tokens(self, m: Module, words: Words, winners: Words) -> list[Value]:
-        """Return the copies of the token that comes with the winners."""
-        count = copies(timing_parameters(self.config), self.config.lanes)
-        token = winners.token if count == 1 else words.token
-        return copied(m, token, winners.token.clock, count, "token")
 
     def _indices(
         self,

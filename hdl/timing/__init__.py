@@ -12,11 +12,10 @@ from extremum.hdl.timing.alignment import (
     Timed,
     delay,
     domain,
-    fanout_copy,
     registered,
 )
 from extremum.hdl.timing.comparison import NEVER, exceeds, late_equal, late_exceeds
-from extremum.hdl.timing.copies import copied, copies, own_copy
+from extremum.hdl.timing.copies import copied, copies, fanout_copy, own_copy
 from extremum.hdl.timing.credits import Credits
 from extremum.hdl.timing.parameters import TimingParameters, timing_parameters
 

@@ -57,18 +57,6 @@ def domain(clocks: int) -> str:
     return "sync" if clocks else "comb"
 
 
-def fanout_copy(m: Module, flag: Value) -> Value:
-    """Return a flag one clock later, from a register beside the one of :func:`delay`.
-
-    A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
-    so that the others have a short path. Its register holds the flag inverted, so that no tool
-    merges the two.
-    """
-    inverted = Signal(init=1)
-    m.d.sync += inverted.eq(~flag)
-    return ~inverted
-
-
 @dataclass(frozen=True, eq=False)
 class Timed:
     """A value of a pipeline stage, and the clock in which it is valid.

@@ -1,9 +1,10 @@
-"""Copies of a flag: each is a register of its own, for lanes that lie near each other.
+"""Copies of a flag that reaches so many flip-flops that one register would be slow to reach them.
 
-The registers of many lanes are spread over the whole chip, and one register that reaches all of
-them is slow. Synthesis would merge registers that take the same value, and so undo the copies; so
-each of these takes the flag only when it differs from what it holds already. No tool finds two of
-them alike, since each looks at itself. What follows from different copies is not alike either.
+Synthesis would merge registers that take the same value, and so undo the copies. A second register
+beside the one of a delay (:func:`fanout_copy`) holds the flag inverted, which costs nothing. Where
+more are needed, one for the few lanes that lie near each other, each takes the flag only when it
+differs from what it holds already (:func:`own_copy`). No tool finds two of them alike, since each
+looks at itself. What follows from different copies is not alike either.
 """
 
 from __future__ import annotations
@@ -12,6 +13,18 @@ from amaranth.hdl import Const, Module, Signal, Value
 
 from extremum.hdl.timing.alignment import Timed
 from extremum.hdl.timing.parameters import TimingParameters
+
+
+def fanout_copy(m: Module, flag: Value) -> Value:
+    """Return a flag one clock later, from a register beside the one of :func:`delay`.
+
+    A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
+    so that the others have a short path. Its register holds the flag inverted, so that no tool
+    merges the two.
+    """
+    inverted = Signal(init=1)
+    m.d.sync += inverted.eq(~flag)
+    return ~inverted
 
 
 def copies(parameters: TimingParameters, lanes: int) -> int:

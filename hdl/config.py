@@ -110,13 +110,13 @@ class CoreConfig:
             raise TypeError(
                 f"data_types must be a tuple of DataType members, not {self.data_types!r}"
             )
+        for data_type in self.data_types:
+            if not isinstance(data_type, DataType):
+                raise TypeError(f"data_types must hold DataType members, not {data_type!r}")
         if not self.data_types or len(set(self.data_types)) != len(self.data_types):
             raise ValueError(
                 f"data_types must name one or more types, each once, not {self.data_types!r}"
             )
-        for data_type in self.data_types:
-            if not isinstance(data_type, DataType):
-                raise TypeError(f"data_types must hold DataType members, not {data_type!r}")
         _check_range("lanes", self.lanes, 1, MAX_LANES)
         for name in ("max_window", "max_dilation"):
             sizes: Any = getattr(self, name)
@@ -128,11 +128,13 @@ class CoreConfig:
         _check_range("max_plane", self.max_plane, 1, 1 << 24)
         _check_range("coordinate_width", self.coordinate_width, 4, 24)
         _check_range("index_width", self.index_width, 0, POSITION_WIDTH)
-        known = isinstance(self.operators, tuple) and set(self.operators) <= set(OPERATORS)
+        known = isinstance(self.operators, tuple) and all(
+            name in OPERATORS for name in self.operators
+        )
         if not known or not self.operators or len(set(self.operators)) != len(self.operators):
             raise ValueError(
-                f"operators must be one or more of {', '.join(OPERATORS)}, each once, "
-                f"not {self.operators!r}"
+                f"operators must be one or more of {', '.join(OPERATORS)}, each once and in a "
+                f"tuple, not {self.operators!r}"
             )
         if not isinstance(self.padding, bool):
             raise TypeError(f"padding must be True or False, not {self.padding!r}")

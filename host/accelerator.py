@@ -133,7 +133,9 @@ class Accelerator:
 
     def __init__(
         self,
-        data_types: Sequence[DTypeLike | DataType] | str | DataType | CoreConfig = ("float32",),
+        data_types: Sequence[DTypeLike | DataType] | DTypeLike | DataType | CoreConfig = (
+            "float32",
+        ),
         *,
         lanes: int | None = None,
         max_window: tuple[int, int, int] | None = None,
@@ -378,6 +380,7 @@ class Accelerator:
         """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
         todo = plan(problem, self.config)
+        todo.check_fixed()
         if self.backend == "model":
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyWindowWarning)

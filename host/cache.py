@@ -206,7 +206,13 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """Return what is in the cache, by name."""
+    """Return what is in the cache, by name.
+
+    Raises
+    ------
+    CacheError
+        The cache is not a folder.
+    """
     return [Entry(folder.name, _size(folder)) for folder in _folders()]
 
 
@@ -266,6 +272,9 @@ def _remove(folder: Path) -> bool:
 
 def _folders() -> list[Path]:
     """Return the folders that :func:`entry` made; others are none of ours."""
+    folder = directory()
+    if folder.exists() and not folder.is_dir():
+        cache_files.raise_explained(NotADirectoryError(errno.ENOTDIR, ""), folder)
     return sorted(lock.parent for lock in directory().glob(f"*-*/{LOCK}"))
 
 

@@ -90,6 +90,8 @@ def make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         refuse_shared(folder)
+    except FileNotFoundError as error:  # a file system that has no new folders, such as /proc
+        raise CacheError(f"the cache {folder} cannot be made: {ELSEWHERE}") from error
     except OSError as error:
         raise_explained(error, folder)
         raise

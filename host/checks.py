@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
@@ -25,7 +25,7 @@ def check_simulation(
     """
     if waves is not None and backend == "model":
         raise ValueError("waves need a simulator: the backend must not be 'model'")
-    if watchdog is not None and (not isinstance(watchdog, int) or watchdog < 1):
+    if watchdog is not None and (not _is_integer(watchdog) or watchdog < 1):
         raise ValueError(f"watchdog must be at least 1 clock, not {watchdog!r}")
     if wave_window is None:
         return
@@ -33,7 +33,10 @@ def check_simulation(
         raise ValueError(f"wave_window needs the backend 'native', not {backend!r}")
     if waves is None:
         raise ValueError("wave_window needs waves, the file to write")
-    if len(wave_window) != 2 or not 0 <= wave_window[0] <= wave_window[1]:
+    is_pair = isinstance(wave_window, Sequence) and len(wave_window) == 2
+    if not is_pair or not all(map(_is_integer, wave_window)):
+        raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
+    if not 0 <= wave_window[0] <= wave_window[1]:
         raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
 
 
@@ -60,7 +63,7 @@ def check_stalls(**rates: int) -> None:
         A rate is not a whole number from 0 to 99.
     """
     for name, rate in rates.items():
-        if isinstance(rate, bool) or not isinstance(rate, int) or not 0 <= rate <= 99:
+        if not _is_integer(rate) or not 0 <= rate <= 99:
             raise ValueError(f"{name} must be a percentage from 0 to 99, not {rate!r}")
 
 
@@ -72,12 +75,18 @@ def check_seed(seed: int) -> None:
     ValueError
         The seed is not a whole number of at least 0.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if not _is_integer(seed) or seed < 0:
         raise ValueError(f"seed must be an integer of at least 0, not {seed!r}")
 
 
+def _is_integer(value: object) -> bool:
+    """Tell whether a value is an integer of Python; True and False are none here."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def core_config(
-    data_types: Sequence[DTypeLike | DataType] | str | DataType | CoreConfig, given: dict[str, Any]
+    data_types: Sequence[DTypeLike | DataType] | DTypeLike | DataType | CoreConfig,
+    given: dict[str, Any],
 ) -> CoreConfig:
     """Return the core's configuration from what the accelerator's constructor was given.
 
@@ -96,7 +105,8 @@ def core_config(
                 "use dataclasses.replace to change it"
             )
         return data_types
-    named = (data_types,) if isinstance(data_types, (str, DataType)) else data_types
+    is_one = isinstance(data_types, str) or not isinstance(data_types, Iterable)
+    named: Any = (data_types,) if is_one else data_types
     given = {"pipelining": FASTEST_TO_SIMULATE} | given
     return CoreConfig(tuple(DataType.from_dtype(data_type) for data_type in named), **given)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
@@ -91,7 +91,7 @@ def integers(name: str, values: object, least: int | None = 0) -> tuple[int, ...
         If one of them is less than `least`; the message shows all.
     """
     if not isinstance(values, (tuple, list)) and (
-        isinstance(values, str | bytes) or not isinstance(values, Iterable)
+        isinstance(values, str | bytes | Set | Mapping) or not isinstance(values, Iterable)
     ):
         raise TypeError(f"{name} must be a sequence of integers, not {values!r}")
     listed = tuple(values)
@@ -133,10 +133,14 @@ def spread(name: str, values: Integers, count: int) -> tuple[int, ...]:
 
 def _integer(name: str, value: object, least: int | None, shown: object) -> int:
     """Do what `integer` does; a message shows `shown` instead of `value`."""
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        # An array has `__index__` too, and it raises an error unless the array is one integer.
+        number = operator.index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
         kind = "integers" if isinstance(shown, tuple) else "an integer"
-        raise TypeError(f"{name} must be {kind}, not {shown!r}")
-    number = operator.index(value)  # pyright: ignore[reportArgumentType]
+        raise TypeError(f"{name} must be {kind}, not {shown!r}") from None
     if least is not None and number < least:
         raise ValueError(f"{name} must be at least {least}, not {shown!r}")
     return number

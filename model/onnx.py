@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from extremum.model.checks import integers
 from extremum.model.spatial import SpatialDimension
 
 __all__ = [
@@ -62,8 +63,11 @@ def max_pool_arguments(
 
     Raises
     ------
+    TypeError
+        If a list has values that are no integers.
     ValueError
-        If an attribute has the wrong number of values, or a value that ONNX does not have.
+        If an attribute has the wrong number of values, or a value that ONNX does not have, or if
+        the input has no spatial dimension.
 
     Examples
     --------
@@ -73,16 +77,14 @@ def max_pool_arguments(
     (0, 1)
     """
     spatial = len(sizes) - 2
+    if spatial < 1:
+        raise ValueError(f"sizes must be those of (N, C, ...), three or more, not {tuple(sizes)}")
     lists = {
-        "kernel_shape": kernel_shape,
-        "strides": strides or (1,) * spatial,
-        "dilations": dilations or (1,) * spatial,
+        "kernel_shape": _listed("kernel_shape", kernel_shape, spatial, 1),
+        "strides": _optional("strides", strides, spatial, 1),
+        "dilations": _optional("dilations", dilations, spatial, 1),
     }
-    pads = pads or (0,) * (2 * spatial)
-    for name, values in (*lists.items(), ("pads", pads)):
-        expected = 2 * spatial if name == "pads" else spatial
-        if len(values) != expected:
-            raise ValueError(f"{name} must have {expected} values, not {tuple(values)}")
+    pads = _optional("pads", pads, 2 * spatial, 0)
     if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         raise ValueError(
             f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not {auto_pad!r}"
@@ -92,7 +94,7 @@ def max_pool_arguments(
             raise ValueError(f"{name} must be 0 or 1, not {value!r}")
     dimensions = []
     for axis, size in enumerate(sizes[2:]):
-        window, stride, dilation = (int(values[axis]) for values in lists.values())
+        window, stride, dilation = (values[axis] for values in lists.values())
         start, end = pads[axis], pads[spatial + axis]
         if auto_pad != "NOTSET":
             start, end = _automatic(size, window, stride, dilation, auto_pad)
@@ -107,6 +109,20 @@ def max_pool_arguments(
     arguments["index_type"] = "int64"
     arguments["index_layout"] = "column_major" if storage_order else "tensor"
     return arguments
+
+
+def _optional(name: str, values: Sequence[int] | None, count: int, least: int) -> tuple[int, ...]:
+    """Return the values of an attribute, the least ones if it is missing or empty."""
+    if values is None or len(values) == 0:
+        return (least,) * count
+    return _listed(name, values, count, least)
+
+
+def _listed(name: str, values: Sequence[int], count: int, least: int) -> tuple[int, ...]:
+    """Return the values of an attribute."""
+    if len(values) != count:
+        raise ValueError(f"{name} must have {count} values, not {tuple(values)}")
+    return integers(name, values, least)
 
 
 def _automatic(size: int, window: int, stride: int, dilation: int, mode: str) -> tuple[int, int]:

@@ -150,7 +150,7 @@ class BufferTensorDesc:
         Raises
         ------
         TypeError
-            If `buffer` is neither bytes-like nor an array in native byte order.
+            If `buffer` is neither bytes-like nor an array in native byte order, or holds objects.
         ValueError
             If it is not contiguous, or too small.
         """
@@ -164,7 +164,11 @@ class BufferTensorDesc:
             self.sizes,
             self.data_type.dtype,
             memory.data,
-            strides=[stride * self.itemsize for stride in self.element_strides],
+            # A stride that no element uses may be too large for NumPy.
+            strides=[
+                stride * self.itemsize if n > 1 else 0
+                for n, stride in zip(self.sizes, self.element_strides, strict=True)
+            ],
         )
 
 
@@ -224,7 +228,7 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
     Raises
     ------
     TypeError
-        If `buffer` is neither bytes-like nor an array in native byte order.
+        If `buffer` is neither bytes-like nor an array in native byte order, or holds objects.
     ValueError
         If it is not contiguous.
     """
@@ -235,6 +239,8 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
     except (TypeError, ValueError):
         kind = type(buffer).__name__
         raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
+    if "O" in memory.format and np.asarray(memory).dtype.hasobject:
+        raise TypeError(f"{name} must hold numbers, not Python objects")
     if not memory.c_contiguous:
         raise ValueError(f"{name} must be contiguous, not strided {memory.strides}")
     return np.frombuffer(memory, np.uint8)

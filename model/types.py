@@ -305,7 +305,7 @@ class FeatureLevel(Enum):
         """
         if isinstance(level, cls):
             return level
-        if level not in cls._value2member_map_:
+        if not isinstance(level, str) or level not in cls._value2member_map_:
             names = ", ".join(member.value for member in cls)
             raise ValueError(f"feature level must be one of {names}, not {level!r}")
         return cls(level)

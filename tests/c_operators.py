@@ -138,6 +138,8 @@ def random_line(source, most_size, most_window, padding=True):
     start, end = (source.choice((0, 0, 1, source.randint(0, 5))) * padding for _ in range(2))
     if padding and source.random() < 0.03:
         start = source.randint(0, 60)
+    if padding and source.random() < 0.03:
+        end = source.randint(0, 60)
     padded = size + start + end
     window = source.randint(1, min(padded, most_window))
     most_dilation = (padded - 1) // (window - 1) if window > 1 else 4

@@ -131,6 +131,21 @@ def test_warnings_name_the_caller():
         ({"output_stalls": -1}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
         ({"output_stalls": 0.5}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
         ({"watchdog": 0}, ValueError, r"^watchdog must be at least 1 clock, not 0$"),
+        ({"watchdog": True}, ValueError, r"^watchdog must be at least 1 clock, not True$"),
+        ({"data_types": None}, TypeError, r"^data type must be one of .*, not None$"),
+        ({"data_types": np.dtype("f8")}, TypeError, r"^data type must be one of .*, not float64$"),
+        ({"operators": ["argmax"]}, ValueError, r"each once and in a tuple, not \['argmax'\]$"),
+        ({"operators": ([],)}, ValueError, r"^operators must be one or more of argmin"),
+        (
+            {"wave_window": 5, "backend": "native", "waves": "x.vcd"},
+            ValueError,
+            r"^wave_window must be \(first, last\) clocks, not 5$",
+        ),
+        (
+            {"wave_window": (5, "a"), "backend": "native", "waves": "x.vcd"},
+            ValueError,
+            r"^wave_window must be \(first, last\) clocks, not \(5, 'a'\)$",
+        ),
         ({"wave_window": (1, 2), "backend": "icarus"}, ValueError, r"^wave_window needs the back"),
         ({"wave_window": (1, 2), "backend": "native"}, ValueError, r"^wave_window needs waves"),
         (
@@ -146,6 +161,19 @@ def test_warnings_name_the_caller():
 def test_bad_parameters(options, error, message):
     with pytest.raises(error, match=message):
         Accelerator(**{"data_types": ("int8",), "backend": "verilator"} | options)
+
+
+@pytest.mark.parametrize("one", ["int8", np.int8, np.dtype("i1"), DataType.INT8])
+def test_a_single_type(one):
+    assert Accelerator(one, backend="model").config.data_types == (DataType.INT8,)
+
+
+def test_a_core_whose_registers_are_fixed_to_others():
+    fixed = (("length", 3), ("slots", 3))
+    accelerator = Accelerator("int8", backend="model", max_window=(1, 1, 1), fixed=fixed)
+    assert accelerator.argmax(np.array([1, 3, 2], np.int8)) == [1]
+    with pytest.raises(ValueError, match=r"register length fixed to 3, and the job needs 8$"):
+        accelerator.argmax(np.zeros(8, np.int8))
 
 
 def test_the_model_as_a_backend():

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amounts import EXAMPLES
@@ -34,7 +35,8 @@ from c_structures import (
 )
 
 from extremum.hdl.config import CoreConfig
-from extremum.model import DataType
+from extremum.host.plan import plan
+from extremum.model import DataType, Pooling
 
 WARNINGS = [
     "-std=c99",
@@ -235,6 +237,23 @@ CONFIG = CoreConfig((DataType.INT8,), lanes=2)
 def test_reductions_at_the_limits(driver, changed, lanes):
     config = CoreConfig((DataType.INT8,), lanes=lanes)
     Comparison(driver, random.Random(0)).compare(REDUCTION | changed, config)
+
+
+@pytest.mark.parametrize("end_padding", [6, 9, 12, 18, 40])
+def test_a_fixed_window_keeps_the_taps_behind_the_elements(driver, end_padding):
+    """So its tiles are shorter than those of a core that leaves such taps out."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 1, 9), max_dilation=(1, 1, 1), coordinate_width=4,
+        fixed=(("width.window", 9),),
+    )  # fmt: skip
+    line = {"sizes": [1, 1, 1, 3], "window": [1, 9], "strides": [1, 1]}
+    operator: dict[str, Any] = POOLING | line | {"end_padding": [0, end_padding]}
+    compared = Comparison(driver, random.Random(0))
+    compared.compare(operator, config)
+    assert compared.seen["OK"] == 1
+    for job in plan(Pooling.of(**operator), config).jobs:
+        assert job.registers.width.window == 9
+        job.registers.to_bits(config)
 
 
 @pytest.mark.parametrize(

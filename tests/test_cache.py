@@ -15,6 +15,7 @@ from command_line import run
 
 from extremum.host import cache
 from extremum.host.cli import commands as cli
+from extremum.host.errors import CacheError
 
 HOLD = """
 import sys, time
@@ -135,6 +136,24 @@ def test_the_command_shows_and_clears(monkeypatch, tmp_path):
     told = json.loads(run("cache --clear --json")[1][0])
     assert (told["entries"], told["bytes"], len(told["removed"])) == ([], 0, 1)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("command", ["cache", "cache --clear"])
+def test_the_command_needs_a_folder(monkeypatch, tmp_path, command):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
+    status, out, (said,) = run(command)
+    assert (status, out) == (4, [])
+    assert "file is not a folder: remove that file" in said
+
+
+def test_a_cache_that_cannot_be_made(monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, "/proc/nowhere")
+    with (
+        pytest.raises(CacheError, match="cache /proc/nowhere cannot be made"),
+        cache.entry("a", "b"),
+    ):
+        pass
 
 
 def test_the_command_line_tells_each_stage(monkeypatch, tmp_path):

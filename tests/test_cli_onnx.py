@@ -109,7 +109,9 @@ def test_a_mismatch(network, monkeypatch):
         (["--sizes", "x=0"], "the sizes of x must be at least 1, not 0"),
         (["--sizes", "z=1"], "the network has no input z: it has x, flag"),
         (["--bus", "axi"], "--bus does not apply to --backend model"),
-        (["--max-window", "1,2"], "max_window must be"),
+        (["--max-window", "0,2"], "max_window must be"),
+        (["--max-dilation", "1,1,2,2"], "it has one, two or three numbers, not 4"),
+        (["--scheduler", "nowhere"], "--scheduler 'nowhere' is no address: missing port number"),
         (["--output", "{folder}/x.npy"], "--output must be a folder, not"),
     ],
 )

@@ -29,6 +29,23 @@ def expected(config, *sizes):
     return plan(problem, config).jobs
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("plan argmax --sizes 8 --preset argmax-int8", "length fixed to 4294967295, and the job"),
+        (
+            "plan max-pool --sizes 1,1,8,8 --window 2 --preset pool2x2-int8",
+            "height.stride fixed to 2, and the job needs 1",
+        ),
+    ],
+)
+def test_a_core_whose_registers_are_fixed_to_others(line, message):
+    """Without this its plan would predict clocks of jobs that the core cannot run."""
+    status, out, (said,) = run(f"{line} --type int8")
+    assert (status, out) == (2, [])
+    assert message in said
+
+
 @pytest.mark.parametrize("sizes", [(1, 7, 9, 11), (2, 9, 12, 1300)])
 def test_registers_of_each_job(sizes):
     """One job, and many: tiles, and a last one with fewer slices."""

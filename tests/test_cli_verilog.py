@@ -197,6 +197,13 @@ def test_the_described_ports_are_those_of_the_module(name):
 REFUSED = [
     ("verilog", "Missing option '--output'"),
     ("verilog --output job.toml", "--output cannot be written: job.toml"),
+    ("verilog --output ''", "'--output': '' names no file"),
+    ("verilog --output core.sv", "--output must be a folder or a .v file, not core.sv"),
+    ("verilog --output core.V", "--output must be a folder or a .v file, not core.V"),
+    ("verilog --output .v", "--output must be a folder or a .v file, not .v"),
+    ("verilog --output . --name ''", "name must be a letter and up to 63"),
+    ("verilog --output . --clock nan", "'nan' is not a number of MHz from 1e-06 to 1e+06"),
+    ("verilog --output . --clock inf", "'inf' is not a number of MHz"),
     ("verilog --output not/there", "--output cannot be written: not/there"),
     ("verilog --output out --preset argmax-int9", "'argmax-int9' is not one of"),
     ("verilog --output out --device ecp6", "'ecp6' is not one of"),

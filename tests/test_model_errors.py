@@ -88,6 +88,9 @@ def test_the_tensor(x, error, message):
         ({"axes": True}, TypeError, "axes must be an integer, not True"),
         ({"axes": "01"}, TypeError, "axes must be a sequence of integers, not '01'"),
         ({"axes": [[0]]}, TypeError, "axes must be integers, not ([0],)"),
+        ({"axes": np.array([[0, 1]])}, TypeError, "axes must be integers, not (array([0, 1]),)"),
+        ({"axes": {0, 1}}, TypeError, "axes must be a sequence of integers, not {0, 1}"),
+        ({"axes": {0: 1}}, TypeError, "axes must be a sequence of integers, not {0: 1}"),
         ({"nan": "first"}, ValueError, "nan must be propagate or ignore, not 'first'"),
     ],
 )
@@ -364,6 +367,8 @@ def test_names_of_the_enums():
     assert AxisDirection.DECREASING == 1
     assert AxisDirection.of("Decreasing") is AxisDirection.of(1) is AxisDirection.DECREASING
     assert ReduceFunction.of("ArgMin") is ReduceFunction.ARGMIN
+    with pytest.raises(ValueError, match=r"^feature level must be one of 1_0, .*, not \[\]$"):
+        FeatureLevel.of([])  # pyright: ignore
     with pytest.raises(ValueError, match=r"^feature level must be one of 1_0, .*, not '7_0'$"):
         FeatureLevel.of("7_0")
 

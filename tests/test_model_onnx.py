@@ -158,6 +158,9 @@ def test_rounding_up_by_the_formula(data):
             "auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not 'SAME'",
         ),
         ({"ceil_mode": 2}, "ceil_mode must be 0 or 1, not 2"),
+        ({"strides": [0, 1], "auto_pad": "SAME_UPPER"}, "strides must be at least 1, not (0, 1)"),
+        ({"pads": [0, 0, -1, 0]}, "pads must be at least 0, not (0, 0, -1, 0)"),
+        ({"kernel_shape": []}, "kernel_shape must have 2 values, not ()"),
         ({"storage_order": -1}, "storage_order must be 0 or 1, not -1"),
     ],
 )
@@ -167,7 +170,19 @@ def test_messages_of_max_pool(attributes, message):
     assert str(caught.value) == message
 
 
+def test_attributes_may_be_arrays():
+    strides = np.array([2, 1])
+    arguments = max_pool_arguments((1, 1, 4, 4), kernel_shape=(2, 2), strides=strides)  # pyright: ignore
+    assert arguments["strides"] == (2, 1)
+
+
 def test_messages_of_the_others():
+    with pytest.raises(
+        ValueError, match=r"^sizes must be those of \(N, C, \.\.\.\), three or more"
+    ):
+        max_pool_arguments((1, 3), kernel_shape=[])
+    with pytest.raises(TypeError, match=r"^kernel_shape must be integers, not \(2\.7, 3\)$"):
+        max_pool_arguments((1, 1, 4, 4), kernel_shape=[2.7, 3])  # pyright: ignore
     with pytest.raises(ValueError, match=r"^select_last_index must be 0 or 1, not 2$"):
         arg_arguments(select_last_index=2)
     with pytest.raises(ValueError, match=r"^keepdims must be 0 or 1, not 3$"):

@@ -176,6 +176,20 @@ def test_layouts():
         assert indices[1, 2].item() == index
 
 
+@pytest.mark.parametrize("step", [2**32 - 1, 2**32, 2**63, 10**20])
+@pytest.mark.parametrize("sizes", [(1, 1, 3, 4), (1, 300, 3, 4)])
+def test_steps_that_lead_nowhere_may_be_of_any_length(step, sizes):
+    """The stride of a single window, and the dilation of a single tap; many planes slide."""
+    x = np.random.default_rng(step % 1000).integers(-9, 9, sizes).astype(np.int8)
+    window, strides, dilations = (3, 1), (step, 2), (1, step)
+    problem = Pooling.of(sizes, "int8", window, strides=strides, dilations=dilations)
+    assert (problem.strides, problem.dilations) == (strides, dilations)
+    assert_equal_bits(
+        max_pooling(x, window, strides=strides, dilations=dilations),
+        max_pooling(x, window, strides=(1, 2)),
+    )
+
+
 def test_a_scalar_stands_for_every_dimension():
     x = np.arange(2 * 5 * 6 * 7, dtype=np.int16).reshape(1, 2, 5, 6, 7)
     spread = Pooling.of(

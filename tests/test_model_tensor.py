@@ -4,12 +4,13 @@ import itertools
 import math
 import tracemalloc
 
+import numpy as np
 import pytest
 from amounts import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extremum.model import BufferTensorDesc
+from extremum.model import BufferTensorDesc, DataType
 
 
 def repeats(sizes, strides):
@@ -21,6 +22,19 @@ def repeats_by_enumeration(sizes, strides):
     places = itertools.product(*map(range, sizes))
     offsets = [sum(c * s for c, s in zip(place, strides, strict=True)) for place in places]
     return len(set(offsets)) < len(offsets)
+
+
+def test_the_stride_of_a_single_element_may_be_anything():
+    desc = BufferTensorDesc(DataType.INT8, (1, 3), strides=(2**70, 1))
+    assert desc.view(bytes([4, 5, 6, 0])).tolist() == [[4, 5, 6]]
+
+
+@pytest.mark.parametrize("wrap", [lambda array: array, memoryview], ids=["array", "memoryview"])
+def test_a_buffer_holds_no_objects(wrap):
+    """Their bytes are addresses, and to write there would end the interpreter."""
+    desc = BufferTensorDesc(DataType.INT8, (4,))
+    with pytest.raises(TypeError, match=r"^out must hold numbers, not Python objects$"):
+        desc.view(wrap(np.array([None] * 4)), "out")
 
 
 @settings(max_examples=some(1000))

@@ -721,15 +721,17 @@ static struct tile tile_of(const struct extremum_cuts *cuts, int64_t number)
     return cut(&cuts->dimension, cuts->outputs, first, edge_of(cuts, tile + 1) - first);
 }
 
-/* What the tiles of one dimension ask of the counters, and how many slots they take together. */
+/* What the tiles of one dimension ask of the counters, and how many slots they take together. A
+ * core with a fixed window keeps the taps that lie behind the elements. */
 struct survey {
+    bool fixed_window;
     int64_t most;
     uint64_t streamed;
 };
 
 static void survey_tile(struct survey *survey, const struct tile *tile, int64_t number)
 {
-    struct line line = line_of(&tile->dimension, false);
+    struct line line = line_of(&tile->dimension, survey->fixed_window);
     /* The period includes the size and the slots of a line that take no element. */
     int64_t counted = larger(line.head, 0) + line.period;
     survey->most = larger(survey->most, counted);
@@ -749,9 +751,11 @@ static void survey_each(
 
 /* Look at a tile of every kind. Between the tiles that reach into padding, which are looked at one
  * by one, all are alike but for one window more or less. */
-static struct survey survey_tiles(const struct extremum_dimension *dimension, int64_t count)
+static struct survey survey_tiles(
+    const struct extremum_dimension *dimension, int64_t count, const struct extremum_core *core
+)
 {
-    struct survey survey = {0, 0};
+    struct survey survey = {has_fixed_window(core), 0, 0};
     struct extremum_cuts cuts = cuts_of(dimension, count);
     int64_t stop = cuts.first_seen + cuts.seen;
     int64_t within = stop, beyond = stop;
@@ -795,7 +799,7 @@ static int64_t largest_count(
     }
     while (low < high) {
         int64_t middle = (low + high + 1) / 2;
-        if (survey_tiles(dimension, middle).most < limit) {
+        if (survey_tiles(dimension, middle, core).most < limit) {
             low = middle;
         } else {
             high = middle - 1;
@@ -866,7 +870,8 @@ static bool choose_grid(
         }
         /* A dimension of P padded elements has at most P + 1 - E tiles of E or more slots, so it
          * streams at most (P + 1)^2 / 4, and the product has at most 63 bits. */
-        streamed = survey_tiles(width, columns).streamed * survey_tiles(height, rows).streamed;
+        streamed = survey_tiles(width, columns, core).streamed
+            * survey_tiles(height, rows, core).streamed;
         if (streamed < best) {
             best = streamed;
             grid[HEIGHT] = rows;

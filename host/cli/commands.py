@@ -201,6 +201,7 @@ def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
             tell(Progress("planning"))
         with tensor_files.bad_input():
             planned = make_plan(problem, config)
+            planned.check_fixed()
     shown = printing.Shown(operator, problem, settings)
     with tensor_files.bad_input():
         if as_json:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from extremum.hdl.config import MAX_LANES, OPERATORS, PIPELINING, CoreConfig
-from extremum.host.cli.shared_options import FILE, Integers, options_of
+from extremum.host.cli.shared_options import FILE, Clock, PerAxis, options_of
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import Configuration, flat_registers, parse
@@ -40,10 +40,7 @@ class Names(click.ParamType):
         return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
 
 
-INTEGERS = Integers()
 NAMES = Names()
-AXES = 3
-"""Dimensions that a window can have: depth, height and width."""
 
 base_options = options_of(
     click.option(
@@ -70,8 +67,8 @@ core_options = options_of(
     click.option(
         "--padding/--no-padding", default=None, help="Whether windows may reach into padding."
     ),
-    click.option("--max-window", type=INTEGERS, help="Largest window: D,H,W or H,W or W."),
-    click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W or H,W or W."),
+    click.option("--max-window", type=PerAxis(), help="Largest window: D,H,W or H,W or W."),
+    click.option("--max-dilation", type=PerAxis(), help="Largest dilation: D,H,W or H,W or W."),
     click.option("--max-line", type=int, help="Longest line kept on chip, in outputs."),
     click.option("--max-plane", type=int, help="Largest plane kept on chip, in outputs."),
     click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate."),
@@ -85,7 +82,7 @@ core_options = options_of(
 
 clock_option = click.option(
     "--clock",
-    type=click.FloatRange(0, min_open=True),
+    type=Clock({}),
     metavar="MHZ",
     help="Measure the settings of --pipelining, and take the smallest that reaches this clock.",
 )
@@ -104,8 +101,8 @@ def refuse_two_settings(options: Mapping[str, Any], clock: float | None) -> None
 
 
 PARAMETERS = (
-    "operators", "lanes", "index_width", "padding", "max_line", "max_plane", "coordinate_width",
-    "pipelining",
+    "operators", "lanes", "index_width", "padding", "max_window", "max_dilation", "max_line",
+    "max_plane", "coordinate_width", "pipelining",
 )  # fmt: skip
 """Options that are parameters of the core, by the same name and with the same value."""
 
@@ -130,9 +127,6 @@ def configuration_of(options: Mapping[str, Any]) -> Configuration:
     with bad_input():
         if options["types"] is not None:
             given["data_types"] = tuple(map(DataType.from_dtype, options["types"]))
-        for name in ("max_window", "max_dilation"):
-            if options[name] is not None:
-                given[name] = _per_axis(name, options[name])
         if options["fixed"] is not None:
             hint = "; --fixed takes the name of a TOML file that has such lines"
             given["fixed"] = _read(
@@ -187,11 +181,3 @@ def _read(path: str, parse_text: Callable[[str], Any], hint: str = "") -> Any:
         raise click.ClickException(f"{path} is nested too deeply") from error
     except (TypeError, ValueError) as error:
         raise click.ClickException(f"{path}: {error}") from error
-
-
-def _per_axis(name: str, sizes: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return a limit of all three dimensions. Those that are left out, outermost first, are 1."""
-    given = (sizes,) if isinstance(sizes, int) else sizes
-    if len(given) > AXES:
-        raise ValueError(f"{name} has one, two or three numbers, not {len(given)}")
-    return (1,) * (AXES - len(given)) + given

@@ -24,32 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["onnx"]
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
-INTEGERS = shared_options.Integers()
-SLOWEST, FASTEST = 1e-6, 1e6
-"""The range of clocks, in MHz."""
-
-
-class Clock(click.ParamType):
-    """A clock in MHz, or the name of a preset whose clock was measured."""
-
-    name = "clock"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Parse the text of an option."""
-        if value in MEASURED_MHZ:
-            return float(MEASURED_MHZ[value])
-        try:
-            clock = float(value)
-        except ValueError:
-            clock = 0.0
-        if not SLOWEST <= clock <= FASTEST:
-            self.fail(
-                f"{value!r} is neither a number of MHz from {SLOWEST:g} to {FASTEST:g} nor a "
-                "preset", param, ctx,
-            )  # fmt: skip
-        return clock
 
 
 @click.command()
@@ -90,14 +64,22 @@ class Clock(click.ParamType):
     show_default=True,
     help="From the fewest registers, which simulates faster, to the highest clock.",
 )
-@click.option("--max-window", type=INTEGERS, help="Largest window: D,H,W; else the network's.")
-@click.option("--max-dilation", type=INTEGERS, help="Largest dilation: D,H,W; else the network's.")
+@click.option(
+    "--max-window",
+    type=shared_options.PerAxis(),
+    help="Largest window: D,H,W or H,W or W; else the network's.",
+)
+@click.option(
+    "--max-dilation",
+    type=shared_options.PerAxis(),
+    help="Largest dilation: D,H,W or H,W or W; else the network's.",
+)
 @click.option("--max-line", type=int, help="Longest line kept on chip; else the network's.")
 @click.option("--max-plane", type=int, help="Largest plane kept on chip; else the network's.")
 @click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate.")
 @click.option(
     "--clock",
-    type=Clock(),
+    type=shared_options.Clock(MEASURED_MHZ),
     default="100",
     show_default=True,
     metavar="MHZ",
@@ -154,6 +136,7 @@ def onnx(
 
     if scheduler is not None:
         require("distributed")
+        _check_address(scheduler)
     if report is not None:
         require("jinja2", "matplotlib")
     maps = _FirstMap()
@@ -236,6 +219,16 @@ def _load(model: str, sizes: Mapping[str, Sequence[int]]) -> Network:
         return load_network(model, sizes)
     except OSError as error:
         raise click.ClickException(f"cannot read {model}: {error.strerror or error}") from error
+
+
+def _check_address(scheduler: str) -> None:
+    """Refuse what cannot be an address of a scheduler, also if little work would not need it."""
+    from distributed.comm.addressing import get_address_host  # noqa: PLC0415 (an extra of its own)
+
+    try:
+        get_address_host(scheduler)
+    except ValueError as error:
+        raise click.UsageError(f"--scheduler {scheduler!r} is no address: {error}") from error
 
 
 def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -15,7 +15,9 @@ from extremum.model import DataType
 __all__ = [
     "FILE",
     "OPERATORS",
+    "Clock",
     "Integers",
+    "PerAxis",
     "bus_option",
     "json_option",
     "operator_options",
@@ -46,7 +48,70 @@ class Integers(click.ParamType):
         return numbers[0] if len(numbers) == 1 else numbers
 
 
-FILE = click.Path(path_type=str)
+AXES = 3
+"""Dimensions that a window can have: depth, height and width."""
+
+
+class PerAxis(Integers):
+    """Limits of depth, height and width. Those that are left out, outermost first, are 1."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Parse the text of an option."""
+        numbers = super().convert(value, param, ctx)
+        given = (numbers,) if isinstance(numbers, int) else numbers
+        if len(given) > AXES:
+            self.fail(f"it has one, two or three numbers, not {len(given)}", param, ctx)
+        return (1,) * (AXES - len(given)) + given
+
+
+SLOWEST, FASTEST = 1e-6, 1e6
+"""The range of clocks, in MHz."""
+
+
+class Clock(click.ParamType):
+    """A clock in MHz, or the name of a core whose clock was measured.
+
+    Parameters
+    ----------
+    measured
+        The measured clocks, by name.
+    """
+
+    name = "clock"
+
+    def __init__(self, measured: Mapping[str, float]) -> None:
+        self.measured = measured
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Parse the text of an option."""
+        if value in self.measured:
+            return float(self.measured[value])
+        try:
+            clock = float(value)
+        except ValueError:
+            clock = 0.0
+        if not SLOWEST <= clock <= FASTEST:
+            number = f"a number of MHz from {SLOWEST:g} to {FASTEST:g}"
+            expected = f"neither {number} nor a preset" if self.measured else f"not {number}"
+            self.fail(f"{value!r} is {expected}", param, ctx)
+        return clock
+
+
+class File(click.Path):
+    """The name of a file or a folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty text, which as a path is the folder at hand."""
+        if value == "":
+            self.fail("'' names no file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = File(path_type=str)
 INTEGERS = Integers()
 PERCENT = click.IntRange(0, 99)
 
@@ -171,10 +236,14 @@ operator_options = options_of(
     ),
     pipelining_option,
     click.option(
-        "--max-window", type=INTEGERS, help="Largest window that the core can slide: D,H,W."
+        "--max-window",
+        type=PerAxis(),
+        help="Largest window that the core can slide: D,H,W or H,W or W.",
     ),
     click.option(
-        "--max-dilation", type=INTEGERS, help="Largest dilation that the core can slide: D,H,W."
+        "--max-dilation",
+        type=PerAxis(),
+        help="Largest dilation that the core can slide: D,H,W or H,W or W.",
     ),
     click.option("--max-line", type=int, help="Longest line that the core can store, in outputs."),
     click.option(

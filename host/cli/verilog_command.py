@@ -24,6 +24,9 @@ __all__ = ["grouped", "verilog"]
 CLOCK_DEVICE = "ecp5-85k"
 """The part that ``--clock`` measures on, if none is named."""
 
+SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
+"""Endings of sources: a folder of such a name would be taken for a file."""
+
 MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
 """What of a measurement goes into a package."""
 
@@ -74,6 +77,8 @@ def verilog(
         settings = replace(settings, config=found.config)
     target = Path(output)
     is_alone = target.suffix == ".v"
+    if not is_alone and (target.suffix.lower() in SOURCES or target.name in SOURCES):
+        raise click.UsageError(f"--output must be a folder or a .v file, not {output}")
     if is_alone and cost is not None:
         raise click.UsageError("--cost needs a folder as --output: it goes into the README there")
     _refuse_unwritable(target, is_alone=is_alone)
@@ -119,7 +124,9 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     """Return what the options, and behind them the file of ``--config``, ask for."""
     asked = core_options.configuration_of(options)
     bus = options["bus"] or asked.bus or BUSES[0]
-    name = options["name"] or asked.name or default_name(core_options.own_name(options), bus)
+    name = options["name"] if options["name"] is not None else asked.name
+    if name is None:
+        name = default_name(core_options.own_name(options), bus)
     device = options["device"] or asked.device
     if device is not None and device not in DEVICES:
         raise click.ClickException(

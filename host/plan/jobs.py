@@ -21,6 +21,7 @@ from extremum.hdl.latency import latency
 from extremum.host.plan.registers import (
     Schedule,
     dimension_registers,
+    has_fixed_window,
     modulo,
     schedule,
     way_within,
@@ -179,8 +180,7 @@ def sliding_registers(
     dimensions: Sequence[SpatialDimension], weights: Sequence[int], config: CoreConfig
 ) -> list[DimensionRegisters]:
     """Return the registers of a tile's dimensions, as a core of this configuration has them."""
-    fixed_window = any(name.endswith(".window") for name, _ in config.fixed)
-    return dimension_registers(dimensions, weights, fixed_window=fixed_window)
+    return dimension_registers(dimensions, weights, fixed_window=has_fixed_window(config))
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,18 @@ class Plan:
         """Windows that lie wholly in padding: no job need compute them."""
         return self.problem.empty_windows if isinstance(self.problem, Pooling) else 0
 
+    def check_fixed(self) -> None:
+        """Refuse jobs that need another value of a register that is fixed.
+
+        Raises
+        ------
+        ValueError
+            The first such register.
+        """
+        if self.config.fixed:
+            for job, _ in self.jobs.kinds():
+                job.registers.to_bits(self.config)
+
     def _total(self, figure: Callable[[Job], int]) -> int:
         """Return the sum of a figure over all jobs, computed from one job of every kind."""
         return sum(figure(job) * number for job, number in self.jobs.kinds())
@@ -82,7 +94,7 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
     ------
     ValueError
         The core was not built for the operator, for its type, or for positions as large as those
-        of the tensor.
+        of the tensor. Registers that are fixed are left to :meth:`Plan.check_fixed`.
     """
     config.data_type_code(problem.data_type)
     if _require_operator(problem, config):

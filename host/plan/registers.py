@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from extremum.hdl.config import POSITION_WIDTH
+from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.hdl.job import DimensionRegisters
 from extremum.model import SpatialDimension
 
@@ -65,6 +65,11 @@ def way_within(dimensions: Sequence[SpatialDimension], weights: Sequence[int]) -
         (dimension.outputs - 1) * dimension.stride * weight
         for dimension, weight in zip(dimensions, weights, strict=True)
     )
+
+
+def has_fixed_window(config: CoreConfig) -> bool:
+    """Return whether the number of taps is fixed in some dimension of a core."""
+    return any(name.endswith(".window") for name, _ in config.fixed)
 
 
 @dataclass(frozen=True)

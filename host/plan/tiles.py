@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.plan.registers import dimension_registers
+from extremum.host.plan.registers import dimension_registers, has_fixed_window
 from extremum.model import SpatialDimension
 
 
@@ -150,11 +150,13 @@ def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
     if dimension.extent >= limit or dimension.stride >= limit:
         return 0
 
+    keeps_taps = has_fixed_window(config)
+
     def fits(count: int) -> bool:
         return all(
             max(registers.lead, registers.size, max(registers.head, 0) + registers.period) < limit
             for tile, _ in Cuts(dimension, count).kinds()
-            for registers in dimension_registers([tile.dimension], [0])
+            for registers in dimension_registers([tile.dimension], [0], fixed_window=keeps_taps)
         )
 
     low, high = 0, min(dimension.outputs, limit - 1)
@@ -197,7 +199,7 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         grid = Grid((min(counters[0], depth.outputs), rows, columns))
         if (columns, rows) == (width.outputs, height.outputs):
             return grid
-        streamed = _streamed(width, columns) * _streamed(height, rows)
+        streamed = _streamed(width, columns, config) * _streamed(height, rows, config)
         if best is None or streamed < best[0]:
             best = (streamed, grid)
     return best[1] if best else None
@@ -214,10 +216,11 @@ def _counts(outputs: int, most: int) -> Iterator[int]:
             yield count
 
 
-def _streamed(dimension: SpatialDimension, count: int) -> int:
+def _streamed(dimension: SpatialDimension, count: int, config: CoreConfig) -> int:
     """Return the slots along one dimension that all its tiles take together."""
+    keeps_taps = has_fixed_window(config)
     return sum(
         registers.period * number
         for tile, number in Cuts(dimension, count).kinds()
-        for registers in dimension_registers([tile.dimension], [0])
+        for registers in dimension_registers([tile.dimension], [0], fixed_window=keeps_taps)
     )

@@ -99,6 +99,8 @@ def test_options_that_are_named_exist(path: Path) -> None:
     # Of nextpnr, Verilator and FuseSoC.
     foreign = {
         "--tmg-ripup",
+        "--router",
+        "--placer-heap-timingweight",
         "--lint-only",
         "--binary",
         "--timing",

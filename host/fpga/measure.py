@@ -28,8 +28,17 @@ __all__ = ["DEFAULT_SEEDS", "Measurement", "Placement", "measure", "record"]
 DEFAULT_SEEDS = (1, 2, 3)
 AT_ONCE = 2
 """Number of placements that run at the same time."""
-ALWAYS = ("--timing-allow-fail", "--tmg-ripup", "-q")
-"""Options of nextpnr: do not fail if the clock is missed, but route the nets that miss it again."""
+ALWAYS = ("--timing-allow-fail", "-q")
+"""Options of nextpnr for every netlist: do not fail if the clock is missed."""
+MOST = ("--tmg-ripup",)
+"""Further options for most netlists: route again the nets that miss the clock."""
+LARGE = ("--router", "router2", "--placer-heap-timingweight", "30")
+"""Further options for a netlist of more than :data:`LARGE_FF` flip-flops.
+
+There the first router does not end within hours, and the second one does not end if it tears out
+what misses the clock. The ways are long, so their time weighs more in the placement than usual.
+"""
+LARGE_FF = 40_000
 FLOW = 4
 """Version of the steps of a measurement; changing it makes the entries of the cache stale."""
 MEASUREMENT = "measurement.json"
@@ -213,7 +222,8 @@ def measure(
     rtlil = netlist(config, bus=bus, pins=device.pins, platform=device.platform)
     aim = device.aim(config.pipelining) if frequency is None else frequency
     versions = [version(tool) for tool in (toolchain.YOSYS, device.tool)]
-    told = [str(FLOW), device.synthesis, *device.options, *ALWAYS, str(aim), *map(str, seeds)]
+    options = [*device.options, *ALWAYS, *MOST, *LARGE]
+    told = [str(FLOW), device.synthesis, *options, str(aim), *map(str, seeds)]
     parts = [_SOURCE.sub("", rtlil), *told, *versions]
 
     def make(folder: Path) -> None:
@@ -233,14 +243,16 @@ def _measure(
     say("synthesis")
     module = synthesise(build, device, frequency)
     names = SourceNames(module)
+    lut4, ff = count_cells(module, device)
+    routing = LARGE if ff > LARGE_FF else MOST
     done = 0
 
     def run(seed: int) -> Placement:
         nonlocal done
         report = f"report-{seed}.json"
         command = [
-            *device.options, *ALWAYS, "--json", "core.json", "--freq", str(frequency),
-            "--seed", str(seed), "--report", report,
+            *device.options, *ALWAYS, *routing, "--json", "core.json",
+            "--freq", str(frequency), "--seed", str(seed), "--report", report,
         ]  # fmt: skip
         toolchain.call(device.tool, command, build)
         done += 1
@@ -250,4 +262,4 @@ def _measure(
     say(f"placement and routing: 0 of {len(seeds)}")
     with ThreadPoolExecutor(AT_ONCE) as executor:
         runs = tuple(executor.map(run, seeds))
-    return Measurement(*count_cells(module, device), runs)
+    return Measurement(lut4, ff, runs)

@@ -71,20 +71,19 @@ class Fold(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, words = self.config, Words.of(m, self.i)
-        tail, decreasing = (
-            self._shadow(m, name, words.token.at(0)) for name in ("tail", "decreasing")
-        )
+        parameters, token = timing_parameters(config), words.token.at(0)
+        in_tail = self._lanes_in_tail(m, token)
+        decreasing = self._shadow(m, "decreasing", token)
         numbers = [Const(lane, self.o_tap_bits["lane"]) for lane in range(config.lanes)]
         taps = [
             Tap(
-                Timed(m, ~self.i.control.last | (tail > lane)),
+                Timed(m, ~self.i.control.last | in_tail[lane]),
                 self.o_layout,
                 [Timed(m, Cat(Value.cast(self.i.lanes[lane]), number))],
             )
             for lane, number in enumerate(numbers)
         ]
-        won = tree(m, timing_parameters(config), taps, decreasing)
-        parameters = timing_parameters(config)
+        won = tree(m, parameters, taps, decreasing)
         count, clocks = copies(parameters, config.lanes), parameters.choose_clocks
         tokens = copied(m, words.token, won.clock, count, "token")
         folds = [self._shadow(m, "fold", token) for token in tokens]
@@ -97,6 +96,19 @@ class Fold(wiring.Component):
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(chosen)
         words.drive(m, self.o, won.clock + clocks, lanes=None, step=None)
         return m
+
+    def _lanes_in_tail(self, m: Module, token: Value) -> list[Value]:
+        """Return for each lane whether it is present in the last word of a row.
+
+        In a crowded core each lane keeps this as a flag, since the way from one register to all
+        lanes takes as long as the comparison of their words.
+        """
+        lanes, parameters = range(self.config.lanes), timing_parameters(self.config)
+        if copies(parameters, self.config.lanes) == 1:
+            tail = self._shadow(m, "tail", token)
+            return [tail > lane for lane in lanes]
+        new = register(self.config, self.job, "tail")
+        return [shadow(m, parameters, new > lane, token, f"in_tail{lane}") for lane in lanes]
 
     def _shadow(self, m: Module, name: str, token: Value) -> Value:
         return shadow(

@@ -27,7 +27,6 @@ from extremum.hdl.timing import (
     copied,
     copies,
     delay,
-    own_copy,
     registered,
     timing_parameters,
 )
@@ -41,11 +40,8 @@ def _digits(config: CoreConfig, axis: int) -> int:
 
 
 def _copy_clocks(config: CoreConfig) -> int:
-    """Return the clocks in which a token reaches the steps, or a step the running positions.
-
-    They are for lanes that lie far apart.
-    """
-    return int(copies(timing_parameters(config), config.lanes) > 1)
+    """Return the clocks that control waits for its copies: on the way to them, and in them."""
+    return 2 if copies(timing_parameters(config), config.lanes) > 1 else 0
 
 
 def lead(config: CoreConfig) -> int:
@@ -58,8 +54,8 @@ def lead(config: CoreConfig) -> int:
     parameters = timing_parameters(config)
     carries = SegmentedAccumulator.latency_of(config.index_width, parameters.position_segment)
     sums = 2 if config.lanes > 1 else 1
-    waits = 2 * _copy_clocks(config)
-    return carries + sums * parameters.sum_clocks + waits - parameters.multiple_clocks
+    sums_and_copies = sums * parameters.sum_clocks + _copy_clocks(config)
+    return carries + sums_and_copies - parameters.multiple_clocks
 
 
 def latency(config: CoreConfig) -> int:
@@ -200,21 +196,22 @@ class PositionGenerator(wiring.Component):
         All of them grow by the same steps. Where they begin is added up before the token comes.
         """
         config, job, timing = self.config, self.job, timing_parameters(self.config)
-        begin, token = -lead(config), self.early_token
+        begin = -lead(config)
         early = begin + _copy_clocks(config)
-        if early > begin:
-            token = own_copy(m, token, "token_of_steps")
+        count = copies(timing, config.lanes)
         # The step is that of the innermost dimension that is not at its end.
+        token = Timed(m, self.early_token, begin).at(early)
         names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]
-        steps = [shadow(m, timing, register(config, job, name), token, name) for name in names]
-        chosen = steps[-1]
-        for axis, step in reversed(list(zip(config.axes, steps[:-1], strict=True))):
-            is_final = Timed(m, self.early_control[f"final_{DIMENSIONS[axis]}"], begin).at(early)
-            chosen = Mux(is_final, chosen, step)
-        clock = early + self._clocks + _copy_clocks(config)
-        step = Timed(m, chosen, early).at(clock)
+        job_steps = [shadow(m, timing, register(config, job, name), token, name) for name in names]
+        chosen = [job_steps[-1]] * count
+        for axis, step in reversed(list(zip(config.axes, job_steps[:-1], strict=True))):
+            name = f"final_{DIMENSIONS[axis]}"
+            finals = copied(m, Timed(m, self.early_control[name], begin), early, count, name)
+            chosen = [Mux(final, outer, step) for final, outer in zip(finals, chosen, strict=True)]
+        clock = early + self._clocks
+        steps = [Timed(m, step, early).at(clock) for step in chosen]
         loads, goes = (
-            copied(m, Timed(m, flag, begin), clock, copies(timing, config.lanes), name)
+            copied(m, Timed(m, flag, begin), clock, count, name)
             for flag, name in ((self.early_token, "load"), (self.early_valid, "go"))
         )
         starts = [origin := register(config, job, "origin")]
@@ -231,7 +228,7 @@ class PositionGenerator(wiring.Component):
             running = SegmentedAccumulator(
                 m, timing, config.index_width, timing.position_segment,
                 f"origin{part}" if part else "origin",
-                load=loads[copy], start=start, enable=goes[copy], addend=step,
+                load=loads[copy], start=start, enable=goes[copy], addend=steps[copy],
                 clock=clock, reset_less=True,
             )  # fmt: skip
             positions.append(running.sum)

@@ -133,16 +133,16 @@ class Reducer(wiring.Component):
         compared, decided = _compared(config), _decided(config)
         words = Words.of(m, self.i)
         last = Timed(m, self.i.valid & self.i.control.last)
-        decreasing = self._shadow(m, "decreasing").at(compared)
+        decreasing = self._shadows(m, "decreasing", compared)
         ordinals = self._ordinals(m, words.valid, last, decided)
         take = Signal(config.lanes)
         if compared:
             takes, ties = self._compare(m, words.valid, Timed(m, self.i.control.first))
             m.d[domain(decided - compared)] += take.eq(
-                takes.at(compared) | (ties.at(compared) & decreasing.replicate(config.lanes))
+                takes.at(compared) | (ties.at(compared) & self._for_lanes(decreasing))
             )
         else:
-            m.d.comb += take.eq(self._compare_at_once(m, take, decreasing))
+            m.d.comb += take.eq(self._compare_at_once(m, take, decreasing[0]))
         taken = Timed(m, take, decided)
         # The flags of all lanes move on together, in one register for each clock.
         taken_at = {part.clock: taken.at(part.clock) for part in ordinals[0]} | {decided: take}
@@ -174,6 +174,16 @@ class Reducer(wiring.Component):
         copy = shadow(m, parameters, register(self.config, self.job, name), self.i.token, name)
         return Timed(m, copy, is_steady=parameters.is_one_job)
 
+    def _shadows(self, m: Module, name: str, clock: int) -> list[Value]:
+        """Return the copies, valid in a clock, of the shadow of a job's flag."""
+        count = copies(timing_parameters(self.config), self.config.lanes)
+        return copied(m, self._shadow(m, name), clock, count, name)
+
+    def _for_lanes(self, flags: list[Value]) -> Value:
+        """Return for each lane its copy of a flag."""
+        lanes_of_copy = timing_parameters(self.config).lanes_of_copy
+        return Cat(flags[lane // lanes_of_copy] for lane in range(self.config.lanes))
+
     def _ordinals(self, m: Module, valid: Timed, last: Timed, clock: int) -> list[list[Timed]]:
         """Return the ordinal of a word in its row, in segments, the first of them in ``clock``.
 
@@ -188,9 +198,10 @@ class Reducer(wiring.Component):
                 in_fold = (number << exact_log2(config.lanes))[: len(number)]
                 number = Mux(self._shadow(m, "fold").value, in_fold, number)
             return [[Timed(m, number, clock)]]
-        step: Value = Const(1, 1)
+        steps: list[Value] = [Const(1, 1)] * copies(timing, config.lanes)
         if config.can_fold:
-            step = Mux(self._shadow(m, "fold").at(clock), config.lanes, 1)
+            folds = self._shadows(m, "fold", clock)
+            steps = [Mux(fold, config.lanes, 1) for fold in folds]
         loads, enables = (
             copied(m, flag, clock, copies(timing, config.lanes), name)
             for flag, name in ((last, "row_ends"), (valid, "counts"))
@@ -201,7 +212,7 @@ class Reducer(wiring.Component):
                 load=load, start=Const(0, config.index_width),
                 enable=enable, addend=step, clock=clock,
             ).segments
-            for load, enable in zip(loads, enables, strict=True)
+            for load, enable, step in zip(loads, enables, steps, strict=True)
         ]  # fmt: skip
 
     def _compare_at_once(self, m: Module, take: Signal, decreasing: Value) -> Value:
@@ -269,8 +280,7 @@ class Reducer(wiring.Component):
             copied(m, Timed(m, flag, -1), clock, count, name)
             for flag, name in ((self.early_first, "first"), (self.early_other, "other"))
         )
-        numbers = [lane // timing.lanes_of_copy for lane in range(lanes)]
-        return Cat(firsts[number] for number in numbers), Cat(others[number] for number in numbers)
+        return self._for_lanes(firsts), self._for_lanes(others)
 
 
 def _with_equal_nans(m: Module, candidate: data.View, ignore_nan: Value) -> Value:

@@ -32,11 +32,11 @@ ALWAYS = ("--timing-allow-fail", "-q")
 """Options of nextpnr for every netlist: do not fail if the clock is missed."""
 MOST = ("--tmg-ripup",)
 """Further options for most netlists: route again the nets that miss the clock."""
-LARGE = ("--router", "router2", "--placer-heap-timingweight", "30")
+LARGE = ("--placer-heap-timingweight", "30")
 """Further options for a netlist of more than :data:`LARGE_FF` flip-flops.
 
-There the first router does not end within hours, and the second one does not end if it tears out
-what misses the clock. The ways are long, so their time weighs more in the placement than usual.
+The ways are long, so their time weighs more in the placement than usual. Nets that miss the clock
+are not routed again, since on a part that is so full this does not end.
 """
 LARGE_FF = 40_000
 FLOW = 4

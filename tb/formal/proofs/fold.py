@@ -62,7 +62,7 @@ def fold(config: CoreConfig, p: Property) -> None:
 
 
 MODULE = "extremum.hdl.fold"
-TAIL = Fault("one lane too many is present", MODULE, "(tail > lane)", "(tail >= lane)")
+TAIL = Fault("one lane too many is present", MODULE, "[tail > lane", "[tail >= lane")
 STALE = Fault("fold changes with the token, not with the word", MODULE,
               'words.token, won.clock, count', "words.token, 0, count")  # fmt: skip
 

@@ -177,8 +177,8 @@ CORE, LONG = _core((1, 2, 2), 1), _core((1, 1, 3), 2)
 SMALL, SMALL_LONG = (replace(core, pipelining="small") for core in (CORE, LONG))
 
 BACK = Fault("the next line is reached by the step to the next window", "extremum.hdl.position",
-             "chosen = Mux(is_final, chosen, step)",
-             "chosen = step")  # fmt: skip
+             "[Mux(final, outer, step) for",
+             "[step for")  # fmt: skip
 SHIFT = Fault("the taps that an early window lacks are not counted", "extremum.hdl.pooling",
               "shifted = number + self.o.control[f\"shift_{self.name}\"]",
               "shifted = number")  # fmt: skip

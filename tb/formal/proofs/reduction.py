@@ -253,8 +253,8 @@ FIRST = Fault("a row's first word does not always win", MODULE,
 TIES = Fault(
     "ties go the other way",
     MODULE,
-    "ties.at(compared) & decreasing",
-    "ties.at(compared) & ~decreasing",
+    "ties.at(compared) & self",
+    "ties.at(compared) & ~self",
 )
 DIGIT = Fault("a digit that is smaller counts as tied", MODULE,
               "tied & Cat(digit == best for", "tied & Cat(digit <= best for")  # fmt: skip

@@ -99,7 +99,6 @@ def test_options_that_are_named_exist(path: Path) -> None:
     # Of nextpnr, Verilator and FuseSoC.
     foreign = {
         "--tmg-ripup",
-        "--router",
         "--placer-heap-timingweight",
         "--lint-only",
         "--binary",

@@ -21,6 +21,7 @@ CONFIGS = {
     "float16": CoreConfig((DataType.FLOAT16,), lanes=8),
     "two": CoreConfig((DataType.UINT8,), lanes=2, operators=("argmax",)),
     "sixteen": CoreConfig((DataType.INT8,), lanes=16, max_window=(1, 1, 1)),
+    "crowded": CoreConfig((DataType.INT8,), lanes=32, max_window=(1, 1, 1)),
 }
 TAP_BITS = {"width": 2}
 

@@ -1,5 +1,6 @@
 """The reducer: the running winner of rows of every length, with ties, NaN, and jobs at once."""
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from stimulus import Job, stimulus
 from extremum.hdl import reduction
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.reduction import Reducer, latency
+from extremum.hdl.reduction import Reducer, has_early, latency
 from extremum.hdl.timing import SegmentedAccumulator, timing_parameters
 from extremum.hdl.words import element_members
 from extremum.model import DataType
@@ -64,7 +65,15 @@ CONFIGS = {
     "no values": CoreConfig((DataType.FLOAT32,), operators=("argmax", "argmin"), index_width=8),
     "small segments": CoreConfig((DataType.INT8,), lanes=2, index_width=11),
     "no index": CoreConfig((DataType.FLOAT16,), index_width=0),
+    "crowded": CoreConfig((DataType.INT16,), lanes=32),
 }
+
+
+def tell_ahead(clocks, control_shape):
+    """Tell the reducer of a crowded core of each word a clock ahead."""
+    for now, then in itertools.pairwise(clocks):
+        is_first = then["i.valid"] and unpack(control_shape, then["i.control"])["first"]
+        now |= {"early_first": is_first, "early_other": then["i.valid"] and not is_first}
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -113,6 +122,8 @@ def test_rows(name, gaps, monkeypatch):
     laid = stimulus(
         reducer, jobs, rng, gaps=gaps, meets=0.7, after=late + 3, token="i.token", valid="i.valid"
     )
+    if has_early(config):
+        tell_ahead(laid.clocks, control_shape)
     expected = [
         (clocks[last], control, winners)
         for clocks, rows in zip(laid.words, wanted, strict=True)
@@ -138,7 +149,7 @@ def test_latency_is_that_of_the_digits_and_the_carries(name):
     parameters = timing_parameters(config)
     digits = -(-config.element_width // parameters.reducer_digit)
     carries = max(0, -(-config.index_width // parameters.ordinal_segment) - 1)
-    clocks = ("nan" in element_members(config)) + digits + 1
+    clocks = ("nan" in element_members(config)) + digits + parameters.take_clocks + 1
     assert latency(config) == clocks + carries * SegmentedAccumulator.CARRY_LATENCY
 
 

@@ -12,6 +12,7 @@ in every byte.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import sys
@@ -116,6 +117,7 @@ def mutated() -> frozenset[str]:
 
 def main() -> int:
     """Write the evidence, and tell what has changed; return the exit status."""
+    argparse.ArgumentParser(prog="python -m extremum.tb.netlists", description=__doc__).parse_args()
     before = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
     now, present = dict(digests()), revision()
     found = compared(before, now, {"gateware": present.gateware, "core": present.core})

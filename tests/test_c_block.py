@@ -377,10 +377,12 @@ def test_after_a_soft_reset_all_registers_are_written(driver):
     fake, block = opened(driver)
     job = some_job(driver, block.core)
     assert ERRORS[driver.extremum_start(block, job)] == "OK"
+    fake.fail(BlockError.RANGE)
     fake.accesses.clear()
     driver.extremum_reset(block)
     field = fake.map[regs.CONTROL].field("soft_reset")
-    assert fake.accesses == [("w", regs.CONTROL, field.mask)]
+    assert fake.accesses == [("w", regs.CONTROL, field.mask), ("w", regs.IRQ_STATUS, 0b11)]
+    assert ERRORS[driver.extremum_wait(block, 1)] == "OK"
     assert ERRORS[driver.extremum_start(block, job)] == "OK"
     fake.carry_out()
     assert len(fake.started) == 1

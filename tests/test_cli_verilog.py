@@ -167,6 +167,14 @@ def test_the_cost_is_in_the_readme():
         (json.dumps(told), "cost.json is not what `extremum fpga --json` prints"),
         (json.dumps(told | {"parameters": {}}), "cost.json is the measurement of another core"),
         (
+            json.dumps(told | {"parameters": {}, "fmax_mhz": "fast"}),
+            "cost.json is not what `extremum fpga --json` prints",
+        ),
+        (
+            json.dumps(told | {"parameters": {}, "fmax_mhz": float("nan")}),
+            "cost.json is not what `extremum fpga --json` prints",
+        ),
+        (
             json.dumps(told | {"parameters": parameters_of(config), "bus": "axi"}),
             "cost.json was measured with --bus axi, and the package has --bus none",
         ),
@@ -290,3 +298,19 @@ def test_every_option_and_every_preset_is_documented():
     for name in (*shown, "--no-padding"):
         assert re.search(rf"`(extremum fpga .*)?{name}\b", text) or f"{name} " in text, name
     assert all(f"`{name}`" in text for name in PRESETS)
+
+
+@pytest.mark.parametrize("output", [".", "own.v"])
+def test_an_input_is_not_overwritten(output):
+    """The configuration of a package has the package's name, so it may be its own input."""
+    name = "own.toml" if output == "." else "own.v"
+    text = "# mine\ndata_types = ['int8']\n"
+    Path(name).write_text(text)
+    line = f"verilog --config {name} --name own --output {output}"
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said == f"extremum: {name} would be overwritten, and is an input"
+    assert Path(name).read_text() == text
+    if output == ".":
+        assert run("verilog --config own.toml --name own --output package")[0] == 0
+        assert run("verilog --config package/own.toml --output package")[0] == 0

@@ -262,3 +262,25 @@ def test_an_interrupt_ends_a_wait(monkeypatch):
     sink.idle = True
     assert transport.wait() is False
     assert come == [(8, True)]
+
+
+def test_behind_stopped_channels_transfers_are_forgotten(monkeypatch):
+    """So the first packet behind a soft reset is not given to a job in front of it."""
+    freed = []
+
+    class Buffer(np.ndarray):
+        def freebuffer(self):
+            freed.append(len(self))
+
+    _, sink, transport, come = waiting(monkeypatch, 0.0, interrupt=lambda: True)
+    monkeypatch.setattr(transport, "_allocate", lambda *given: np.empty(*given).view(Buffer))
+    transport.receive(VALUES, 5, lambda *_: come.append("old"))
+    sink.idle = True  # it was stopped
+    transport.stop()
+    assert freed == [5]
+    transport.receive(VALUES, 3, lambda part, last: come.append((len(part), last)))
+    assert not sink.idle
+    sink.idle = True
+    transport.wait()
+    assert come == [(3, True)]
+    assert freed == [5, 3]

@@ -158,9 +158,13 @@ def test_the_results_are_those_of_the_proofs():
 
 
 def test_a_name_that_no_proof_has_is_refused():
-    ran = subprocess.run(
-        [sys.executable, "-m", "extremum.tb.formal", "nothing", "--list"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 2
-    assert "there is no proof 'nothing'" in ran.stderr
+    for arguments, message in (
+        (["nothing", "--list"], "there is no proof 'nothing'"),
+        (["winner-tree-64", "--quick"], "none of these proofs is a quick one: winner-tree-64"),
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-m", "extremum.tb.formal", *arguments],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 2
+        assert message in ran.stderr

@@ -272,6 +272,10 @@ def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsy
         (("--lots", "0", "--workers", "0", "--database", "OTHER"), "none of the regression's"),
         (("--lots", "0", "--workers", "0", "--database", "/proc/no/x"), "No such file"),
         (("--lots", "0", "--evidence", "FOREIGN/x"), "File exists"),
+        (
+            ("--lots", "0", "--database", "same", "--evidence", "./same"),
+            "--evidence and --database name the same file: same",
+        ),
     ],
 )
 def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypatch, capsys):

@@ -550,8 +550,9 @@ void extremum_take_events(struct extremum_block *block, struct extremum_events *
 void extremum_read_counters(const struct extremum_block *block, struct extremum_counters *counters);
 void extremum_clear_counters(struct extremum_block *block);
 
-/* End all jobs at once. Reset the channels of the DMA first: beats that are offered stay, and what
- * comes afterwards belongs to the next job. The next job writes all registers. */
+/* End all jobs at once, and forget what they have told. Reset the channels of the DMA first: beats
+ * that are offered stay, and what comes afterwards belongs to the next job. The next job writes all
+ * registers. Enabled interrupts stay so, and counters keep their numbers. */
 void extremum_reset(struct extremum_block *block);
 
 #ifdef __cplusplus

@@ -73,6 +73,9 @@ static enum extremum_error run_job(uint32_t missing_bytes)
     system_send(packet, job.input.beats * VALUE_BYTES - missing_bytes);
     system_sleep();
     error = extremum_wait(&block, POLLS);
+    if (error && error != EXTREMUM_JOB_TLAST_EARLY && error != EXTREMUM_JOB_TLAST_LATE) {
+        return error; /* No results come of a job that was refused. */
+    }
     while (system_is_moving()) {
     }
     if (!is_direct) {

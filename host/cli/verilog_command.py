@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,9 @@ __all__ = ["grouped", "verilog"]
 CLOCK_DEVICE = "ecp5-85k"
 """The part that ``--clock`` measures on, if none is named."""
 
+FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
+"""Those of them that are numbers."""
+
 SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
 """Endings of sources: a folder of such a name would be taken for a file."""
 
@@ -41,7 +45,7 @@ MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters"
 )
 @click.option(
     "--name",
-    help="Name of the top module, which all other modules and files begin with.",
+    help="Name of the top module, which the names of all other modules begin with.",
 )
 @click.option(
     "--bus",
@@ -96,6 +100,7 @@ def verilog(
         package = package_files(settings, measured)
         text = package[f"{settings.name}.v"].decode()
         files = {target / path: content for path, content in package.items()}
+    _refuse_overwriting(files, (options["config"], options["fixed"], cost))
     summary = describe(settings, ports_of(text, settings.name))
     try:
         for path, content in files.items():
@@ -157,6 +162,14 @@ def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
         raise click.ClickException(f"--output cannot be written: {target}")
 
 
+def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None]) -> None:
+    """Refuse to write over an input, unless it stays as it is."""
+    read = {Path(path).resolve() for path in inputs if path is not None}
+    for path, content in files.items():
+        if path.resolve() in read and path.read_bytes() != content:
+            raise click.ClickException(f"{path} would be overwritten, and is an input")
+
+
 def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
     """Read a measurement, and make sure that it is one of this core."""
     from extremum.hdl.interface import parameters  # noqa: PLC0415 (needs the gateware)
@@ -169,7 +182,12 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
         raise click.ClickException(f"{path} is not JSON: {error}") from error
     except RecursionError as error:
         raise click.ClickException(f"{path} is nested too deeply") from error
-    if not isinstance(told, dict) or any(name not in told for name in MEASURED):
+    if (
+        not isinstance(told, dict)
+        or any(name not in told for name in MEASURED)
+        or any(type(told[name]) not in (int, float) for name in FIGURES)
+        or not math.isfinite(told["fmax_mhz"])
+    ):
         raise click.ClickException(f"{path} is not what `extremum fpga --json` prints")
     if told["parameters"] != json.loads(json.dumps(parameters(settings.config))):
         raise click.ClickException(f"{path} is the measurement of another core")

@@ -158,6 +158,15 @@ class DmaTransport:
             if self._interrupt is None and now >= look_until:
                 return True
 
+    def stop(self) -> None:
+        """Forget all transfers, once the channels were stopped; their buffers are freed.
+
+        It belongs to a soft reset of the block
+        (:meth:`extremum.host.driver.block.BlockDriver.reset`).
+        """
+        for transfers in (self._source, *self._sinks.values()):
+            transfers.forget()
+
 
 class _Transfers:
     """The transfers of one channel, which come one after another.
@@ -178,6 +187,13 @@ class _Transfers:
         self._waiting.append((buffer, done))
         self.look()
 
+    def forget(self) -> None:
+        """Drop the transfer that is under way, and those that wait."""
+        for buffer, _ in self._waiting:
+            _free(buffer)
+        self._waiting.clear()
+        self._is_under_way = False
+
     def look(self) -> None:
         """End the transfer that is over, and begin the next."""
         if self._is_under_way and self._channel.idle:
@@ -185,8 +201,13 @@ class _Transfers:
             self._is_under_way = False
             buffer, done = self._waiting.popleft()
             done(self._channel.transferred)
-            if hasattr(buffer, "freebuffer"):
-                buffer.freebuffer()
+            _free(buffer)
         if self._waiting and not self._is_under_way:
             self._is_under_way = True
             self._channel.transfer(self._waiting[0][0])
+
+
+def _free(buffer: Any) -> None:
+    """Give a buffer back, if its maker wants that."""
+    if hasattr(buffer, "freebuffer"):
+        buffer.freebuffer()

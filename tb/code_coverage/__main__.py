@@ -15,6 +15,7 @@ from pathlib import Path
 from extremum.tb.code_coverage import holes
 from extremum.tb.code_coverage.drive import SAMPLE, drive
 from extremum.tb.code_coverage.points import KINDS, Point
+from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 from extremum.tb.regression.work import Difference
 
@@ -44,6 +45,9 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=CASES, help="of each core")
     parser.add_argument("--accept", action="store_true", help="list new holes as open ones")
     given = parser.parse_args()
+    known = [target.name for target in TARGETS]
+    if unknown := [name for name in given.cores if name not in known]:
+        parser.error(f"there is no core {unknown[0]!r}: it must be of {', '.join(known)}")
     whole = not given.cores and given.cases == CASES
     names = given.cores or SAMPLE
     end = time.monotonic() + 60 * given.budget

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,9 +34,13 @@ LONGEST = 3600
 def main() -> int:
     """Upset each block, print a line for each, write the evidence; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.faults", description=__doc__)
-    parser.add_argument("--upsets", type=int, default=200, help="upsets of each block")
+    parser.add_argument("--upsets", type=int, default=200, help="upsets of each block, 1 or more")
     parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
     options = parser.parse_args()
+    if options.upsets < 1:
+        parser.error(f"--upsets must be at least 1, not {options.upsets}")
+    if shutil.which("iverilog") is None:
+        parser.error("there is no iverilog: 'make icarus' installs it")
     blocks = [upset(bus, core, options.upsets) for bus, core in RUNS]
     failed = sum(block["result"] != "passed" for block in blocks)
     evidence = {

@@ -36,6 +36,8 @@ def main() -> int:
         proofs = [p for p in proofs if any(p.name.startswith(name) for name in asked.names)]
     if asked.quick:
         proofs = [proof for proof in proofs if proof.quick]
+    if not proofs:
+        parser.error(f"none of these proofs is a quick one: {' '.join(asked.names)}")
     if asked.list:
         rows = Table("property", "block", "holds for", "claim")
         for proof in proofs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import os
 import platform
 import re
@@ -39,6 +40,8 @@ def main() -> int:
     parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if not 0 < options.minutes < math.inf:
+        parser.error(f"--minutes must be above 0, not {options.minutes}")
     chosen = options.only or list(TARGETS)
     if options.child:
         return _child(TARGETS[chosen[0]], options.minutes * 60, options.seed)

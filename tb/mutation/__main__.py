@@ -107,6 +107,8 @@ def main() -> int:
     blocks = given.blocks or list(QUICK_BLOCKS if given.quick else BLOCKS)
     if given.again:
         blocks = [block for block in blocks if block in _read()["gateware"]]
+        if not blocks:
+            parser.error(f"--again needs the evidence of an earlier run, in {EVIDENCE}")
     mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (given.mutants, ROUNDS)
     found = run(
         blocks,

@@ -255,6 +255,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="only those that lived before")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     given = parser.parse_args(arguments)
+    if unknown := set(given.packages) - set(PACKAGES):
+        parser.error(f"there is no package {', '.join(sorted(unknown))}")
+    if not Path(".git").exists():
+        parser.error("it runs in a working tree of Git, since it copies the files that Git knows")
     found = {}
     with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
         copy(Path.cwd(), Path(name))

@@ -127,6 +127,8 @@ def regress(
     path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
     settings = Settings(backends, cores, seconds, most_lots, workers, scheduler)
     if report is not None:
+        if report.resolve() == path.resolve():
+            raise click.UsageError(f"--evidence and --database name the same file: {path}")
         evidence.require_writable(report)
     try:
         from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much

@@ -25,16 +25,18 @@ def main() -> int:
     parser.add_argument("--document", type=Path, default=Path("docs/verification.md"))
     parser.add_argument("--page", type=Path, default=Path("build/verification.html"))
     given = parser.parse_args()
+    if given.page.resolve() == given.document.resolve():
+        parser.error(f"--page and --document name the same file: {given.page}")
     try:
         told = {section: section.told(given.evidence) for section in SECTIONS}
         document = rewritten(given.document.read_text(), parts(told))
         text = page(told, given.evidence, document, notes(given.evidence))
+        given.page.parent.mkdir(parents=True, exist_ok=True)
+        given.page.write_text(text)
+        given.document.write_text(document)
     except (OSError, ReportError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
-    given.document.write_text(document)
-    given.page.parent.mkdir(parents=True, exist_ok=True)
-    given.page.write_text(text)
     for section, each in told.items():
         print(f"{section.title:26} {'; '.join(each.problems) or 'passed'}")
     for name, note in notes(given.evidence).items():

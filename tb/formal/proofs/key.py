@@ -161,9 +161,9 @@ NO_VALUES = CoreConfig(tuple(DataType), lanes=2, operators=POSITIONS_ALONE)
 
 PROOFS = (
     *_each_type(),
-    _order(ALL, "all-types", "each type, in a core that has all ten,", ZERO, NAN, SIGNED),
+    _order(ALL, "all-types", "each type, in a core that has all ten", ZERO, NAN, SIGNED),
     _order(
-        NO_VALUES, "no-values", "each type, in a core that gives no values,", ZERO, NAN, FLAGLESS
+        NO_VALUES, "no-values", "each type, in a core that gives no values", ZERO, NAN, FLAGLESS
     ),
     Proof(
         "key-bits", "hdl/key.py",

@@ -280,6 +280,13 @@ def test_a_job_that_the_core_was_not_built_for(driver):
         driver.run([Work(*other, lambda *_: None)])
 
 
+def test_registers_have_the_values_after_reset_that_the_map_tells(block, transport):
+    block.reset()
+    for register in regs.register_map(CONFIG):
+        if register.is_readable:
+            assert transport.read(register.address) == register.reset, register.name
+
+
 def test_counters_are_cleared(driver, transport):
     carry_out(driver, drawn(9, 3))
     assert driver.counters()["jobs"] >= 3

@@ -212,7 +212,7 @@ def register_map(config: CoreConfig) -> tuple[Register, ...]:
 
 
 def _general(config: CoreConfig) -> Iterator[Register]:
-    read = Access.READ
+    read, depth = Access.READ, command_queue_depth(config)
     yield Register("ID", 0x000, _whole(read, "XTRM in ASCII.", ID), "Tells that this is the block.")
     version = (
         Field("minor", 0, 16, read, VERSION[1], "Grows when registers are added."),
@@ -235,12 +235,9 @@ def _general(config: CoreConfig) -> Iterator[Register]:
         "What a written 1 does at once.",
     )  # fmt: skip
     status = (
-        *_flags(
-            read,
-            ("busy", "A command waits, or a job is under way."),
-            ("can_start", "The command queue has space for START."),
-        ),
-        Field("queue_free", 8, 8, read, 0, "Commands that the queue has space for."),
+        Field("busy", 0, 1, read, 0, "A command waits, or a job is under way."),
+        Field("can_start", 1, 1, read, 1, "The command queue has space for START."),
+        Field("queue_free", 8, 8, read, depth, "Commands that the queue has space for."),
     )
     yield Register("STATUS", STATUS, status, "What the block does now.")
     yield Register(
@@ -258,10 +255,18 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             8,
             read,
             0,
-            f"Why the job failed: {', '.join(f'{c.value} {c.name}' for c in BlockError)}.",
+            "Why the job failed, or the command was refused: "
+            f"{', '.join(f'{c.value} {c.name}' for c in BlockError)}.",
         ),
         Field("register", 8, 8, read, 0, "The number of the job register, for RANGE; else 0."),
-        Field("job", 16, JOB_BITS, read, 0, f"Jobs started before it, modulo 2^{JOB_BITS}."),
+        Field(
+            "job",
+            16,
+            JOB_BITS,
+            read,
+            0,
+            f"Jobs started before it, modulo 2^{JOB_BITS}; of a command that was refused, nothing.",
+        ),
     )
     text = "The first error since IRQ_STATUS.error was cleared; valid while that flag is set."
     yield Register("ERROR", ERROR, error, text)

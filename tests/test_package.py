@@ -188,6 +188,7 @@ def test_the_order_of_fixed_registers_means_nothing():
         ("lanes = true", "lanes must be an integer, not True"),
         ("fixed = 3", "fixed must be a table of job registers, not 3"),
         ("[fixed]\nlength = 'long'", "job register length must be an integer, not 'long'"),
+        ("[fixed]\nslots = true", "job register slots must be an integer, not True"),
         ("[fixed]\nsize = 1", "there is no job register 'size'"),
     ],
 )

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import JobRegisters
 from extremum.host.package.settings import BUSES, Settings, check_name
 from extremum.model import DataType
 
@@ -79,6 +80,10 @@ def parse(text: str) -> Configuration:
     return Configuration(CoreConfig(**given), **package)
 
 
+FLAGS = {each.name for each in fields(JobRegisters) if isinstance(each.default, bool)}
+"""Job registers that are true or false."""
+
+
 def flat_registers(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
     """Yield the job registers of a TOML table, in which each dimension is a table.
 
@@ -90,7 +95,7 @@ def flat_registers(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield from flat_registers(value, f"{prefix}{name}.")
-        elif isinstance(value, int):
+        elif isinstance(value, int) and (prefix + name in FLAGS or not isinstance(value, bool)):
             yield prefix + name, int(value)
         else:
             raise TypeError(f"job register {prefix}{name} must be an integer, not {value!r}")

@@ -209,6 +209,20 @@ def test_an_event_around_its_clear(port, flag):
     carry_out(bench)
 
 
+def test_writes_wait_while_the_queue_is_reset():
+    """In the clock of ``soft_reset``, and in the next, in which the queue is reset by it."""
+
+    async def bench(bus, context, control):
+        for word, waits in ((0b00, []), (0b10, []), (0b01, [1, 1]), (0b11, [1, 1])):
+            assert not await bus.write(regs.CONTROL, word)
+            for clock in range(4):
+                assert context.get(control.bus.write_waits) == (waits[clock:] != []), clock
+                assert context.get(control.soft_reset) == (word & 1 and clock == 0)
+                await context.tick()
+
+    carry_out(bench)
+
+
 def test_the_first_error_is_told_until_it_is_cleared():
     """An error in the clock of the clear is the first one behind it."""
 

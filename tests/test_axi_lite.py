@@ -63,12 +63,22 @@ class Answers:
 
 
 @pytest.mark.parametrize(
-    ("address", "data", "answer"),
-    [(0, 0, 0), (0.8, 0, 0), (0, 0.8, 0), (0, 0, 0.9), (0.5, 0.5, 0.5)],
+    ("address", "data", "answer", "registers"),
+    [
+        (0, 0, 0, 0),
+        (0.8, 0, 0, 0),
+        (0, 0.8, 0, 0),
+        (0, 0, 0.9, 0),
+        (0, 0, 0, 0.8),
+        (0.5, 0.5, 0.5, 0.5),
+    ],
 )
-def test_every_write_is_asked_for_once(address, data, answer):
-    """Address and data come in any order, also before the answer to the write before is taken."""
-    port, rng = AxiLitePort(), random.Random(f"{address} {data} {answer}")
+def test_every_write_is_asked_for_once(address, data, answer, registers):
+    """Address and data come in any order, also before the answer to the write before is taken.
+
+    The registers make writes wait, too.
+    """
+    port, rng = AxiLitePort(), random.Random(f"{address} {data} {answer} {registers}")
     writes = [
         (rng.getrandbits(ADDRESS_BITS), rng.getrandbits(WORD_BITS), rng.getrandbits(WORD_BYTES))
         for _ in range(COUNT)
@@ -95,8 +105,10 @@ def test_every_write_is_asked_for_once(address, data, answer):
             if answered is not None:
                 assert tuple(context.get(signal) for signal in told) == asked[-1]
             context.set(bus.write_error, rng.getrandbits(1) if answered is None else answered)
+            context.set(bus.write_waits, rng.random() < registers)
             answered = None
             if context.get(bus.write):
+                assert not context.get(bus.write_waits)
                 asked.append(tuple(context.get(signal) for signal in told))
                 clocks.append(clock)
                 answered = errors[len(asked) - 1]
@@ -107,8 +119,9 @@ def test_every_write_is_asked_for_once(address, data, answer):
 
     run(port, bench)
     assert asked == [(place >> 2, word, strobes) for place, word, strobes in writes]
-    assert not address + data + answer or clocks[-1] > 3 * COUNT
-    if not address + data + answer:
+    rests = address + data + answer + registers
+    assert not rests or clocks[-1] > 3 * COUNT
+    if not rests:
         assert clocks == list(range(clocks[0], clocks[0] + 2 * COUNT, 2))
 
 

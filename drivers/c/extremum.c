@@ -1589,8 +1589,7 @@ void extremum_clear_counters(struct extremum_block *block)
 void extremum_reset(struct extremum_block *block)
 {
     write_word(&block->bus, EXTREMUM_ADDRESS_CONTROL, SOFT_RESET);
-    /* What jobs before the reset have told says nothing of those behind it. And this write keeps the
-     * next command out of the two clocks in which the queue is in reset. */
+    /* What jobs before the reset have told says nothing of those behind it. */
     write_word(&block->bus, EXTREMUM_ADDRESS_IRQ_STATUS, ALL_EVENTS);
     forget_words(block);
 }

@@ -146,9 +146,13 @@ class BlockControl(wiring.Component):
             self.command.eq(written & is_asked & fitted),
             overflow.eq(written & is_asked & ~fitted),
         ]
+        resets = control & bus.write_data[0]
         m.d.sync += [
-            self.soft_reset.eq(control & bus.write_data[0]),
+            self.soft_reset.eq(resets),
             self.clear_counters.eq(control & bus.write_data[1]),
+            # The queue is reset in the clock behind ``soft_reset``, and would lose a command of
+            # that clock; and it tells its space in the next.
+            bus.write_waits.eq(resets | self.soft_reset),
         ]
         return overflow
 

@@ -26,9 +26,9 @@ class WordBus(wiring.Signature):
 
     A write is asked for in the clock in which ``write`` is set. Its address, data and strobes are
     valid in this clock and the next one, in which it is carried out and answered by
-    ``write_error``. ``read`` and its
-    address stay until ``read_done``, and ``read_error`` is valid in that clock. ``read_data`` is
-    valid from the next clock on, until ``read`` is set again.
+    ``write_error``. None is asked for while ``write_waits`` is set. ``read`` and its address stay
+    until ``read_done``, and ``read_error`` is valid in that clock. ``read_data`` is valid from the
+    next clock on, until ``read`` is set again.
     """
 
     def __init__(self) -> None:
@@ -39,6 +39,7 @@ class WordBus(wiring.Signature):
                 "write_data": Out(WORD_BITS),
                 "write_strobes": Out(WORD_BYTES),
                 "write_error": In(1),
+                "write_waits": In(1),
                 "read": Out(1),
                 "read_address": Out(WORD_ADDRESS_BITS),
                 "read_done": In(1),
@@ -112,7 +113,9 @@ class AxiLitePort(wiring.Component):
             m.d.sync += bus.write_address.eq(axi.awaddr[2:])
         with m.If(takes_data):
             m.d.sync += [bus.write_data.eq(axi.wdata), bus.write_strobes.eq(axi.wstrb)]
-        m.d.comb += bus.write.eq(has_address & has_data & (axi.bready | ~axi.bvalid))
+        m.d.comb += bus.write.eq(
+            has_address & has_data & (axi.bready | ~axi.bvalid) & ~bus.write_waits
+        )
         for has, takes, ready in (
             (has_address, takes_address, axi.awready),
             (has_data, takes_data, axi.wready),

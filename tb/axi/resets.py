@@ -11,6 +11,7 @@ from cocotbext.axi import AxiStreamSink, AxiStreamSource
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.register_map import BlockError
+from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
 from extremum.model import Reduction
 from extremum.tb.axi.environment import OKAY, Environment, packets
@@ -87,6 +88,38 @@ async def soft_reset(dut: Any, stall: int) -> None:
     await block.send(packets(job, x)[0] * 2)
     await block.until("IRQ_STATUS", "error", 1)
     assert await block.field("ERROR", "job") == 1
+
+
+@cocotb.test()
+@cocotb.parametrize(is_full=[False, True])
+async def writes_posted_behind_a_soft_reset(dut: Any, is_full: bool) -> None:
+    """Who does not wait for answers has the next job in the queue at once, also if it was full."""
+    block = await Environment.started(dut)
+    start = regs.command_address(regs.START_COMMAND)
+    # A job that gives nothing before its elements come, which they do not.
+    (waiting,) = plan(Reduction.of("argmin", (1, 3), core().data_types[0], 1), core()).jobs
+    for seed in range(4):
+        ((job, x),) = jobs(random.Random(seed), core(), 1)
+        await block.start(waiting)
+        while is_full and await block.field("STATUS", "queue_free"):
+            assert await block.write(start, 1) == OKAY
+        # The first command is not a zero, which the reset would have left in its register as well.
+        words = sorted(job_words(job).items(), key=lambda item: item[1] == 0)
+        writes = {regs.CONTROL: SOFT_RESET, **dict(words), start: 1}
+        answers = [
+            block.lite.init_write(address, word.to_bytes(4, "little"))
+            for address, word in writes.items()
+        ]
+        for answer in answers:
+            await answer.wait()
+        told: list[Any] = [answer.data for answer in answers]
+        assert {int(answer.resp) for answer in told} == {OKAY}
+        given, expected = packets(job, x)
+        await block.send(given)
+        await block.expect(expected, job)
+        await block.until("STATUS", "busy", 0)
+        assert await block.field("IRQ_STATUS", "error") == 0
+        block.forget()
 
 
 @cocotb.test()

@@ -58,6 +58,8 @@ def writes(p: Property) -> None:
         "a write has the address that came", (asked_address == 0) | (bus.write_address == address)
     )
     p.claim("a write has the data that came", (asked_data == 0) | (told == data))
+    p.claim("none is carried out while the registers make writes wait",
+            ~(bus.write & bus.write_waits))  # fmt: skip
     was_asked = p.before(bus.write)
     p.claim(
         "both stay for a clock more",
@@ -67,8 +69,8 @@ def writes(p: Property) -> None:
     error = _latest(p, "error", was_asked, bus.write_error)
     p.claim("the answer tells what the registers said",
             ~axi.bvalid | (axi.bresp == Mux(error, Response.SLVERR, Response.OKAY)))  # fmt: skip
-    is_due = (addresses != 0) & (words != 0) & ~axi.bvalid
-    p.claim("an answer comes in three clocks", _waited(p, "due", is_due, 3) <= 2)
+    is_due = (addresses != 0) & (words != 0) & ~axi.bvalid & ~bus.write_waits
+    p.claim("an answer comes in three clocks without waiting", _waited(p, "due", is_due, 3) <= 2)
     for name, ready, asked in (("aw", axi.awready, asked_address), ("w", axi.wready, asked_data)):
         idle = _waited(p, f"{name}_idle", (asked == 0) & ~ready, 2)
         p.claim(f"{name} is ready soon", idle <= 1)
@@ -142,6 +144,7 @@ PROOFS = (
             Fault("an answer overtakes the one before it", MODULE,
                   "has_data & (axi.bready | ~axi.bvalid)", "has_data"),
             Fault("data are not waited for", MODULE, "has_address & has_data", "has_address"),
+            Fault("a write does not wait", MODULE, " & ~bus.write_waits", ""),
             Fault("the answer goes before it is taken", MODULE,
                   "with m.Elif(axi.bready):", "with m.Else():"),
         ),

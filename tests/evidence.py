@@ -34,7 +34,7 @@ BLOCK = {
 }  # fmt: skip
 MUTATION = {
     "tools": {"amaranth": "0.5.10"},
-    "gateware": dict.fromkeys(BLOCKS, BLOCK) | {BLOCKS[0]: BLOCK | {"revision": "aaaa"}},
+    "gateware": dict.fromkeys(BLOCKS, BLOCK),
     "software": {
         "plan": {
             "mutants": 900, "tried": 60, "killed": 59, "explained": 1, "open": [], "surviving": [],
@@ -49,7 +49,8 @@ MUTATION = {
     ],
 }  # fmt: skip
 FORMAL = {
-    "kind": "formal", "passed": 2, "failed": 0, "seconds": 9, "tools": {"amaranth": "0.5.10"},
+    "kind": "formal", "revision": {"gateware": "0123456789ab"},
+    "passed": 2, "failed": 0, "seconds": 9, "tools": {"amaranth": "0.5.10"},
     "proofs": [
         {
             "name": f"order-{kind}", "block": "hdl/key.py", "claim": "Keys are in order.",
@@ -61,6 +62,7 @@ FORMAL = {
     ],
 }  # fmt: skip
 CODE_COVERAGE = {
+    "revision": {"gateware": "0123456789ab"},
     "tools": {"verilator": "5.48.0"},
     "cases": {"image": 10},
     "kinds": {"line": {"total": 100, "hit": 98, "waived": 2}},
@@ -68,6 +70,7 @@ CODE_COVERAGE = {
 }
 FAULTS = {
     "passed": 1, "failed": 0, "versions": {"icarus": "12.0"},
+    "revision": {"gateware": "0123456789ab"},
     "blocks": [
         {
             "block": "image", "count": 200, "flip_flops": 900, "result": "passed", "reported": 3,

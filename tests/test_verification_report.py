@@ -14,8 +14,9 @@ from evidence import BLOCK, CODE_COVERAGE, FAULTS, FORMAL, FUZZ, MUTATION, REGRE
 
 from extremum.tb.mutation.blocks import BLOCKS
 from extremum.tb.regression.revision import Revision
-from extremum.tb.report.__main__ import main, notes
+from extremum.tb.report.__main__ import main
 from extremum.tb.report.document import parts, rewritten
+from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
 
@@ -41,7 +42,7 @@ def run(folder, document, page):
     options = {"--evidence": folder, "--document": document, "--page": page}
     with pytest.MonkeyPatch.context() as patch:
         present = Revision("0123456789ab", "", "0123456789ab")
-        patch.setattr("extremum.tb.report.__main__.revision", lambda: present)
+        patch.setattr("extremum.tb.report.provenance.revision", lambda: present)
         patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
         return main()
 
@@ -253,10 +254,45 @@ def test_the_page_has_the_tables_and_the_plots(page):
     assert "of the gateware 0123456789ab, which is the present one" in page
 
 
-def test_evidence_of_another_gateware_is_told(tmp_path, monkeypatch):
-    write(tmp_path)
-    present = Revision("aaaa", "bbbb", "cccc")
-    monkeypatch.setattr("extremum.tb.report.__main__.revision", lambda: present)
+def of_earlier_gateware(folder, *, same):
+    """Write evidence in which one block's mutants are of the earlier gateware aaaa.
+
+    ``same`` are the netlists that it has in common with the present one.
+    """
+    block, present = BLOCKS[0], "0123456789ab"
+    mutated = MUTATION["gateware"] | {block: BLOCK | {"revision": "aaaa"}}
+    earlier = [{"revision": {"gateware": "aaaa"}, "same": same}]
+    revisions = {"gateware": present, "core": present}
+    netlists = {"revision": revisions, "netlists": {}, "earlier": earlier}
+    write(folder, mutation=MUTATION | {"gateware": mutated}, netlists=netlists)
+
+
+@pytest.mark.parametrize("same", [[], ["mutated windows"], ["mutated rows"]])
+def test_evidence_of_another_gateware_fails(same, tmp_path, monkeypatch, capsys):
+    """Unless the netlist that it speaks of is still the same."""
+    present = Revision("0123456789ab", "", "0123456789ab")
+    for module in ("extremum.tb.netlists", "extremum.tb.report.provenance"):
+        monkeypatch.setattr(f"{module}.revision", lambda: present)
+    of_earlier_gateware(tmp_path, same=same)
+    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
+    is_right = same == ["mutated rows"]
+    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == (not is_right)
+    printed = capsys.readouterr().out
+    assert ("of another gateware: aaaa" in printed) == (not is_right)
+    failed = int(not is_right)
+    assert printed.endswith(f"{len(SECTIONS) - failed} passed, {failed} failed\n")
     told = notes(tmp_path)
-    assert told["regression.json"].endswith("0123456789ab, and aaaa or cccc is the present one")
-    assert told["mutation.json"].endswith("0123456789ab, aaaa, and aaaa or cccc is the present one")
+    end = "whose netlists are those of the present one" if is_right else "is the present one"
+    assert told["mutation.json"].endswith(end)
+    assert "0123456789ab, aaaa, " in told["mutation.json"]
+    assert told["regression.json"].endswith("0123456789ab, which is the present one")
+
+
+def test_all_evidence_of_another_gateware_fails(tmp_path, monkeypatch):
+    """Each kind that depends on the gateware; the software's mutants and fuzzing do not."""
+    monkeypatch.setattr("extremum.tb.report.provenance.revision", lambda: Revision("a", "b", "c"))
+    write(tmp_path)
+    failed = {section.name for section in SECTIONS if stale(section, tmp_path)}
+    assert failed == {"regression", "coverage", "code-coverage", "formal", "mutation", "faults"}
+    told = notes(tmp_path)
+    assert told["regression.json"].endswith("0123456789ab, and a or c is the present one")

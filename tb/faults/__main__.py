@@ -22,6 +22,7 @@ from extremum.host import cache
 from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.cores import CORE, CORES
 from extremum.tb.faults.upsets import COUNT, RECORDS, VERILOG
+from extremum.tb.regression.revision import revision
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "faults.json"
 RUNS = (("none", "reduction"), ("none", "image"), ("axi", "reduction"))
@@ -47,6 +48,7 @@ def main() -> int:
         "blocks": blocks,
         "failed": failed,
         "passed": len(blocks) - failed,
+        "revision": {"gateware": revision().gateware},
         "versions": {
             "cocotb": version("cocotb"),
             "icarus": subprocess.run(

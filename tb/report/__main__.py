@@ -1,19 +1,17 @@
 """Tells what the evidence says, in ``docs/verification.md`` and on a page with plots.
 
 ``python -m extremum.tb.report`` ends with the line ``N passed, N failed``: a kind of evidence
-passes if it is there and nothing in it speaks against its claim.
+passes if it is there, speaks of the present gateware, and nothing in it speaks against its claim.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from extremum.tb.netlists import earlier_revisions, mutated, proved
-from extremum.tb.regression.revision import revision
 from extremum.tb.report.document import page, parts, rewritten
+from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
 
@@ -37,39 +35,18 @@ def main() -> int:
     except (OSError, ReportError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
-    for section, each in told.items():
-        print(f"{section.title:26} {'; '.join(each.problems) or 'passed'}")
+    problems = {
+        section: [*each.problems, *stale(section, given.evidence)] for section, each in told.items()
+    }
+    for section, each in problems.items():
+        print(f"{section.title:26} {'; '.join(each) or 'passed'}")
     for name, note in notes(given.evidence).items():
         if " gateware " in note:
             print(f"{name}: {note}")
     print(f"{given.document} and {given.page} are written.")
-    failed = sum(bool(each.problems) for each in told.values())
+    failed = sum(map(bool, problems.values()))
     print(f"{len(told) - failed} passed, {failed} failed")
     return int(failed > 0)
-
-
-def notes(folder: Path) -> dict[str, str]:
-    """Return what each file of evidence was made with, and whether the gateware is still that."""
-    found = {}
-    for path in sorted(folder.glob("*.json")):
-        whole = json.loads(path.read_text())
-        versions = whole.get("versions", whole.get("tools", {}))
-        found[path.name] = ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))
-        of = {whole.get("revision", {}).get("gateware")}
-        of |= {block.get("revision") for block in whole.get("gateware", {}).values()}
-        if of := {digest for digest in of if digest}:
-            now = revision()
-            needed = mutated() if path.name == "mutation.json" else proved()
-            present = {now.gateware, now.core}
-            which = f"and {' or '.join(sorted(present))} is the present one"
-            if of <= present:
-                which = "which is the present one"
-            elif of <= present | {
-                digest for digest, names in earlier_revisions(folder).items() if needed <= names
-            }:
-                which = "whose netlists are those of the present one"
-            found[path.name] += f"; of the gateware {', '.join(sorted(of))}, {which}"
-    return found
 
 
 if __name__ == "__main__":

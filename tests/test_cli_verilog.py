@@ -314,3 +314,19 @@ def test_an_input_is_not_overwritten(output):
     if output == ".":
         assert run("verilog --config own.toml --name own --output package")[0] == 0
         assert run("verilog --config package/own.toml --output package")[0] == 0
+
+
+def test_a_file_of_no_package_is_not_overwritten():
+    """That of another package is, and of the same one."""
+    line = "verilog --preset argmax-int8 --name one --output ."
+    Path("README.md").write_text("# mine\n")
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said.startswith("extremum: README.md would be overwritten, and is of no package")
+    assert not list(Path().glob("one*"))
+    assert Path("README.md").read_text() == "# mine\n"
+    Path("README.md").unlink()
+    assert run(line)[0] == run(line)[0] == run(line.replace("one", "two"))[0] == 0
+    Path("component.xml").unlink()
+    Path("component.xml").mkdir()
+    assert run(line)[0] == 2

@@ -175,15 +175,21 @@ def test_a_small_core_aims_at_half_the_clock(calls, pipelining, aim):
 
 
 @pytest.mark.parametrize(
-    ("most", "option"), [(0, "--placer-heap-timingweight"), (1, "--tmg-ripup")]
+    ("large", "crowded", "options"),
+    [
+        (1, 1, ["--tmg-ripup"]),
+        (0, 1, ["--placer-heap-timingweight", "--tmg-ripup"]),
+        (0, 0, ["--placer-heap-timingweight"]),
+    ],
 )
-def test_a_large_netlist_has_other_options(calls, monkeypatch, most, option):
-    """The netlist has one flip-flop. The options for most netlists do not end for a large one."""
-    monkeypatch.setattr(fpga, "LARGE_FF", most)
+def test_a_large_netlist_has_other_options(calls, monkeypatch, large, crowded, options):
+    """The netlist has one flip-flop, which is more than 0 and not more than 1."""
+    monkeypatch.setattr(fpga, "LARGE_FF", large)
+    monkeypatch.setattr(fpga, "CROWDED_FF", crowded)
     run("fpga --preset argmax-int8 --seeds 4")
     _, (_, placement) = calls
     either = ("--placer-heap-timingweight", "--tmg-ripup")
-    assert [given for given in placement if given in either] == [option]
+    assert [given for given in placement if given in either] == options
 
 
 def test_a_second_run_calls_nothing(calls, kept):

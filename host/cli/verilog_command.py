@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ CLOCK_DEVICE = "ecp5-85k"
 
 FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
 """Those of them that are numbers."""
+
+ANYBODYS = ("README", "component", "component_2014", "package_ip")
+"""Names of files of a package that a folder may have without a package."""
 
 SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
 """Endings of sources: a folder of such a name would be taken for a file."""
@@ -101,6 +104,8 @@ def verilog(
         text = package[f"{settings.name}.v"].decode()
         files = {target / path: content for path, content in package.items()}
     _refuse_overwriting(files, (options["config"], options["fixed"], cost))
+    if not is_alone:
+        _refuse_foreign(path for path in files if path.stem in ANYBODYS)
     summary = describe(settings, ports_of(text, settings.name))
     try:
         for path, content in files.items():
@@ -168,6 +173,17 @@ def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None
     for path, content in files.items():
         if path.resolve() in read and path.read_bytes() != content:
             raise click.ClickException(f"{path} would be overwritten, and is an input")
+
+
+def _refuse_foreign(paths: Iterable[Path]) -> None:
+    """Refuse to write over files that are of no package: those of a package name the project."""
+    for path in paths:
+        content = path.read_bytes() if path.is_file() else None
+        if path.exists() and (content is None or (content and b"extremum" not in content)):
+            raise click.ClickException(
+                f"{path} would be overwritten, and is of no package of extremum: "
+                "let --output name another folder"
+            )
 
 
 def _measured(path: str, settings: Settings) -> Mapping[str, Any]:

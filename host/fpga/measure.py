@@ -30,16 +30,19 @@ AT_ONCE = 2
 """Number of placements that run at the same time."""
 ALWAYS = ("--timing-allow-fail", "-q")
 """Options of nextpnr for every netlist: do not fail if the clock is missed."""
-MOST = ("--tmg-ripup",)
-"""Further options for most netlists: route again the nets that miss the clock."""
-LARGE = ("--placer-heap-timingweight", "30")
-"""Further options for a netlist of more than :data:`LARGE_FF` flip-flops.
+REROUTE = ("--tmg-ripup",)
+"""Option for a netlist of up to :data:`CROWDED_FF` flip-flops: route late nets again.
 
-The ways are long, so their time weighs more in the placement than usual. Nets that miss the clock
-are not routed again, since on a part that is so full this does not end.
+On a part that is fuller this does not end.
 """
-LARGE_FF = 40_000
-FLOW = 4
+CROWDED_FF = 40_000
+WEIGHT = ("--placer-heap-timingweight", "30")
+"""Option for a netlist of more than :data:`LARGE_FF` flip-flops.
+
+Its ways are long, so their time weighs more in the placement than the 10 of the default.
+"""
+LARGE_FF = 7_000
+FLOW = 5
 """Version of the steps of a measurement; changing it makes the entries of the cache stale."""
 MEASUREMENT = "measurement.json"
 
@@ -222,8 +225,7 @@ def measure(
     rtlil = netlist(config, bus=bus, pins=device.pins, platform=device.platform)
     aim = device.aim(config.pipelining) if frequency is None else frequency
     versions = [version(tool) for tool in (toolchain.YOSYS, device.tool)]
-    options = [*device.options, *ALWAYS, *MOST, *LARGE]
-    told = [str(FLOW), device.synthesis, *options, str(aim), *map(str, seeds)]
+    told = [str(FLOW), device.synthesis, *device.options, str(aim), *map(str, seeds)]
     parts = [_SOURCE.sub("", rtlil), *told, *versions]
 
     def make(folder: Path) -> None:
@@ -244,14 +246,14 @@ def _measure(
     module = synthesise(build, device, frequency)
     names = SourceNames(module)
     lut4, ff = count_cells(module, device)
-    routing = LARGE if ff > LARGE_FF else MOST
+    options = _options(ff)
     done = 0
 
     def run(seed: int) -> Placement:
         nonlocal done
         report = f"report-{seed}.json"
         command = [
-            *device.options, *ALWAYS, *routing, "--json", "core.json",
+            *device.options, *options, "--json", "core.json",
             "--freq", str(frequency), "--seed", str(seed), "--report", report,
         ]  # fmt: skip
         toolchain.call(device.tool, command, build)
@@ -263,3 +265,9 @@ def _measure(
     with ThreadPoolExecutor(AT_ONCE) as executor:
         runs = tuple(executor.map(run, seeds))
     return Measurement(lut4, ff, runs)
+
+
+def _options(ff: int) -> tuple[str, ...]:
+    """Return the options of nextpnr for a netlist of so many flip-flops."""
+    weight = WEIGHT if ff > LARGE_FF else ()
+    return (*ALWAYS, *weight, *(REROUTE if ff <= CROWDED_FF else ()))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.mutation import yosys
-from extremum.tb.mutation.blocks import BLOCKS, BUILDS
+from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF
 from extremum.tb.mutation.campaign import Campaign
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
@@ -165,9 +165,8 @@ def _those_that_lived(
 
 def _is_present(block: str, digest: str) -> bool:
     """Tell whether a block's design has the same netlist now as in gateware with that digest."""
-    design = next(name for name, some in BUILDS if block in some)
     same = earlier_revisions().get(digest, frozenset())
-    return digest == _revision(block) or f"mutated {design}" in same
+    return digest == _revision(block) or f"mutated {DESIGN_OF[block]}" in same
 
 
 def _revision(block: str) -> str:

@@ -59,6 +59,9 @@ BUILDS = (
 BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks)
 """The names of all blocks."""
 
+DESIGN_OF = {block: design for design, blocks in BUILDS for block in blocks}
+"""The design that each block is a part of."""
+
 NOT_MUTATED = frozenset({"CLK", "RD_CLK", "WR_CLK", "Q", "ARST", "SRST"})
 """Ports of cells that are left alone.
 

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from extremum.tb.mutation.blocks import BUILDS
+from extremum.tb.mutation.blocks import DESIGN_OF
 from extremum.tb.netlists import earlier_revisions, proved
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.section import Section
-
-DESIGN_OF = {block: f"mutated {design}" for design, blocks in BUILDS for block in blocks}
-"""For each block that is mutated, the netlist that its mutants are made of."""
 
 
 def notes(folder: Path) -> dict[str, str]:
@@ -55,7 +52,7 @@ def _spoken_of(whole: Mapping[str, Any], part: str | None = "gateware") -> dict[
         found[digest] = set(proved())
     for name, block in (whole.get("gateware", {}) if part == "gateware" else {}).items():
         if digest := block.get("revision"):
-            found.setdefault(digest, set()).add(DESIGN_OF[name])
+            found.setdefault(digest, set()).add(f"mutated {DESIGN_OF[name]}")
     return found
 
 

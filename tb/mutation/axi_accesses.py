@@ -113,8 +113,10 @@ def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Seq
     for name, each in written.items():
         address = regs.command_address(regs.command_number(name))
         for bit in rng.sample(range(each.width, 32), min(8, 32 - each.width)):
-            block.access(address, 1 << bit)
-            start()
+            # A bit too many of a number that is not negative, and one missing in a negative one.
+            for word in (1 << bit, (1 << 32) - 1 ^ 1 << bit)[: 1 + each.signed]:
+                block.access(address, word)
+                start()
     start()
     there = {register.address for register in regs.register_map(config)}
     for number in range(regs.COMMANDS):
@@ -175,6 +177,27 @@ def lengths(
         look(block, rng)
         block.forget()
         block.access(regs.CONTROL, 1)
+
+
+def posted(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
+    """Write a job right behind a reset without waiting for answers; the queue may be full then."""
+    for _ in range(12):
+        block.rest(rng.choice((0, 0, 20)))
+        writes = [(address, word, 15) for address, word in job_words(job).items()]
+        rng.shuffle(writes)
+        if rng.random() < 0.5:
+            for _ in range(regs.command_queue_depth(config) + 4):
+                block.access(START, 1)
+        block.forget()
+        if rng.random() < 0.3:
+            block.pass_clocks(rng.choice((1, 2)), aresetn=0)
+            block.pass_clocks(1)
+        else:
+            writes.insert(0, (regs.CONTROL, rng.choice((1, 3)), 15))
+        block.overlap([*writes, (START, 1, 15)])
+        block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+        block.pass_clocks(job.beats_in + 60)
+        look(block, rng)
 
 
 def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280) -> None:

@@ -90,6 +90,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "bits": lambda: accesses.bits(block, rng, config, plain),
         "races": lambda: accesses.races(block, rng, short),
         "lengths": lambda: accesses.lengths(block, rng, config, plain),
+        "posted": lambda: accesses.posted(block, rng, config, short),
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
         "overflow": lambda: accesses.overflow(block, rng, config, short),
@@ -144,7 +145,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
 
 RUNGS = (
     "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
-    "lengths", "long", "numbers", "errors", "overflow", "resets",
+    "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "marks", "many", "halves", "positions",
     "shuffled", "unwritten", "soft", "hard", "ends", "sweep",
 )  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Sequence
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,25 +13,11 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
-from extremum.host.driver.block import BlockDriver
-from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
-from extremum.host.plan.results import Results
-from extremum.host.plan_runner import (
-    BlockFigures,
-    JobResults,
-    report_of,
-    run_jobs,
-    run_plan,
-    run_plan_on_block,
-)
+from extremum.host.plan_runner import BlockFigures, JobResults, report_of
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
-from extremum.host.simulation.backend import Simulator
-from extremum.host.simulation.cocotb_block import CocotbBlock
-from extremum.host.simulation.cocotb_simulator import CocotbSimulator
-from extremum.host.simulation.native import NativeSimulator
-from extremum.host.simulation.native_block import NativeBlock
+from extremum.host.session import Session
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.host.turns import Turns
 from extremum.model import (
@@ -181,15 +167,11 @@ class Accelerator:
         self.config = checks.core_config(data_types, given)
         self.backend, self.bus = backend, bus
         self.report: Report | None = None
-        self._waves = None if waves is None else Path(waves)
-        self._wave_window = wave_window
+        self._session = Session(self.config, backend, bus, waves, wave_window)
         self._watchdog = watchdog
         self._stalls = {"input_stalls": input_stalls, "output_stalls": output_stalls}
         self._seed = seed
         self._progress = progress
-        self._simulator: Simulator | NativeBlock | CocotbBlock | None = None
-        self._driver: BlockDriver | None = None
-        self._process = os.getpid()
         self._turns = Turns()
 
     def __enter__(self) -> Accelerator:
@@ -204,23 +186,18 @@ class Accelerator:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_simulator": None, "_driver": None, "_turns": Turns()}
+        return self.__dict__ | {"_session": copy(self._session), "_turns": Turns()}
 
     def close(self) -> None:
         """End the simulation; the next operator starts a new one."""
         with self._turns.take():
-            self._close()
-
-    def _close(self) -> None:
-        if self._simulator is not None:
-            self._simulator.close()
-            self._simulator = self._driver = None
+            self._session.close()
 
     def prepare(self) -> None:
         """Compile the core and start the simulation now, not at the first operator."""
         with self._turns.take():
             if self.backend != "model":
-                self._running()
+                self._session.start(self._tell)
 
     @suggests_keywords
     def argmin(
@@ -367,14 +344,7 @@ class Accelerator:
         It is for a simulated core without a bus, and without stalls; :attr:`report` stays.
         """
         with self._turns.take():
-            simulator = self._running()
-            if isinstance(simulator, (NativeBlock, CocotbBlock)):
-                raise ValueError("bus must be 'none': jobs of a block follow each other")
-            try:
-                return run_jobs(simulator, todo, x, numbers)
-            except BaseException:
-                self._close()
-                raise
+            return self._session.run_jobs(todo, x, numbers, self._tell)
 
     def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> Any:
         """Carry out an operator while no other thread uses the simulation."""
@@ -387,53 +357,11 @@ class Accelerator:
                 result = problem.evaluate(tensor)
             self._finish(todo, None, todo.empty_windows)
             return result
-        try:
-            results, took = self._carry_out(todo, tensor)
-            empty = results.count_empty_windows()
-        except BaseException:
-            # What is left of the simulation cannot be trusted: the next operator starts afresh.
-            self._close()
-            raise
-        self._finish(todo, took, empty)
+        results, took, empty_windows = self._session.run(
+            todo, tensor, self._tell, watchdog=self._watchdog, seed=self._seed, **self._stalls
+        )
+        self._finish(todo, took, empty_windows)
         return results.finish()
-
-    def _carry_out(self, todo: Plan, tensor: np.ndarray) -> tuple[Results, int | BlockFigures]:
-        """Run a plan; return the results, and the clocks that it took on a core or on a block."""
-        simulator = self._running()
-        options: Any = {"watchdog": self._watchdog, "seed": self._seed, **self._stalls}
-        if isinstance(simulator, (NativeBlock, CocotbBlock)):
-            if self._driver is None:
-                self._driver = BlockDriver(simulator, self.config)
-            return run_plan_on_block(self._driver, simulator, todo, tensor, self._tell, **options)
-        return run_plan(simulator, todo, tensor, self.config, self._tell, **options)
-
-    def _running(self) -> Simulator | NativeBlock | CocotbBlock:
-        """Return the simulation, and start it if this process has none."""
-        if self._simulator is not None and self._process != os.getpid():
-            if self._waves is not None:
-                raise SimulationError(
-                    f"{self._waves} is written by the process that this one was forked from: "
-                    "make an Accelerator with another file here"
-                )
-            self._close()
-        if self._simulator is None:
-            self._simulator = self._start()
-            self._process = os.getpid()
-        return self._simulator
-
-    def _start(self) -> Simulator | NativeBlock | CocotbBlock:
-        """Compile the core, unless it is kept, and start the simulation."""
-
-        def tell(stage: str) -> None:
-            self._tell(Progress("compiling", stage=stage))
-
-        if self.bus == "axi" and self.backend == "native":
-            return NativeBlock(self.config, self._waves, self._wave_window, tell=tell)
-        if self.bus == "axi":
-            return CocotbBlock(self.config, self.backend, self._waves, tell=tell)
-        if self.backend == "native":
-            return NativeSimulator(self.config, self._waves, self._wave_window, tell=tell)
-        return CocotbSimulator(self.config, self.backend, self._waves, tell=tell)
 
     def _tell(self, progress: Progress) -> None:
         if self._progress is not None:

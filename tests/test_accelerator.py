@@ -101,7 +101,7 @@ def test_a_simulator_that_dies(simulator):
 
     def kill(progress):
         if progress.clocks and not died:
-            simulation: Any = accelerator._simulator
+            simulation: Any = accelerator._session.simulation
             died.append(simulation._command.process.pid)
             os.killpg(died[0], signal.SIGKILL)
 
@@ -122,7 +122,7 @@ from extremum.host import Accelerator
 
 def tell(progress):
     if progress.clocks:
-        print(accelerator._simulator._command.process.pid, flush=True)
+        print(accelerator._session.simulation._command.process.pid, flush=True)
 
 backend, _, bus = sys.argv[1].partition(" ")
 options = {"backend": backend, "bus": bus or "none", "max_window": (1, 1, 1), "progress": tell}

@@ -94,17 +94,17 @@ def test_a_forked_copy_has_a_simulation_of_its_own(backend):
             accelerator.close()
 
         def use():
-            ours = accelerator._simulator
+            ours = accelerator._session.simulation
             assert np.array_equal(accelerator.argmax(tensor(2), 1), argmax(tensor(2), 1))
-            assert accelerator._simulator is not ours
+            assert accelerator._session.simulation is not ours
             accelerator.close()
 
-        simulation = accelerator._simulator
+        simulation = accelerator._session.simulation
         assert in_a_child(close) == 0
         assert in_a_child(use) == 0
         # The simulation of this process goes on.
         assert np.array_equal(accelerator.argmax(x, 1), argmax(x, 1))
-        assert accelerator._simulator is simulation
+        assert accelerator._session.simulation is simulation
 
 
 @pytest.mark.parametrize("backend", ONE_COCOTB)
@@ -149,6 +149,6 @@ def test_a_copy_has_a_simulation_of_its_own(backend, duplicate):
         accelerator.argmax(tensor(1), 1)
         with duplicate(accelerator) as other:
             assert (other.config, other.report) == (accelerator.config, accelerator.report)
-            assert other._simulator is None
+            assert other._session.simulation is None
             assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))
         assert np.array_equal(accelerator.argmax(tensor(3), 1), argmax(tensor(3), 1))

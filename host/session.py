@@ -1,0 +1,170 @@
+"""The simulation that an accelerator runs on: started when it is needed, ended by an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.driver.block import BlockDriver
+from extremum.host.errors import SimulationError
+from extremum.host.plan import Plan
+from extremum.host.plan.results import Results
+from extremum.host.plan_runner import (
+    BlockFigures,
+    JobResults,
+    run_jobs,
+    run_plan,
+    run_plan_on_block,
+)
+from extremum.host.progress import Progress, Tell
+from extremum.host.simulation.backend import Simulator
+from extremum.host.simulation.cocotb_block import CocotbBlock
+from extremum.host.simulation.cocotb_simulator import CocotbSimulator
+from extremum.host.simulation.native import NativeSimulator
+from extremum.host.simulation.native_block import NativeBlock
+
+Simulation = Simulator | NativeBlock | CocotbBlock
+"""What simulates: a bare core, or a block on one of the two kinds of backends."""
+
+
+class Session:
+    """A simulation of one core or block, from its start to its end, again and again.
+
+    What is left of a simulation after an error cannot be trusted: it is ended, and the next
+    operator starts a new one. So it is with a forked or pickled copy, which leaves the simulation
+    of its original alone.
+
+    Parameters
+    ----------
+    config
+        What the core is built for.
+    backend, bus, waves, wave_window
+        See :class:`extremum.host.accelerator.Accelerator`.
+
+    Attributes
+    ----------
+    simulation : Simulation or None
+        What runs now; None before the start and after the end.
+    """
+
+    def __init__(
+        self,
+        config: CoreConfig,
+        backend: str,
+        bus: str,
+        waves: str | Path | None,
+        wave_window: tuple[int, int] | None,
+    ) -> None:
+        self._config, self._backend, self._bus = config, backend, bus
+        self._waves = None if waves is None else Path(waves)
+        self._wave_window = wave_window
+        self.simulation: Simulation | None = None
+        self._driver: BlockDriver | None = None
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"simulation": None, "_driver": None}
+
+    def start(self, tell: Tell) -> Simulation:
+        """Return the simulation; compile the core and start it, if this process has none.
+
+        Raises
+        ------
+        ToolError
+            A tool is missing or too old.
+        SimulationError
+            The core was refused, or this is a forked copy and would write its original's waveforms.
+        """
+        if self.simulation is not None and self._process != os.getpid():
+            if self._waves is not None:
+                raise SimulationError(
+                    f"{self._waves} is written by the process that this one was forked from: "
+                    "make an Accelerator with another file here"
+                )
+            self.close()
+        if self.simulation is None:
+            self.simulation = self._simulation(tell)
+            self._process = os.getpid()
+        return self.simulation
+
+    def _simulation(self, tell: Tell) -> Simulation:
+        """Compile the core, unless it is kept, and start the simulation."""
+
+        def tell_stage(stage: str) -> None:
+            tell(Progress("compiling", stage=stage))
+
+        if self._backend == "native":
+            native = NativeBlock if self._bus == "axi" else NativeSimulator
+            return native(self._config, self._waves, self._wave_window, tell=tell_stage)
+        cocotb = CocotbBlock if self._bus == "axi" else CocotbSimulator
+        return cocotb(self._config, self._backend, self._waves, tell=tell_stage)
+
+    def run(
+        self, todo: Plan, tensor: np.ndarray, tell: Tell, **options: Any
+    ) -> tuple[Results, int | BlockFigures, int]:
+        """Run a plan; return the results, what it took, and how many windows were empty.
+
+        Parameters
+        ----------
+        todo
+            Plan for this core.
+        tensor
+            The operator's input.
+        tell
+            Called now and then with how far the operator has come.
+        options
+            Watchdog, stalls and their seed, as :func:`extremum.host.plan_runner.run_plan` takes
+            them.
+
+        Returns
+        -------
+        tuple
+            The results; the clocks of a core, or the figures of a block; the number of empty
+            windows.
+        """
+        try:
+            results, took = self._carry_out(todo, tensor, tell, options)
+            return results, took, results.count_empty_windows()
+        except BaseException:
+            self.close()
+            raise
+
+    def _carry_out(
+        self, todo: Plan, tensor: np.ndarray, tell: Tell, options: dict[str, Any]
+    ) -> tuple[Results, int | BlockFigures]:
+        simulation = self.start(tell)
+        if isinstance(simulation, (NativeBlock, CocotbBlock)):
+            if self._driver is None:
+                self._driver = BlockDriver(simulation, self._config)
+            return run_plan_on_block(self._driver, simulation, todo, tensor, tell, **options)
+        return run_plan(simulation, todo, tensor, self._config, tell, **options)
+
+    def run_jobs(
+        self, todo: Plan, tensor: np.ndarray, numbers: Iterable[int], tell: Tell
+    ) -> list[JobResults]:
+        """Run some jobs of a plan on a bare core, without stalls.
+
+        Raises
+        ------
+        ValueError
+            It simulates a block.
+        """
+        simulation = self.start(tell)
+        if isinstance(simulation, (NativeBlock, CocotbBlock)):
+            raise ValueError("bus must be 'none': jobs of a block follow each other")
+        try:
+            return run_jobs(simulation, todo, tensor, numbers)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the simulation, if there is one."""
+        if self.simulation is not None:
+            self.simulation.close()
+            self.simulation = self._driver = None

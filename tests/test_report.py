@@ -40,8 +40,8 @@ def report(tmp_path):
     """Return a function that runs the script on records, and returns RESULTS.md and the output."""
     folder = tmp_path / "bench"
     (folder / "results").mkdir(parents=True)
-    for name in ("report.py", "plots.py", "targets.toml"):
-        shutil.copy(BENCH / name, folder)
+    for source in (*BENCH.glob("*.py"), BENCH / "targets.toml"):
+        shutil.copy(source, folder)
 
     def run(**records):
         for name, found in records.items():

@@ -1,6 +1,7 @@
 """The random regression: it finds a fault, repeats it, loses nothing, and counts nothing twice."""
 
 import importlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -16,8 +17,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from extremum.hdl.config import PIPELINING
 from extremum.host import cache
 from extremum.host.cli import commands
+from extremum.model import DataType
 from extremum.tb.coverage import BINS, EXCUSED, POINTS, Tally
 from extremum.tb.regression import lots as lots_module
 from extremum.tb.regression import pool
@@ -28,8 +31,9 @@ from extremum.tb.regression.command import regress
 from extremum.tb.regression.database import Database
 from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.faults import FAULTS
-from extremum.tb.regression.lots import Lot, close_rigs, run_lot
-from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_of
+from extremum.tb.regression.lots import RANDOM_CORES, Lot, close_rigs, lots, run_lot
+from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_named, target_of
+from extremum.tb.regression.random_cores import LANES, OPERATOR_SETS, random_target, seeds_of
 from extremum.tb.regression.revision import Revision, revision
 from extremum.tb.regression.run import Rig
 from extremum.tb.regression.shrink import failure
@@ -69,6 +73,72 @@ def test_the_same_seed_is_the_same_case(core, few):
     assert drawn_case(seed) == case == Case.from_json(case.to_json())
     assert case != drawn_case(seed + CORES_MOST)
     assert case.target == target_of(seed).name
+
+
+@pytest.mark.parametrize("number", [0, 1, 41])
+def test_a_number_is_the_same_core_and_the_same_cases_always(number, few):
+    target = random_target(number)
+    assert target_named(target.name) == random_target(number) == target
+    first, *others = seeds_of(number)
+    random.seed(1)
+    case = drawn_case(first)
+    assert drawn_case(first) == case == Case.from_json(case.to_json())
+    assert case.target == target.name
+    assert {drawn_case(seed).target for seed in others} == {target.name}
+    assert all(drawn_case(seed) != case for seed in others)
+    assert seeds_of(number + 1)[0] == others[-1] - 1
+
+
+def test_cores_drawn_at_random_are_unlike_each_other():
+    """Every setting, bus, number of lanes, operator and kind of fixed register is drawn."""
+    targets = [random_target(number) for number in range(400)]
+    configs = [target.config for target in targets]
+    assert len(set(configs)) == len(configs)
+    assert {target.bus for target in targets} == {"none", "axi"}
+    assert {config.pipelining for config in configs} == set(PIPELINING)
+    assert {data_type for config in configs for data_type in config.data_types} == set(DataType)
+    assert {config.lanes for config in configs} == set(LANES)
+    assert {config.operators for config in configs} == set(OPERATOR_SETS)
+    assert {config.padding for config in configs} == {True, False}
+    parts = ("window", "stride", "head")
+    windows = [f"{axis}.{part}" for axis in ("height", "width") for part in parts]
+    fixed = {name for config in configs for name, _ in config.fixed}
+    assert fixed == {"decreasing", "ignore_nan", *windows}
+
+
+def test_names_that_are_of_no_random_core():
+    other = {"random-0": "axi-random-0", "axi-random-0": "random-0"}[random_target(0).name]
+    for name in (other, "random-", "random--1", "random-00", "random-x", "small-random-0"):
+        with pytest.raises(ValueError, match="random-NUMBER, not"):
+            target_named(name)
+
+
+def test_random_cores_go_on_where_the_last_pass_ended(tmp_path, monkeypatch):
+    """Two cores of a pass, and two others of the next; none of their bins is counted."""
+    monkeypatch.setattr(lots_module, "LOT_CASES", {"native": 2})
+    path, evidence = tmp_path / "results.sqlite", tmp_path / "evidence.json"
+    options = ("--core", "random", "--workers", 0, "--database", path, "--evidence", evidence)
+    for passed in (4, 8):
+        status, told = command(*options, "--lots", 2)
+        assert (status, told[-1]) == (0, f"{passed} passed, 0 failed")
+    database = Database(path, revision())
+    assert database.done() == {Lot("native", -1 - number, 0) for number in range(4)}
+    assert database.bins() == {}
+    database.close()
+    found = json.loads(evidence.read_text())
+    assert found["random_cores"]["cores"] == 4
+    assert found["random_cores"]["jobs"] == found["total"]["jobs"] > 8
+    # On another gateware they count for nothing, and take nothing from what counts.
+    later = Database(path, Revision("later", "bench", "core"), {revision().gateware: {"image"}})
+    assert (later.counted(), later.drawn()["cores"]) == (["later"], 0)
+    later.close()
+
+
+@pytest.mark.usefixtures("few")
+def test_all_cores_are_those_of_the_pool_and_some_drawn_at_random():
+    turn = list(itertools.islice(lots(["native"], [], []), 2 * (len(TARGETS) + RANDOM_CORES)))
+    assert len(set(turn)) == len(turn)
+    assert sorted(lot.core for lot in turn if lot.is_random) == list(range(-2 * RANDOM_CORES, 0))
 
 
 def test_what_is_no_case(monkeypatch):
@@ -180,7 +250,7 @@ def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
             assert database.add(number, Lot("native", core, 0), result)
         database.close()
     names = TARGETS[0].name, TARGETS[1].name
-    for earlier, counted, lots, whole in (
+    for earlier, counted, lots_counted, whole in (
         ({}, ["now"], 0, 0),
         ({"a": names, "b": names[:1], "ac": names}, ["now", "a", "b"], 2, 1),
         ({"a": names[1:], "b": names, "now": names}, ["now", "b"], 2, 2),
@@ -189,7 +259,7 @@ def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
         database = Database(path, Revision("now", "bench", "core"), earlier)
         assert database.counted() == counted
         figures, bins = database.figures(), database.bins()
-        assert figures.get("native", {"cases": 0})["cases"] == lots * result.figures.cases
+        assert figures.get("native", {"cases": 0})["cases"] == lots_counted * result.figures.cases
         assert bins == {name: whole * count for name, count in result.bins.items() if whole}
         assert database.done() == set()
         database.close()

@@ -8,6 +8,7 @@ once which transfers the coming edge will make.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,25 @@ from cocotb.triggers import FallingEdge, ReadOnly
 from extremum.host.simulation.stalls import Phases, Stalls
 
 PROGRESS_CLOCKS = 1 << 10
-"""Clocks between two reports of progress."""
+"""Clocks between two reports of progress, at the most."""
+
+PROGRESS_SECONDS = 10.0
+"""Seconds between them, at the most: Icarus may need most of a second for a clock of many lanes."""
+
+
+class Pace:
+    """Tells when it is time for a report of progress, which is also a sign of life."""
+
+    def __init__(self) -> None:
+        self._reported = time.monotonic()
+
+    def is_due(self, clock: int) -> bool:
+        """Return whether to report in this clock, and take it that this is done."""
+        now = time.monotonic()
+        if clock % PROGRESS_CLOCKS and now < self._reported + PROGRESS_SECONDS:
+            return False
+        self._reported = now
+        return True
 
 
 class StreamRuleError(AssertionError):
@@ -160,6 +179,7 @@ class CoreBench:
         results = outcome.results
         waiting: int | None = None
         clock = idle = 0
+        pace = Pace()
         job_taken = False
         while clock != stop_after and (len(results) < run.results or i_port.left or job_port.left):
             await edge
@@ -198,7 +218,7 @@ class CoreBench:
                     f"{job_port.left} jobs wait, {len(results)} of {run.results} results came"
                 )
             clock += 1
-            if progress is not None and clock % PROGRESS_CLOCKS == 0:
+            if progress is not None and pace.is_due(clock):
                 progress(clock, len(run.beats) - i_port.left)
         # The transfers of this clock happen at the edge to come; after it nothing is offered.
         await edge

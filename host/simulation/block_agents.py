@@ -21,7 +21,7 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
-from extremum.host.simulation.agents import PROGRESS_CLOCKS
+from extremum.host.simulation.agents import Pace
 from extremum.host.simulation.backend import RESET_CLOCKS
 from extremum.host.simulation.stalls import Phases, Stalls
 
@@ -195,6 +195,7 @@ class BlockAgents:
         """Look at the streams in the middle of every clock."""
         dut = self.dut
         edge = FallingEdge(dut.aclk)
+        pace = Pace()
         taken = (dut.s_axis_tvalid, dut.s_axis_tready)
         given = [
             (getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready"))
@@ -223,7 +224,7 @@ class BlockAgents:
             seen.now += 1
             if seen.failure or self.has_interrupt:
                 self.news.set()
-            if seen.now % PROGRESS_CLOCKS == 0:
+            if pace.is_due(seen.now):
                 self._progress(seen)
 
 

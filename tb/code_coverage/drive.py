@@ -20,8 +20,9 @@ from extremum.tb.code_coverage.points import Point, points
 from extremum.tb.code_coverage.sources import design_of, toggles_of_ports
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.draw import drawn_case
-from extremum.tb.regression.pool import CORES_MOST, TARGETS, Target, target_named
+from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_named
 from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import Difference
 
 SAMPLE = (

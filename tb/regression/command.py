@@ -31,6 +31,7 @@ from extremum.tb.regression.case import Case
 from extremum.tb.regression.database import Database, Failure
 from extremum.tb.regression.draw import SCALES, drawn_case
 from extremum.tb.regression.pool import TARGETS, target_of
+from extremum.tb.regression.random_cores import RANDOM
 from extremum.tb.regression.revision import revision
 from extremum.tb.regression.run import Rig, run_case
 from extremum.tb.regression.work import Difference
@@ -67,7 +68,12 @@ def _finite(_context: click.Context, option: click.Parameter, value: float | Non
 @click.command()
 @click.option("--case", "text", help="Run one case alone: its seed, or a case as JSON.")
 @backend_option
-@click.option("--core", "cores", multiple=True, help="Run these cores or blocks alone.")
+@click.option(
+    "--core",
+    "cores",
+    multiple=True,
+    help=f"Run these cores or blocks alone; {RANDOM!r}: cores drawn at random.",
+)
 @click.option("--hours", type=TIME, callback=_finite, help="Budget of time.")
 @click.option("--minutes", type=TIME, callback=_finite, help="Budget of time.")
 @click.option("--lots", "most_lots", type=click.IntRange(0), help="End after so many lots.")
@@ -118,8 +124,9 @@ def regress(
         if len(backends) != 1:
             raise click.UsageError("--case runs on one --backend")
         return _run_one(text, backends[0])
-    if unknown := set(cores) - {target.name for target in TARGETS}:
-        known = ", ".join(target.name for target in TARGETS)
+    names = [*(target.name for target in TARGETS), RANDOM]
+    if unknown := set(cores) - set(names):
+        known = ", ".join(names)
         raise click.UsageError(f"--core must be of {known}, not {sorted(unknown)[0]!r}")
     seconds = 3600 * (hours or 0) + 60 * (minutes or 0)
     if hours is None and minutes is None:

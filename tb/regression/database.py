@@ -18,6 +18,7 @@ from typing import Any
 
 from extremum.tb.regression.lots import Lot, LotResult
 from extremum.tb.regression.pool import TARGETS
+from extremum.tb.regression.random_cores import number_named
 from extremum.tb.regression.revision import Revision
 from extremum.tb.regression.work import Figures
 
@@ -143,11 +144,15 @@ class Database:
 
     def done(self) -> set[Lot]:
         """Return the lots of this revision that have been run."""
-        numbers = {target.name: number for number, target in enumerate(TARGETS)}
+        cores = {target.name: core for core, target in enumerate(TARGETS)}
         rows = self._db.execute(
             "select backend, core, number from lots where gateware = ? and bench = ?", self._key
         )
-        return {Lot(backend, numbers[core], number) for backend, core, number in rows}
+        done = set()
+        for backend, name, number in rows:
+            drawn = number_named(name)
+            done.add(Lot(backend, cores[name] if drawn is None else -1 - drawn, number))
+        return done
 
     def add(self, number: int, lot: Lot, result: LotResult, attempts: int = 1) -> bool:
         """Write what came of a lot; return False if it was there before, and nothing is counted.
@@ -203,6 +208,7 @@ class Database:
     def _run_before(self) -> dict[str, bool]:
         """Return the earlier gateware of which some results hold, and whether all of them do."""
         rows = self._db.execute("select distinct gateware, core from lots").fetchall()
+        rows = [row for row in rows if number_named(row[1]) is None]
         run = {gateware: {core for each, core in rows if each == gateware} for gateware, _ in rows}
         return {
             gateware: run[gateware] <= set(names)
@@ -211,10 +217,32 @@ class Database:
         }
 
     def _of_cores(self) -> str:
-        """Return the cores whose results hold, and the gateware, for ``json_each`` of SQLite."""
-        present = [[self.revision.gateware, target.name] for target in TARGETS]
+        """Return the cores whose results hold, and the gateware, for ``json_each`` of SQLite.
+
+        Of the cores drawn at random no netlists are kept, so they hold for the present gateware.
+        """
+        names = (*(target.name for target in TARGETS), *self._drawn())
+        present = [[self.revision.gateware, name] for name in names]
         before = [[each, name] for each in self._run_before() for name in self._earlier[each]]
         return json.dumps(present + before)
+
+    def _drawn(self) -> list[str]:
+        """Return the cores drawn at random that ran on the present gateware."""
+        rows = self._db.execute(
+            "select distinct core from lots where gateware = ? order by core",
+            (self.revision.gateware,),
+        )
+        return [name for (name,) in rows if number_named(name) is not None]
+
+    def drawn(self) -> dict[str, int]:
+        """Return how many cores were drawn at random, and their cases and jobs, on all backends."""
+        names = self._drawn()
+        sums = self._db.execute(
+            "select coalesce(sum(cases), 0), coalesce(sum(jobs), 0) from lots"
+            " where gateware = ? and core in (select value from json_each(?))",
+            (self.revision.gateware, json.dumps(names)),
+        ).fetchone()
+        return {"cores": len(names), "cases": sums[0], "jobs": sums[1]}
 
     def _whole(self) -> str:
         """Return the gateware of which all results hold, for ``json_each`` of SQLite."""

@@ -13,7 +13,8 @@ from typing import Any
 from extremum.tb.regression.case import Batch, Case, Item, Rests
 from extremum.tb.regression.faults import FAULTS
 from extremum.tb.regression.operators import drawn_operator, jobs_of
-from extremum.tb.regression.pool import Target, target_of
+from extremum.tb.regression.pool import is_random, target_of
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.tensors import FILLS
 
 SCALES = {"native": 1.0, "verilator": 0.01, "icarus": 0.004}
@@ -25,6 +26,9 @@ LONGEST = 1 << 20
 FEWEST = 1 << 16
 """Beats of the shortest of the long jobs at scale 1."""
 
+
+RANDOM_SCALE = 1 / 32
+"""How long the long jobs of a core drawn at random are, beside those of the pool."""
 
 OFTEN = (6, 2, 2, 2, 1)
 """How often each of the faults is drawn: the core has many reasons to refuse registers."""
@@ -43,6 +47,8 @@ def drawn_case(seed: int, backend: str = "native") -> Case:
     scale = SCALES[backend]
     # Wide cores are slow to simulate, and take many elements in a beat.
     scale *= min(1.0, 2 / target.config.lanes)
+    if is_random(target):
+        scale *= RANDOM_SCALE
     beats = max(1, int(scale * FEWEST * (LONGEST / FEWEST) ** source.random()))
     batches.insert(source.randint(0, len(batches)), _batch(source, target, beats))
     if batches[-1].reset_after is not None:

@@ -53,6 +53,7 @@ def evidence(database: Database) -> dict[str, Any]:
             for name in ("cases", "jobs", "clocks", "beats", "differences", "lots_retried")
         },
         "backends": figures,
+        "random_cores": database.drawn(),
         "coverage": {
             "bins": len(BINS),
             "met": met,

@@ -10,12 +10,17 @@ from dataclasses import asdict, dataclass, field
 from extremum.host.errors import ToolError
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.draw import drawn_case
-from extremum.tb.regression.pool import CORES_MOST, TARGETS, Target
+from extremum.tb.regression.pool import CORES_MOST, TARGETS
+from extremum.tb.regression.random_cores import RANDOM, random_target, seeds_of
 from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import Difference, Figures
 
 LOT_CASES = {"native": 12, "verilator": 8, "icarus": 8}
 """Cases of a lot: a few seconds of work, so that little is lost with a worker."""
+
+RANDOM_CORES = 8
+"""Cores drawn at random that run for each lot of the pool's cores."""
 
 Tell = Callable[[int], None]
 """Is called with the seed of each case before it runs."""
@@ -30,9 +35,9 @@ class Lot:
     backend
         What simulates.
     core
-        Number of the core or block in the pool.
+        Number of the core or block in the pool; a negative one is drawn at random.
     number
-        Number of the lot among those of this core.
+        Number of the lot among those of this core. A core drawn at random has one lot.
     """
 
     backend: str
@@ -42,12 +47,19 @@ class Lot:
     @property
     def target(self) -> Target:
         """What it runs on."""
-        return TARGETS[self.core]
+        return random_target(-1 - self.core) if self.is_random else TARGETS[self.core]
+
+    @property
+    def is_random(self) -> bool:
+        """Whether its core is drawn at random."""
+        return self.core < 0
 
     @property
     def seeds(self) -> list[int]:
         """The seeds of its cases."""
         size = LOT_CASES[self.backend]
+        if self.is_random:
+            return seeds_of(-1 - self.core)[:size]
         first = self.number * size
         return [self.core + CORES_MOST * (first + each) for each in range(size)]
 
@@ -88,22 +100,28 @@ class LotResult:
 def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot]) -> Iterator[Lot]:
     """Yield lots without an end: one of each core in turn, and of each backend, but not those done.
 
+    Behind the cores of the pool come as many as :data:`RANDOM_CORES` that are drawn at random, in
+    each turn others.
+
     Parameters
     ----------
     backends
         The backends.
     names
-        Names of the cores and blocks; all, if there are none.
+        Names of the cores and blocks, or :data:`RANDOM`; all, if there are none.
     done
         Lots that are left out.
     """
     number = 0
-    wanted = [(core, t) for core, t in enumerate(TARGETS) if not names or t.name in names]
+    pool = [core for core, t in enumerate(TARGETS) if not names or t.name in names]
+    drawn = RANDOM_CORES if not names or RANDOM in names else 0
     while True:
-        for core, target in wanted:
+        turn = [(core, number) for core in pool]
+        turn += [(-1 - drawn * number - each, 0) for each in range(drawn)]
+        for core, of_core in turn:
             for backend in backends:
-                lot = Lot(backend, core, number)
-                if target.runs_on(backend) and lot not in done:
+                lot = Lot(backend, core, of_core)
+                if lot.target.runs_on(backend) and lot not in done:
                     yield lot
         number += 1
 
@@ -124,6 +142,8 @@ def run_lot(lot: Lot, tell: Tell = lambda seed: None) -> LotResult:
             failures.append((seed, str(error)))
         except Exception as error:  # a fault of the bench, which must not end a run of hours
             failures.append((seed, f"{type(error).__name__}: {error}"))
+    if lot.is_random:
+        rig.drop(lot.target.name)  # which no other lot runs on
     return LotResult(figures, tally.counts, failures, time.monotonic() - started)
 
 

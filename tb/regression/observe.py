@@ -18,7 +18,7 @@ from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
 from extremum.model import AxisDirection, Pooling, Reduction
 from extremum.tb.coverage import DIMENSIONS, Tally
 from extremum.tb.regression.case import Batch, Item, Rests
-from extremum.tb.regression.pool import Target
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.tensors import classes
 from extremum.tb.regression.ties import observe_ties
 

@@ -20,8 +20,8 @@ from extremum.tb.coverage import Tally
 from extremum.tb.regression.case import Batch
 from extremum.tb.regression.observe import observe, observe_reset
 from extremum.tb.regression.on_faulty_block import run_on_faulty_block
-from extremum.tb.regression.pool import Target
 from extremum.tb.regression.received import Received
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import (
     Difference,
     Figures,

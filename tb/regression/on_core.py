@@ -13,7 +13,7 @@ from extremum.host.simulation.backend import JobRun, Measured, Simulator
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.case import Batch
 from extremum.tb.regression.observe import observe, observe_reset
-from extremum.tb.regression.pool import Target
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import (
     Difference,
     Figures,

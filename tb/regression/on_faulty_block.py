@@ -31,8 +31,8 @@ from extremum.tb.regression.block_registers import (
 from extremum.tb.regression.case import Batch
 from extremum.tb.regression.faults import Fault, fault_of
 from extremum.tb.regression.observe import observe_fault
-from extremum.tb.regression.pool import Target
 from extremum.tb.regression.received import Received
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import Difference, Figures, Todo, todo_of, watchdog
 
 CLOCKS = 64

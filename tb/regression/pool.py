@@ -2,18 +2,21 @@
 
 They are unlike each other in everything that is chosen when a core is generated. A seed's last
 digits, to the base :data:`CORES_MOST`, tell its core, so a new core goes to the end of the list.
+A negative seed is a case on a core drawn at random (:mod:`extremum.tb.regression.random_cores`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.registers import job_shapes
 from extremum.model import DataType
 from extremum.tb.cores import CORES
+from extremum.tb.regression import random_cores
+from extremum.tb.regression.random_cores import RANDOM, random_target
+from extremum.tb.regression.target import Target
 
 CORES_MOST = 64
 """Seeds of one core are so many apart."""
@@ -21,34 +24,6 @@ CORES_MOST = 64
 _T = DataType
 _ROWS: dict[str, Any] = {"max_window": (1, 1, 1), "coordinate_width": 4}
 _SMALL: dict[str, Any] = {"max_line": 24, "max_plane": 96, "coordinate_width": 7}
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a case runs on.
-
-    Parameters
-    ----------
-    name
-        Its name in the pool.
-    config
-        Configuration of the core.
-    bus
-        ``"none"``: the bare core. ``"axi"``: the AXI block around it.
-    """
-
-    name: str
-    config: CoreConfig
-    bus: str = "none"
-
-    @property
-    def has_jobs(self) -> bool:
-        """Whether the core has a job port; without one it has a status neither."""
-        return bool(job_shapes(self.config))
-
-    def runs_on(self, backend: str) -> bool:
-        """Return whether a backend can drive it: the bench of the bare core needs a job port."""
-        return backend == "native" or self.bus == "axi" or self.has_jobs
 
 
 def _square(taps: int, stride: int, padding: int) -> tuple[tuple[str, int], ...]:
@@ -164,6 +139,8 @@ def target_of(seed: int) -> Target:
     ValueError
         No core has this number.
     """
+    if seed < 0:
+        return random_target(random_cores.number_of(seed))
     number = seed % CORES_MOST
     if number >= len(TARGETS):
         raise ValueError(
@@ -184,5 +161,12 @@ def target_named(name: str) -> Target:
     for target in TARGETS:
         if target.name == name:
             return target
-    known = ", ".join(target.name for target in TARGETS)
+    if (number := random_cores.number_named(name)) is not None:
+        return random_target(number)
+    known = ", ".join([*(target.name for target in TARGETS), f"{RANDOM}-NUMBER"])
     raise ValueError(f"core must be one of {known}, not {name!r}")
+
+
+def is_random(target: Target) -> bool:
+    """Return whether a core was drawn at random, and is not of the pool."""
+    return random_cores.number_named(target.name) is not None

@@ -14,11 +14,12 @@ from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.simulation.native_block import NativeBlock
-from extremum.tb.coverage import Tally
+from extremum.tb.coverage import Tally, Uncounted
 from extremum.tb.regression.case import Case
 from extremum.tb.regression.on_block import run_on_block
 from extremum.tb.regression.on_core import run_on_core
-from extremum.tb.regression.pool import Target, target_named
+from extremum.tb.regression.pool import is_random, target_named
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import Difference, Figures
 
 __all__ = ["Rig", "run_case"]
@@ -93,12 +94,16 @@ class Rig:
 def run_case(case: Case, rig: Rig, tally: Tally) -> Figures:
     """Carry a case out; count its bins, and return its figures.
 
+    Bins are of the cores in the pool: what a core drawn at random does is compared, not counted.
+
     Raises
     ------
     Difference
         The core did something else than it must. The message tells what, and in which batch.
     """
     target = target_named(case.target)
+    if is_random(target):
+        tally = Uncounted()
     figures = Figures(cases=1)
     # So that a case does the same alone as behind others.
     (rig.core(target) if target.bus == "none" else rig.block(target)).reset()

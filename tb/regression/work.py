@@ -16,7 +16,7 @@ from extremum.tb.refusal import bad_jobs
 from extremum.tb.regression.case import Batch, Item, Rests
 from extremum.tb.regression.observe import Offered
 from extremum.tb.regression.operators import jobs_of
-from extremum.tb.regression.pool import Target
+from extremum.tb.regression.target import Target
 from extremum.tb.regression.tensors import tensor
 from extremum.tb.scoreboard import Won, expected_beats, golden
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from extremum.tb.report.markdown import bullets, count, number, paragraph, share, table
@@ -42,6 +43,7 @@ def regression(evidence: dict[str, Any]) -> Told:
             "in the bench or the host and has been mended since."
         ),
         table(["backend", *figures[:4], "seconds of workers", *figures[5:]], rows),
+        *_drawn(evidence),
         paragraph(
             "The passes so far. A pass that was interrupted, or ran on an earlier gateware, is "
             "listed with what it did; how long an interrupted one took is not known."
@@ -52,6 +54,18 @@ def regression(evidence: dict[str, Any]) -> Told:
     if total["differences"]:
         problems = (count(total["differences"], "difference"),)
     return Told(summary, "\n\n".join(text), problems, _regression_limits(evidence))
+
+
+def _drawn(evidence: dict[str, Any]) -> Iterator[str]:
+    """Yield what ran on cores drawn at random, if there are any."""
+    drawn = evidence["random_cores"]
+    if drawn["cores"]:
+        yield paragraph(
+            f"Among them are {count(drawn['cores'], 'core')} and blocks whose parameters were "
+            f"drawn at random, with {count(drawn['cases'], 'case')} and "
+            f"{count(drawn['jobs'], 'job')}: short ones, since each core is compiled for a dozen "
+            "cases."
+        )
 
 
 def _counted(evidence: dict[str, Any]) -> str:
@@ -73,6 +87,9 @@ def _regression_limits(evidence: dict[str, Any]) -> tuple[str, ...]:
     ]
     names = evidence["coverage"]["points"]["cores"]["bins"]
     cores = ", ".join(f"`{name}`" for name, met in names.items() if met)
+    drawn = evidence["random_cores"]
+    if drawn["cores"]:
+        cores += f", and {count(drawn['cores'], 'core')} drawn at random"
     return (
         f"The random regression ran the cores and blocks {cores}. Another configuration is "
         "covered only as far as it is built of the same parts.",

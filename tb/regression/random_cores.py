@@ -1,0 +1,121 @@
+"""Cores drawn at random: configurations that nobody has chosen, with a few short cases of each.
+
+The cores of the pool are compiled once and run millions of beats; these are compiled for a dozen
+cases, and met again by nobody but who repeats a failure. The same number is the same core on every
+machine.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
+from extremum.hdl.register_table import DIMENSIONS
+from extremum.model import DataType
+from extremum.tb.regression.target import Target
+
+RANDOM = "random"
+"""The name of all these cores together; each has its number behind it."""
+
+CASES = 12
+"""Cases of a core: its compilation takes as long as they do."""
+
+LANES = (1, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 12, 16)
+OPERATOR_SETS = (
+    OPERATORS,
+    OPERATORS,
+    ("argmin", "max-pool"),
+    ("argmax", "max-pool"),
+    ("max-pool",),
+    ("argmin", "argmax"),
+    ("argmin",),
+    ("argmax",),
+)
+
+
+def number_of(seed: int) -> int:
+    """Return the number of the core of a seed, which is negative."""
+    return (-1 - seed) // CASES
+
+
+def seeds_of(number: int) -> list[int]:
+    """Return the seeds of all cases of a core."""
+    return [-1 - CASES * number - each for each in range(CASES)]
+
+
+def number_named(name: str) -> int | None:
+    """Return the number in the name of a random core; None if it is no such name."""
+    found = re.fullmatch(rf"(?:axi-)?{RANDOM}-([0-9]{{1,30}})", name)
+    return None if found is None or random_target(int(found[1])).name != name else int(found[1])
+
+
+def random_target(number: int) -> Target:
+    """Return the core, or the block around it, that has a number."""
+    source = random.Random(f"core {number}")
+    bus = source.choice(("none", "axi"))
+    prefix = "axi-" if bus == "axi" else ""
+    while True:
+        try:
+            return Target(f"{prefix}{RANDOM}-{number}", _config(source), bus)
+        except ValueError:  # two choices are at odds with each other
+            continue
+
+
+def _config(source: random.Random) -> CoreConfig:
+    """Draw a configuration.
+
+    Raises
+    ------
+    ValueError
+        There is no such core: one without positions that gives nothing else, for example.
+    """
+    types = tuple(source.sample(list(DataType), source.choice((1, 1, 1, 2, 3))))
+    operators = source.choice(OPERATOR_SETS)
+    slides = "max-pool" in operators and (operators == ("max-pool",) or source.random() < 0.7)
+    window = (
+        (source.choice((1, 1, 1, 2, 3)), source.choice((1, 2, 3, 5)), source.choice((2, 3, 3, 4)))
+        if slides
+        else (1, 1, 1)
+    )
+    chosen: dict[str, Any] = {
+        "data_types": types,
+        "lanes": source.choice(LANES),
+        "max_window": window,
+        "max_dilation": tuple(source.choice((1, 1, 2, 3)) for _ in DIMENSIONS),
+        "max_line": source.choice((1, 3, 8, 17, 40)),
+        "max_plane": source.choice((1, 7, 30, 96)),
+        "coordinate_width": source.choice((5, 6, 7, 9)),
+        "operators": operators,
+        "index_width": source.choice((32, 32, 32, 0, 9, 16)),
+        "padding": source.random() < 0.75,
+        "pipelining": source.choice(PIPELINING),
+    }
+    if source.random() < 0.3:
+        chosen |= _fixed(source, **chosen)
+    return CoreConfig(**chosen)
+
+
+def _fixed(source: random.Random, **chosen: Any) -> dict[str, Any]:
+    """Return parameters in addition to those chosen, with which some registers are fixed."""
+    _, height, width = chosen["max_window"]
+    if width > 1:
+        # A fixed window cannot be cut into tiles, so every line that is drawn must fit.
+        fixed = _fixed_window(source, "width", width, padding=chosen["padding"])
+        if height > 1:
+            fixed |= _fixed_window(source, "height", height, padding=chosen["padding"])
+        room = {"max_window": (1, height, width), "max_line": 40, "max_dilation": (1, 1, 1)}
+        return room | {"fixed": tuple(fixed.items())}
+    fixed = {"decreasing": source.getrandbits(1)}
+    if any(data_type.format.is_float for data_type in chosen["data_types"]):
+        fixed["ignore_nan"] = source.getrandbits(1)
+    return {"fixed": tuple(fixed.items())}
+
+
+def _fixed_window(source: random.Random, name: str, most: int, *, padding: bool) -> dict[str, int]:
+    """Return the fixed registers of one dimension of a pooling without dilation."""
+    window = source.randint(1, most)
+    head = source.randint(0, window - 1) if padding else window - 1
+    stride = source.choice((1, 2, 3, window))
+    return {f"{name}.window": window, f"{name}.stride": stride, f"{name}.head": head}

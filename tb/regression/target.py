@@ -1,0 +1,41 @@
+"""What a case of the regression runs on: a core, or the AXI block around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.registers import job_shapes
+
+ICARUS_LANES = 16
+"""The most lanes that Icarus runs: a clock of a core with 64 takes it half a second."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a case runs on.
+
+    Parameters
+    ----------
+    name
+        Its name in the pool, or among the cores drawn at random.
+    config
+        Configuration of the core.
+    bus
+        ``"none"``: the bare core. ``"axi"``: the AXI block around it.
+    """
+
+    name: str
+    config: CoreConfig
+    bus: str = "none"
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether the core has a job port; without one it has a status neither."""
+        return bool(job_shapes(self.config))
+
+    def runs_on(self, backend: str) -> bool:
+        """Return whether a backend can drive it: the bench of the bare core needs a job port."""
+        if backend == "icarus" and self.config.lanes > ICARUS_LANES:
+            return False
+        return backend == "native" or self.bus == "axi" or self.has_jobs

@@ -16,6 +16,7 @@ REGRESSION = {
     "versions": {"python": "3.11.7"},
     "total": {name: BACKEND[name] for name in ("cases", "jobs", "clocks", "beats", "differences")},
     "backends": {"native": BACKEND},
+    "random_cores": {"cores": 3, "cases": 36, "jobs": 300},
     "passes": [PASS],
     "coverage": {
         "bins": 3, "met": 3, "missing": [],

@@ -19,7 +19,7 @@ from extremum.host.errors import SimulationError
 from extremum.host.processes import Command, Processes
 
 _START_SECONDS = 60
-_SILENCE_SECONDS = 300
+SILENCE_SECONDS = 300
 """A simulation tells its progress; one that says nothing for so long is given up."""
 
 _SOCKET_PATH_BYTES = 90
@@ -116,9 +116,9 @@ class CocotbLink:
 
     def _answer(self, connection: Connection, told: Callable[..., None] | None) -> list[Any]:
         while True:
-            if not connection.poll(_SILENCE_SECONDS):
+            if not connection.poll(SILENCE_SECONDS):
                 raise SimulationError(
-                    f"{self.name} gave no sign of life for {_SILENCE_SECONDS} seconds"
+                    f"{self.name} gave no sign of life for {SILENCE_SECONDS} seconds"
                 )
             kind, *answer = connection.recv()
             if kind == "done":

@@ -19,6 +19,7 @@ from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.verilog import MEMORY, VerilogMemories
+from extremum.hdl.whole_nets import with_whole_nets
 
 __all__ = ["block", "plain_names", "plain_verilog", "relative_sources"]
 
@@ -115,7 +116,7 @@ def plain_verilog(design: str) -> str:
     # The first line is a comment of Yosys; the package has a header of its own.
     text = text[text.index("*/") + 2 :].lstrip()
     names = plain_names(text)
-    return ESCAPED.sub(lambda match: names[match[1]], text)
+    return with_whole_nets(ESCAPED.sub(lambda match: names[match[1]], text))
 
 
 def plain_names(text: str) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.storage import RegisteredMemory
+from extremum.hdl.whole_nets import with_whole_nets
 
 TOP = "extremum_core"
 """Name of the module of a bare core."""
@@ -48,7 +49,8 @@ def generate(config: CoreConfig, platform: object = None, *, bus: str = "none") 
             platform=memories if platform is None else platform,
             emit_src=False,
         )
-    return text + (files("extremum.hdl") / "memory.v").read_text() if memories.used else str(text)
+    text = with_whole_nets(text)
+    return text + (files("extremum.hdl") / "memory.v").read_text() if memories.used else text
 
 
 class VerilogMemories:

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.registers import job_shapes
 
-ICARUS_LANES = 16
-"""The most lanes that Icarus runs: a clock of a core with 64 takes it half a second."""
-
-
 @dataclass(frozen=True)
 class Target:
     """What a case runs on.
@@ -36,6 +32,4 @@ class Target:
 
     def runs_on(self, backend: str) -> bool:
         """Return whether a backend can drive it: the bench of the bare core needs a job port."""
-        if backend == "icarus" and self.config.lanes > ICARUS_LANES:
-            return False
         return backend == "native" or self.bus == "axi" or self.has_jobs

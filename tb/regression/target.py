@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.registers import job_shapes
 
+
 @dataclass(frozen=True)
 class Target:
     """What a case runs on.

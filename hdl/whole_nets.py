@@ -18,12 +18,13 @@ __all__ = ["with_whole_nets"]
 NAME = r"\\\S+ |[A-Za-z_][\w$]*"
 """An identifier; an escaped one ends with a space that belongs to it."""
 
-SELECTED = rf"(?:{NAME}) ?(?:\[\d+(?::\d+)?\])?"
-CONSTANT = r"\d+'[bodh][0-9a-fxz]+"
-OPERAND = re.compile(rf"(?:{SELECTED}|{CONSTANT})")
-"""What has a width of its own, so that it may stand in a concatenation as it is."""
+SELECTED = re.compile(rf"({NAME}) ?(?:\[(\d+)(?::(\d+))?\])?")
+"""A net, a bit of it or some of its bits: the name, and the highest and the lowest bit."""
+CONSTANT = re.compile(r"(\d+)'[bodh][0-9a-fxz]+")
 
-NET = re.compile(rf"\s*(?:output )?wire (?:signed )?\[(\d+):0\] ({NAME});")
+NET = re.compile(
+    rf"\s*(?:input |output )?(?:wire|reg) (?:signed )?(?:\[(\d+):0\] )?({NAME})(?: = .*)?;"
+)
 PART = re.compile(rf"\s*assign ({NAME}) ?\[(\d+)(?::(\d+))?\] = (.*);")
 ATTRIBUTE = re.compile(r"\s*\(\*.*\*\)")
 
@@ -56,15 +57,15 @@ def with_whole_nets(verilog: str) -> str:
 def _rewritten(lines: list[str]) -> Iterator[str]:
     """Yield the lines of a module, in which parts of nets are joined."""
     names = set(re.findall(NAME, "\n".join(lines)))
+    widths = {net[2]: int(net[1] or 0) + 1 for net in map(NET.fullmatch, lines) if net}
     instead: dict[int, list[str]] = {}
-    for net, parts in _complete(lines):
+    for net, parts in _complete(lines, widths):
         operands = []
         for part in parts:
-            # In a concatenation an expression might be narrower than the part, so it gets a net.
-            # So does what has an attribute in the line before, for the attribute's sake.
-            is_bare = OPERAND.fullmatch(part.value) and not ATTRIBUTE.fullmatch(
-                lines[part.line - 1]
-            )
+            # In a concatenation all else might be narrower or wider than the part, so it gets a
+            # net. So does what has an attribute in the line before, for the attribute's sake.
+            fits = _width(part.value, widths) == part.high - part.low + 1
+            is_bare = fits and not ATTRIBUTE.fullmatch(lines[part.line - 1])
             own = part.value if is_bare else _new_name(f"{net}_bit{part.low}", names)
             bits = f"[{part.high - part.low}:0] " if part.high > part.low else ""
             instead[part.line] = [] if is_bare else [f"  wire {bits}{own} = {part.value};"]
@@ -85,14 +86,24 @@ def _new_name(wanted: str, taken: set[str]) -> str:
     return wanted
 
 
-def _complete(lines: list[str]) -> Iterator[tuple[str, list[_Part]]]:
-    """Yield the nets whose bits are all assigned part by part; of each the parts, highest first."""
-    widths: dict[str, int] = {}
+def _width(operand: str, widths: dict[str, int]) -> int | None:
+    """Return the bits of a net, of some of its bits or of a constant; of all else, nothing."""
+    if constant := CONSTANT.fullmatch(operand):
+        return int(constant[1])
+    if not (selected := SELECTED.fullmatch(operand)):
+        return None
+    name, high, low = selected.groups()
+    return widths.get(name) if high is None else int(high) - int(low or high) + 1
+
+
+def _complete(lines: list[str], widths: dict[str, int]) -> Iterator[tuple[str, list[_Part]]]:
+    """Yield the nets whose bits are all assigned part by part; of each the parts, highest first.
+
+    ``widths`` are the bits of every net of the module.
+    """
     assigned: defaultdict[str, list[_Part]] = defaultdict(list)
     for number, line in enumerate(lines):
-        if net := NET.fullmatch(line):
-            widths[net[2]] = int(net[1]) + 1
-        elif part := PART.fullmatch(line):
+        if part := PART.fullmatch(line):
             high, low = int(part[2]), int(part[3] or part[2])
             assigned[part[1]].append(_Part(number, high, low, part[4]))
     for name, parts in assigned.items():

@@ -17,14 +17,15 @@ PART = re.compile(r"(?m)^\s*assign \S+ ?\[[0-9:]+\] = ")
 
 
 def module(*lines):
-    """Return a module with a net of four bits and one of nine."""
+    """Return a module with two inputs of one bit, a net of four bits and one of nine."""
+    inputs = "  input wire a;\n  input b;\n  wire b;\n"
     body = "".join(f"  {line}\n" for line in lines)
-    return f"module top(a, b);\n  wire [3:0] x;\n  wire [8:0] y;\n{body}endmodule\n"
+    return f"module top(a, b);\n{inputs}  wire [3:0] x;\n  wire [8:0] y;\n{body}endmodule\n"
 
 
 def statements(text):
-    """Return what a module says beside its first three lines and its last."""
-    return [line.strip() for line in text.splitlines()[3:-1]]
+    """Return what a module says beside its first six lines and its last."""
+    return [line.strip() for line in text.splitlines()[6:-1]]
 
 
 def test_parts_are_joined_highest_first():
@@ -41,6 +42,16 @@ def test_an_expression_has_a_net_as_wide_as_its_part():
         "wire [7:0] y_bit1 = a + b;",
         "wire y_bit0 = { a, b } == c;",
         "assign y = { y_bit1, y_bit0 };",
+    ]
+
+
+@pytest.mark.parametrize("operand", ["a", "y", "8'h05", "y[3:0]", "unknown"])
+def test_an_operand_of_another_width_has_a_net_as_wide_as_its_part(operand):
+    """In a concatenation it would move the parts above it."""
+    text = module("assign x[3:2] = y[1:0];", f"assign x[1:0] = {operand};")
+    assert statements(with_whole_nets(text)) == [
+        f"wire [1:0] x_bit0 = {operand};",
+        "assign x = { y[1:0], x_bit0 };",
     ]
 
 

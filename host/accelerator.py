@@ -329,12 +329,7 @@ class Accelerator:
         SimulationError
             The simulator crashed, or the core hung or broke a stream rule.
         """
-        tensor = as_tensor(x)
-        if tensor.shape != problem.sizes or tensor.dtype != problem.data_type.dtype:
-            raise ValueError(
-                f"x must be {problem.data_type.value} of sizes {problem.sizes}, "
-                f"not {tensor.dtype} of sizes {tensor.shape}"
-            )
+        tensor = checks.tensor_of(problem, x)
         with self._turns.take():
             return self._run(problem, tensor)
 

@@ -7,10 +7,31 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
-from extremum.model import DataType
+from extremum.model import DataType, Pooling, Reduction, as_tensor
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike
+
+MOST_CLOCKS = (1 << 64) - 1
+"""The largest number of a clock: the simulation counts in 64 bits."""
+
+
+def tensor_of(problem: Reduction | Pooling, x: ArrayLike) -> np.ndarray:
+    """Return the tensor of an operator, in the byte order of the machine.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no tensor, or not of the operator's type and sizes.
+    """
+    tensor = as_tensor(x)
+    if tensor.shape != problem.sizes or tensor.dtype != problem.data_type.dtype:
+        raise ValueError(
+            f"x must be {problem.data_type.value} of sizes {problem.sizes}, "
+            f"not {tensor.dtype} of sizes {tensor.shape}"
+        )
+    return tensor
 
 
 def check_simulation(
@@ -27,6 +48,8 @@ def check_simulation(
         raise ValueError("waves need a simulator: the backend must not be 'model'")
     if watchdog is not None and (not _is_integer(watchdog) or watchdog < 1):
         raise ValueError(f"watchdog must be at least 1 clock, not {watchdog!r}")
+    if watchdog is not None and watchdog > MOST_CLOCKS:
+        raise ValueError(f"watchdog must be at most {MOST_CLOCKS} clocks, not {watchdog}")
     if wave_window is None:
         return
     if backend != "native":
@@ -38,6 +61,8 @@ def check_simulation(
         raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
     if not 0 <= wave_window[0] <= wave_window[1]:
         raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
+    if wave_window[1] > MOST_CLOCKS:
+        raise ValueError(f"wave_window must end at clock {MOST_CLOCKS} or before")
 
 
 def check_bus(bus: str, backend: str, buses: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
+from extremum.host.checks import tensor_of
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, gathered, report_of
@@ -151,10 +152,13 @@ class Team:
 
         Raises
         ------
+        TypeError, ValueError
+            A tensor is not of its operator's type and sizes.
         SimulationError
             A simulation failed, or a process has died.
         """
         self._leave_original()
+        work = [(problem, tensor_of(problem, x)) for problem, x in work]
         plans = [plan(problem, self.config) for problem, _ in work]
         tasks = sum(len(todo.jobs) if self._splits else 1 for todo in plans)
         if tasks < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):

@@ -131,6 +131,12 @@ def test_warnings_name_the_caller():
         ({"output_stalls": -1}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
         ({"output_stalls": 0.5}, ValueError, r"^output_stalls must be a percentage from 0 to 99"),
         ({"watchdog": 0}, ValueError, r"^watchdog must be at least 1 clock, not 0$"),
+        ({"watchdog": 1 << 64}, ValueError, r"^watchdog must be at most 18446744073709551615 cl"),
+        (
+            {"wave_window": (1, 1 << 64), "backend": "native", "waves": "x.vcd"},
+            ValueError,
+            r"^wave_window must end at clock 18446744073709551615 or before$",
+        ),
         ({"watchdog": True}, ValueError, r"^watchdog must be at least 1 clock, not True$"),
         ({"data_types": None}, TypeError, r"^data type must be one of .*, not None$"),
         ({"data_types": np.dtype("f8")}, TypeError, r"^data type must be one of .*, not float64$"),

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,7 +138,9 @@ REFUSED += [
             "--waves w.vcd --wave-window 5,6 --backend icarus",
             "--wave-window does not apply to --backend icarus",
         ),
-        ("--watchdog 0", "0 is not in the range x>=1"),
+        ("--watchdog 0", "0 is not in the range 1<=x<=18446744073709551615"),
+        (f"--watchdog {1 << 64}", f"{1 << 64} is not in the range 1<=x<="),
+        (f"--waves w.vcd --wave-window 0,{1 << 64}", "--wave-window must end at clock 18446744073"),
         ("--waves w.fst", "--waves must name a .vcd file, not w.fst"),
         ("--waves x.npy/w.vcd", "--waves cannot be written: x.npy/w.vcd"),
         ("--output w.vcd --waves w.vcd", "--waves is the file of --output: w.vcd"),
@@ -413,3 +416,25 @@ def test_only_a_mismatch_exits_with_1(monkeypatch, error, status, told):
     assert out == []
     assert len(err) == 1
     assert told in err[0]
+
+
+def test_two_names_of_one_file_are_one_file(tmp_path, no_run):
+    np.save("x.npy", np.zeros((1, 1, 4, 4), np.int8))
+    Path("one.npy").touch()
+    os.link("one.npy", "two.npy")
+    os.link("x.npy", "again.npy")
+    for files, message in (
+        ("--output one.npy --indices two.npy", "--indices is the file of --output: two.npy"),
+        ("--output again.npy", "--output is the file of --input: again.npy"),
+    ):
+        status, out, err = run(f"run max-pool --input x.npy --window 2 {files}")
+        assert (status, out, err) == (2, [], [f"extremum: {message}"])
+
+
+def test_a_link_that_leads_to_itself(tmp_path, no_run):
+    np.save("x.npy", np.zeros((1, 1, 4, 4), np.int8))
+    Path("loop.npy").symlink_to("loop.npy")
+    for files in ("--input loop.npy", "--input x.npy --output loop.npy"):
+        status, out, err = run(f"run max-pool --window 2 {files}")
+        assert (status, out, len(err)) == (2, [], 1)
+        assert "loop.npy: Too many levels of symbolic links" in err[0]

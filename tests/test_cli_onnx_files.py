@@ -189,3 +189,29 @@ def test_names_outside_the_encoding_of_the_terminal(folder):
     assert (ran.returncode, ran.stderr) == (0, "")
     assert r"pool\u2192" in ran.stdout
     assert "pool→" in report.read_text(encoding="utf-8")
+
+
+def test_every_output_has_a_file_of_its_own(tmp_path):
+    """A name that was changed for the file may be the name of another output."""
+    names = ["a/b", "a_b_2", "a:b", "a_b"]
+    nodes = [
+        helper.make_node("MaxPool", ["x"], [name], kernel_shape=[size, size])
+        for size, name in enumerate(names, 1)
+    ]
+    save(tmp_path / "net.onnx", nodes, names)
+    line = ["onnx", f"{tmp_path}/net.onnx", *GOLDEN, "--random=1", "--output", f"{tmp_path}/out"]
+    status, out, err = run("", *line)
+    assert (status, err) == (0, [])
+    assert any(text.startswith("output: a:b: float32") for text in out)
+    files = [text.removeprefix("written: ") for text in out if text.startswith("written: ")]
+    assert [np.load(file).shape[-1] for file in files] == [4, 3, 2, 1]
+    assert len(set(files)) == 4
+
+
+def test_inputs_larger_than_any_memory(tmp_path):
+    sizes = (1, 1, 2**40, 2**40)
+    model = model_of([node("GlobalMaxPool", "x", "y")], {"x": ("float32", sizes)}, ["y"])
+    onnx.save(model, tmp_path / "net.onnx")
+    status, out, err = run("", "onnx", f"{tmp_path}/net.onnx", *GOLDEN, "--random=1")
+    assert (status, out, len(err)) == (2, [], 1)
+    assert "the input x is too large for this machine: " in err[0]

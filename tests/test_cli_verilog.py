@@ -170,6 +170,19 @@ def test_the_cost_is_in_the_readme():
             json.dumps(told | {"parameters": {}, "fmax_mhz": "fast"}),
             "cost.json is not what `extremum fpga --json` prints",
         ),
+        *(
+            (
+                json.dumps(told | {"parameters": parameters_of(config)} | wrong),
+                "cost.json is not what `extremum fpga --json` prints",
+            )
+            for wrong in (
+                {"fmax_mhz": 10**400},
+                {"comb": float("inf")},
+                {"ff": float("nan")},
+                {"block_ram": -1},
+                {"device": ["ecp5-85k"]},
+            )
+        ),
         (
             json.dumps(told | {"parameters": {}, "fmax_mhz": float("nan")}),
             "cost.json is not what `extremum fpga --json` prints",

@@ -1,5 +1,6 @@
 """The driver where random jobs seldom lead: full queues, packets in parts, what it clears."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -132,3 +133,28 @@ def test_a_core_that_holds_one_job_is_busy_until_its_last_slot_has_left():
     assert job.schedule.last_window + latency(config) < job.schedule.last_element
     assert unused_clocks(job) == pipeline_latency(config) + 4
     assert unused_clocks(job) != unused_clocks(only_job(problem))
+
+
+def test_an_operator_takes_a_tensor_in_any_byte_order(driver):
+    problem = Reduction.of("argmax", (3, 4), "int64", 1)
+    x = np.array([[3, 256, 1, 9], [4, 0, 512, 7], [-1, -256, 5, 5]], np.int64)
+    expected = problem.evaluate(x)
+    for tensor in (x, x.astype(">i8"), x.astype("<i8"), np.asfortranarray(x)):
+        assert np.array_equal(driver.compute(problem, tensor), expected)
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        (np.zeros((3, 4), np.int8), ValueError, "x must be int64 of sizes (3, 4), not int8"),
+        (np.zeros((4, 3), np.int64), ValueError, "not int64 of sizes (4, 3)"),
+        (np.zeros((6, 4), np.int64), ValueError, "not int64 of sizes (6, 4)"),
+        (np.zeros((3, 4), bool), TypeError, "data type must be one of"),
+        (np.ma.zeros((3, 4), np.int64), TypeError, "x must be a plain array, not a masked one"),
+    ],
+)
+def test_an_operator_refuses_another_tensor_before_anything_is_started(driver, x, error, message):
+    problem = Reduction.of("argmax", (3, 4), "int64", 1)
+    with pytest.raises(error, match=re.escape(message)):
+        driver.compute(problem, x)
+    assert (driver.finished, driver.written) == (0, 0)

@@ -237,3 +237,13 @@ def test_a_scheduler_that_does_not_answer(monkeypatch):
         pytest.raises(ConnectionError, match=r"^no scheduler of Dask answers at tcp"),
     ):
         team.run(*tiled())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_another_tensor_is_refused_whoever_would_take_it(team, workers):
+    problem, x = tiled()
+    with Team(CONFIG, workers=workers) as here:
+        for each in (here, team):
+            for wrong in (x.view(np.uint8), x[:1], np.ma.array(x), x.astype(np.float64)):
+                with pytest.raises((TypeError, ValueError), match=r"type|sizes|masked"):
+                    each.run(problem, wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.host.cli.tensor_files import refuse_unwritable
+from extremum.host.cli.tensor_files import file_of, refuse_unwritable
 
 if TYPE_CHECKING:
     from extremum.onnx import Network, Outputs
@@ -38,8 +39,9 @@ def output_paths(folder: str | None, network: Network) -> list[Path]:
                 f"the output {name} has the type {data_type}, which .npy cannot hold"
             )
         plain = re.sub(r"[^\w.-]", "_", name) or f"output_{place}"
-        path = Path(folder) / f"{plain}.npy"
-        found.append(Path(folder) / f"{plain}_{place}.npy" if path in found else path)
+        names = itertools.chain((plain,), (f"{plain}_{n}" for n in itertools.count(place)))
+        paths = (Path(folder) / f"{each}.npy" for each in names)
+        found.append(next(path for path in paths if path not in found))
     return found
 
 
@@ -62,17 +64,18 @@ def refuse_overwriting(
     click.ClickException
         The message names both.
     """
-    taken = {Path(path).resolve(): what for path, what in read.items()}
+    taken = {file_of(path): what for path, what in read.items()}
     if report is not None:
         refuse_unwritable({"report": report})
-        if Path(report).resolve() in taken:
-            what = taken[Path(report).resolve()]
+        if file_of(report) in taken:
+            what = taken[file_of(report)]
             raise click.ClickException(f"--report would overwrite {what}: {report}")
-        taken[Path(report).resolve()] = "the page of --report"
+        taken[file_of(report)] = "the page of --report"
     for path in written:
-        if path.resolve() in taken:
-            what = taken[path.resolve()]
+        if file_of(path) in taken:
+            what = taken[file_of(path)]
             raise click.ClickException(f"--output would overwrite {what}: {path}")
+        taken[file_of(path)] = f"another output, {path}"
 
 
 def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:

@@ -85,7 +85,15 @@ def drawn(
             f"the input {missing[0]} needs --input {missing[0]}=FILE or --random"
         )
     generator = np.random.default_rng(seed)
-    return {name: _random(network, name, generator) for name in missing}
+    arrays = {}
+    for name in missing:
+        try:
+            arrays[name] = _random(network, name, generator)
+        except (ValueError, MemoryError) as error:
+            raise click.ClickException(
+                f"the input {name} is too large for this machine: {error}"
+            ) from error
+    return arrays
 
 
 def _random(network: Network, name: str, generator: np.random.Generator) -> np.ndarray:

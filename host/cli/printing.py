@@ -276,7 +276,9 @@ class _Console(Console):
 
 def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
     """Print to stdout. Only on a terminal there are colours, and lines as wide as its window."""
-    console = _Console(file=sys.stdout, highlight=False, markup=markup, soft_wrap=False)
+    console = _Console(
+        file=sys.stdout, highlight=False, emoji=False, markup=markup, soft_wrap=False
+    )
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     console.print(renderable, soft_wrap=isinstance(renderable, str))

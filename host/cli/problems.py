@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
+from extremum.host.checks import MOST_CLOCKS
 from extremum.host.cli.core_options import base_of
 from extremum.host.cli.shared_options import OPERATORS
 from extremum.host.cli.tensor_files import bad_input, flag, load
@@ -92,6 +93,8 @@ def refuse_misfits(operator: str, options: Mapping[str, Any]) -> None:
             raise click.UsageError("--wave-window needs --waves")
         if isinstance(window, int) or len(window) != 2 or not 0 <= window[0] <= window[1]:
             raise click.UsageError("--wave-window must be the first and the last clock: 1000,2000")
+        if window[1] > MOST_CLOCKS:
+            raise click.UsageError(f"--wave-window must end at clock {MOST_CLOCKS} or before")
 
 
 def planned_tensor(options: Mapping[str, Any]) -> tuple[tuple[int, ...], Any]:

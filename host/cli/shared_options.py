@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, MAX_LANES, PIPELINING
+from extremum.host.checks import MOST_CLOCKS
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import DataType
 
@@ -267,7 +268,7 @@ operator_options = options_of(
     ),
     click.option(
         "--watchdog",
-        type=click.IntRange(1),
+        type=click.IntRange(1, MOST_CLOCKS),
         help="Give a job up after so many clocks without any transfer.",
     ),
     click.option("--waves", type=FILE, help="Write waveforms to this .vcd file."),

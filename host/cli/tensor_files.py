@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ import numpy as np
 
 from extremum.model import as_tensor
 
-__all__ = ["bad_input", "flag", "load", "refuse_unwritable", "save"]
+__all__ = ["bad_input", "file_of", "flag", "load", "refuse_unwritable", "save"]
 
 WRITTEN = ("output", "indices", "waves", "report")
 """Options that name a file to write."""
@@ -75,6 +76,23 @@ def _read_array(file: BinaryIO, path: str) -> np.ndarray:
         raise click.ClickException(f"{path} holds no readable array: {told}") from error
 
 
+def file_of(path: str | Path) -> object:
+    """Return what all names of a file have in common, links among them; of a new file its path.
+
+    Raises
+    ------
+    click.ClickException
+        The path is a link that leads to itself.
+    """
+    try:
+        told = Path(path).stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise click.ClickException(f"cannot follow {path}: {error.strerror}") from error
+        return Path(path).resolve()
+    return told.st_dev, told.st_ino
+
+
 def refuse_unwritable(options: Mapping[str, Any]) -> None:
     """Refuse files that cannot be written, or that would overwrite each other or the input.
 
@@ -83,9 +101,9 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
     click.ClickException
         The message names the first such option.
     """
-    taken = {}
+    taken: dict[object, str] = {}
     if options.get("input") is not None:
-        taken[Path(options["input"]).resolve()] = "input"
+        taken[file_of(options["input"])] = "input"
     for name in WRITTEN:
         if options.get(name) is None:
             continue
@@ -94,7 +112,7 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
         misplaced = path.is_dir() or not path.parent.is_dir()
         if misplaced or not os.access(target, os.W_OK):
             raise click.ClickException(f"{flag(name)} cannot be written: {path}")
-        other = taken.setdefault(path.resolve(), name)
+        other = taken.setdefault(file_of(path), name)
         if other != name:
             raise click.ClickException(f"{flag(name)} is the file of {flag(other)}: {path}")
 

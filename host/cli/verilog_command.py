@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ import click
 
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
-from extremum.host.cli.tensor_files import bad_input
+from extremum.host.cli.tensor_files import bad_input, file_of
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.settings import BUSES, Settings, default_name
@@ -27,6 +26,9 @@ CLOCK_DEVICE = "ecp5-85k"
 
 FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
 """Those of them that are numbers."""
+
+MOST_MEASURED = 1_000_000_000
+"""No part has so many cells, and none so high a clock in megahertz: what is more is no figure."""
 
 ANYBODYS = ("README", "component", "component_2014", "package_ip")
 """Names of files of a package that a folder may have without a package."""
@@ -169,9 +171,9 @@ def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
 
 def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None]) -> None:
     """Refuse to write over an input, unless it stays as it is."""
-    read = {Path(path).resolve() for path in inputs if path is not None}
+    read = {file_of(path) for path in inputs if path is not None}
     for path, content in files.items():
-        if path.resolve() in read and path.read_bytes() != content:
+        if file_of(path) in read and path.read_bytes() != content:
             raise click.ClickException(f"{path} would be overwritten, and is an input")
 
 
@@ -202,7 +204,8 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
         not isinstance(told, dict)
         or any(name not in told for name in MEASURED)
         or any(type(told[name]) not in (int, float) for name in FIGURES)
-        or not math.isfinite(told["fmax_mhz"])
+        or not all(0 <= told[name] <= MOST_MEASURED for name in FIGURES)
+        or not isinstance(told["device"], str)
     ):
         raise click.ClickException(f"{path} is not what `extremum fpga --json` prints")
     if told["parameters"] != json.loads(json.dumps(parameters(settings.config))):

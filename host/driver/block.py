@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import extremum.hdl.axi.register_map as regs
 from extremum.hdl.axi.register import Register
@@ -16,6 +17,7 @@ from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import is_one_job, latency, pipeline_latency
+from extremum.host.checks import tensor_of
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
@@ -147,15 +149,17 @@ class BlockDriver:
                 f"that of the driver's is {expected:#010x}"
             )
 
-    def compute(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
+    def compute(self, problem: Reduction | Pooling, x: ArrayLike) -> Any:
         """Carry out an operator; return what ``problem.evaluate(x)`` returns, bit for bit.
 
-        Raises what :meth:`run` does, and a SimulationError if the block marked other windows as
-        empty than those that are.
+        Raises what :meth:`run` does, a SimulationError if the block marked other windows as empty
+        than those that are, and a TypeError or ValueError if ``x`` is not of the operator's type
+        and sizes; then nothing is started.
         """
+        tensor = tensor_of(problem, x)
         results = Results.blank(problem, self._config)
         jobs = plan(problem, self._config).jobs
-        self.run(Work(job, x, scattering(job, results)) for job in jobs)
+        self.run(Work(job, tensor, scattering(job, results)) for job in jobs)
         results.count_empty_windows()
         return results.finish()
 

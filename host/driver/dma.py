@@ -109,7 +109,9 @@ class DmaTransport:
         self._source = _Transfers(source)
         self._sinks = {name: _Transfers(channel) for name, channel in sinks.items()}
         self._received = 0
-        self._since = time.monotonic()
+        # The seconds of waiting since a packet was asked for, or came: not those in which the host
+        # did something else.
+        self._waited = 0.0
 
     def read(self, address: int) -> int:
         """Do as :meth:`extremum.host.driver.transport.Transport.read`."""
@@ -130,13 +132,13 @@ class DmaTransport:
 
     def receive(self, stream: str, size: int, take: Part) -> None:
         """Do as :meth:`extremum.host.driver.transport.Transport.receive`."""
-        self._since = time.monotonic()
+        self._waited = 0.0
         buffer = self._allocate((size,), np.uint8)
         self._sinks[stream].add(buffer, partial(self._hand_out, buffer, take))
 
     def _hand_out(self, buffer: np.ndarray, take: Part, size: int) -> None:
         self._received += 1
-        self._since = time.monotonic()
+        self._waited = 0.0
         take(np.asarray(buffer[:size]), True)
 
     def wait(self) -> bool:
@@ -144,7 +146,7 @@ class DmaTransport:
 
         Without a view of the interrupt it returns after a short time in any case.
         """
-        look_until = time.monotonic() + LOOK_SECONDS
+        begun, waited_before = time.monotonic(), self._waited
         before = self._received
         while True:
             for transfers in (self._source, *self._sinks.values()):
@@ -152,10 +154,11 @@ class DmaTransport:
             interrupts = self._interrupt is not None and self._interrupt()
             if interrupts or self._received > before:
                 return interrupts or self._interrupt is None
-            now = time.monotonic()
-            if now > self._since + self._seconds:
+            waits = time.monotonic() - begun
+            self._waited = waited_before + waits
+            if self._waited > self._seconds:
                 raise DeviceError(f"no packet has come for {self._seconds} s")
-            if self._interrupt is None and now >= look_until:
+            if self._interrupt is None and waits >= LOOK_SECONDS:
                 return True
 
     def stop(self) -> None:

@@ -17,8 +17,9 @@ def formal(evidence: dict[str, Any]) -> Told:
     found = sum(fault["found"] is not None for fault in planted)
     proved = len(proofs) - len(failed)
     summary = (
-        f"{number(proved)} of {count(len(proofs), 'property')} proved, {len(bounded)} of them all "
-        f"for a bounded time; {found} of {count(len(planted), 'planted fault')} found"
+        f"{number(proved)} of {count(len(proofs), 'property')} proved, {len(bounded)} of these "
+        "only for a limited number of clocks; "
+        f"{found} of {count(len(planted), 'planted fault')} found"
     ).replace("propertys", "properties")
     columns = ["property", "block", "holds for", "seconds", "cover", "planted faults found"]
     text = [

@@ -136,12 +136,6 @@ class Logic:
         self._tell(literal // 2 for literal in literals)
         self._solver.add_clause([self._variable(literal) for literal in literals])
 
-    def prefer(self, literals: Iterable[int]) -> None:
-        """Let examples hold as many of these literals as is easy."""
-        chosen = [literal for literal in literals if literal > 1]
-        self._tell(literal // 2 for literal in chosen)
-        self._solver.set_phases([self._variable(literal) for literal in chosen])
-
     def _tell(self, nodes: Iterable[int]) -> None:
         """Tell the solver of gates, and of all that they depend on."""
         pending = list(nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from extremum.model import Pooling, Reduction
@@ -136,12 +136,6 @@ class Case:
             return cls(str(made["target"]), batches)
         except (KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"this is no case: {error}") from error
-
-    def with_batch(self, number: int, **changes: Any) -> Case:
-        """Return the case with another batch in that place."""
-        batches = list(self.batches)
-        batches[number] = replace(batches[number], **changes)
-        return replace(self, batches=batches)
 
 
 def _changed(fields: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from extremum.tb.regression.lots import Lot, LotResult
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.random_cores import number_named
 from extremum.tb.regression.revision import Revision
-from extremum.tb.regression.work import Figures
 
 SCHEMA = """
 create table if not exists passes (
@@ -306,12 +305,3 @@ class Database:
             "cases", "beats", "lots_retried", "differences",
         )  # fmt: skip
         return [dict(zip(names, row, strict=True)) for row in rows]
-
-    def pass_figures(self, number: int) -> Figures:
-        """Return what a pass ran."""
-        row = self._db.execute(
-            "select coalesce(sum(cases), 0), coalesce(sum(jobs), 0), coalesce(sum(clocks), 0),"
-            " coalesce(sum(beats), 0) from lots where pass = ?",
-            (number,),
-        ).fetchone()
-        return Figures(*row)

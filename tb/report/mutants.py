@@ -96,16 +96,19 @@ def _of(row: tuple[Any, ...]) -> str:
 
 def software(evidence: dict[str, Any]) -> Told:
     """Tell what became of the mutants of the Python packages, of which a sample was tried."""
+    counted = ("mutants", "tried", "killed", "timed_out", "explained")
     rows: list[tuple[Any, ...]] = [
-        (
-            name, *(each[field] for field in ("mutants", "tried", "killed", "explained")),
-            len(each["open"]), len(each["surviving"]),
-        )
+        (name, *(each[field] for field in counted), len(each["open"]), len(each["surviving"]))
         for name, each in sorted(evidence.items())
+    ]
+    tried, killed, late, unexplained, new = (sum(row[n] for row in rows) for n in (2, 3, 4, 6, 7))
+    summary = (
+        f"{number(killed)} of {count(tried, 'mutant')} killed by a test and {number(late)} by the "
+        "time, a sample"
+    )
+    columns = [
+        "package", "mutants", "tried", "killed", "timed out", "explained", "open", "new survivors",
     ]  # fmt: skip
-    tried, killed, unexplained, new = (sum(row[n] for row in rows) for n in (2, 3, 5, 6))
-    summary = f"{number(killed)} of {count(tried, 'mutant')} killed, a sample"
-    columns = ["package", "mutants", "tried", "killed", "explained", "open", "new survivors"]
     limits = (
         f"Of the {number(sum(row[1] for row in rows))} mutants of the Python packages, a random "
         f"sample of {number(tried)} was tried.",

@@ -46,6 +46,8 @@ def check_simulation(
     """
     if waves is not None and backend == "model":
         raise ValueError("waves need a simulator: the backend must not be 'model'")
+    if "\0" in str(waves):
+        raise ValueError(f"waves must name a file, not {str(waves)!r}")
     if watchdog is not None and (not _is_integer(watchdog) or watchdog < 1):
         raise ValueError(f"watchdog must be at least 1 clock, not {watchdog!r}")
     if watchdog is not None and watchdog > MOST_CLOCKS:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from extremum.model.checks import (
-    MAX_ELEMENTS,
     Integers,
     as_tensor,
     boolean,
@@ -186,23 +185,11 @@ class Pooling:
 
     @cached_property
     def spatial(self) -> tuple[SpatialDimension, ...]:
-        """The pooled dimensions, ([D,] H, W).
-
-        A step that is longer than any tensor leads from no tap to another, so a shorter one does as
-        well. NumPy has no integers for all of them.
-        """
+        """The pooled dimensions, ([D,] H, W)."""
         columns = zip(
-            self.sizes[2:],
-            self.window,
-            (min(stride, MAX_ELEMENTS) for stride in self.strides),
-            (
-                dilation if window > 1 else min(dilation, MAX_ELEMENTS)
-                for window, dilation in zip(self.window, self.dilations, strict=True)
-            ),
-            self.start_padding,
-            self.end_padding,
-            strict=True,
-        )
+            self.sizes[2:], self.window, self.strides, self.dilations,
+            self.start_padding, self.end_padding, strict=True,
+        )  # fmt: skip
         return tuple(SpatialDimension(*column) for column in columns)
 
     @cached_property

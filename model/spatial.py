@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from extremum.model.checks import integer
+from extremum.model.checks import MAX_ELEMENTS, integer
 
 __all__ = ["ClippedWindows", "SpatialDimension", "WindowSeries"]
 
@@ -67,14 +67,16 @@ class SpatialDimension:
     size : int
         Number of elements, at least 1.
     window, stride, dilation : int
-        Number of taps, distance of windows, distance of taps; at least 1 each.
+        Number of taps, distance of windows, distance of taps; at least 1 each. A stride beyond
+        2^32 - 1 is kept as that, and so is the dilation of a single tap: neither leads anywhere.
     start_padding, end_padding : int
         Number of absent elements before the first and behind the last, which take no part.
 
     Raises
     ------
     TypeError, ValueError
-        If one of them is no integer or too small, or the window is wider than the padded size.
+        If one of them is no integer or too small, the window is wider than the padded size, or that
+        is not below 2^32.
 
     Examples
     --------
@@ -102,6 +104,12 @@ class SpatialDimension:
             raise ValueError(
                 f"window extent must not exceed the padded size {self.padded}, not {self.extent}"
             )
+        if self.padded > MAX_ELEMENTS:
+            raise ValueError(f"padded size must be below 2^32, not {self.padded}")
+        # NumPy has no integers for all steps; one that is longer than any line leads nowhere.
+        object.__setattr__(self, "stride", min(self.stride, MAX_ELEMENTS))
+        if self.window == 1:
+            object.__setattr__(self, "dilation", min(self.dilation, MAX_ELEMENTS))
 
     def __hash__(self) -> int:
         """Return the hash, which is computed once because every pooling looks up plans by it."""

@@ -336,7 +336,8 @@ def _type_name(dtype: object) -> str:
         return "None"
     try:
         known = np.dtype(dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, SyntaxError):
+        # NumPy parses a text with commas as Python, and lets its SyntaxError through.
         return str(dtype)
     return _NAMES.get((known.kind, known.itemsize)) or known.name
 

@@ -160,6 +160,8 @@ def test_warnings_name_the_caller():
             r"^wave_window must be \(first, last\) clocks, not \(2, 1\)$",
         ),
         ({"backend": "model", "waves": "x.vcd"}, ValueError, r"^waves need a simulator"),
+        ({"waves": "a\0b.vcd"}, ValueError, r"^waves must name a file, not 'a\\x00b.vcd'$"),
+        ({"data_types": "i4,,"}, TypeError, r"^data type must be one of .*, not i4,,$"),
         ({"max_windows": (1, 1, 1)}, TypeError, "max_windows"),
     ],
     ids=str,

@@ -191,6 +191,24 @@ def test_names_outside_the_encoding_of_the_terminal(folder):
     assert "pool→" in report.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("more", "refused"),
+    [(["--plan"], False), (["--random=1"], False), (["--random=1", "--strict"], True)],
+)
+def test_names_cannot_steer_a_terminal(tmp_path, more, refused):
+    """Neither in the table nor in the message that a node is not taken."""
+    size = 9 if refused else 2
+    pool = helper.make_node(
+        "MaxPool", ["x"], ["y\x1b"], name="p\x1b[2J\n", kernel_shape=[size, size]
+    )
+    save(tmp_path / "net.onnx", [pool], ["y\x1b"])
+    status, out, err = run("", "onnx", f"{tmp_path}/net.onnx", *GOLDEN, *more)
+    told = "\n".join(out + err)
+    assert (status, bool(out)) == ((2, False) if refused else (0, True))
+    assert r"p\x1b[2J" in told
+    assert "\x1b" not in told
+
+
 def test_every_output_has_a_file_of_its_own(tmp_path):
     """A name that was changed for the file may be the name of another output."""
     names = ["a/b", "a_b_2", "a:b", "a_b"]

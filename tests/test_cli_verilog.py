@@ -343,3 +343,18 @@ def test_a_file_of_no_package_is_not_overwritten():
     Path("component.xml").unlink()
     Path("component.xml").mkdir()
     assert run(line)[0] == 2
+
+
+@pytest.mark.parametrize("name", ["one.v", "one.json", "registers/one_registers.h"])
+def test_a_source_of_no_package_is_not_overwritten(name):
+    """Whether or not the file of the package would name the project."""
+    line = "verilog --preset pool2x2-int8 --name one --output ."
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text("mine\n")
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said.startswith(f"extremum: {name} would be overwritten, and is of no package")
+    assert Path(name).read_text() == "mine\n"
+    assert not Path("README.md").exists()
+    Path(name).write_text("")
+    assert run(line)[0] == run(line)[0] == 0

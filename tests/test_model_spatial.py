@@ -87,3 +87,18 @@ def test_a_part_of_padding_alone_is_none(windows, met):
     """The first window ends just before the first element, the second one meets it."""
     clipped = SpatialDimension(3, window=2, start_padding=2).clipped(windows)
     assert (clipped and clipped.elements) == met
+
+
+def test_steps_that_lead_nowhere():
+    """NumPy has no integer for such a step, which is kept as one that leads nowhere either."""
+    dimension = SpatialDimension(5, 1, stride=2**70, dilation=2**70)
+    assert (dimension.stride, dimension.dilation, dimension.outputs) == (2**32 - 1, 2**32 - 1, 1)
+    assert dimension.empty_windows.tolist() == []
+    assert SpatialDimension(2**32 - 1, 1, stride=2**32 - 1).outputs == 1
+
+
+@pytest.mark.parametrize("padding", ["start_padding", "end_padding"])
+def test_the_greatest_padded_size(padding):
+    assert SpatialDimension(5, 2**32 - 1, **{padding: 2**32 - 6}).outputs == 1
+    with pytest.raises(ValueError, match=r"^padded size must be below 2\^32, not 4294967296$"):
+        SpatialDimension(5, 2, **{padding: 2**32 - 5})

@@ -29,6 +29,7 @@ def node(operator, inputs, outputs, **attributes):
         ("text", "not string of"),
         (np.array([None]), "is no array of numbers or of text$"),
         ([[1.0, 2.0], [3.0]], "is no array: "),
+        (np.ma.masked_array(X, X > 1), "is a masked array: fill it with x.filled$"),
         ([1j], "not complex128"),
     ],
 )

@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str, status: Exit) -> int:
-    click.echo(f"extremum: {' '.join(message.split())}", err=True)
+    click.echo(f"extremum: {printing.printable(' '.join(message.split()))}", err=True)
     return int(status)
 
 

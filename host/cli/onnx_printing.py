@@ -12,7 +12,13 @@ import numpy as np
 from rich.table import Table
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.cli.printing import difference_dict, difference_text, dumps, print_rich
+from extremum.host.cli.printing import (
+    difference_dict,
+    difference_text,
+    dumps,
+    print_rich,
+    printable,
+)
 from extremum.host.plan import plan
 from extremum.host.report import Report
 
@@ -200,6 +206,7 @@ def refuse_left(shown: Shown) -> None:
 
 def print_table(shown: Shown) -> None:
     """Print the table, the totals, and what differs."""
+    shown = _printable(shown)
     table = Table(box=None, pad_edge=False)
     for column in ("node", "operator", "input", "runs on"):
         table.add_column(column)
@@ -240,6 +247,20 @@ def print_table(shown: Shown) -> None:
         print_rich(f"output: {name}: {data_type} {'' if sizes is None else sizes}", markup=False)
     for path in shown.files:
         print_rich(f"written: {path}", markup=False)
+
+
+def _printable(shown: Shown) -> Shown:
+    """Return what is shown with the model's names as they may go to a terminal."""
+    rows = (
+        replace(
+            row,
+            name=printable(row.name), operator=printable(row.operator),
+            reason=printable(row.reason), notes=tuple(map(printable, row.notes)),
+        )
+        for row in shown.rows
+    )  # fmt: skip
+    outputs = ((printable(name), *outline) for name, *outline in shown.outputs)
+    return replace(shown, rows=tuple(rows), outputs=tuple(outputs))
 
 
 def page_facts(shown: Shown) -> dict[str, Any]:

@@ -266,6 +266,19 @@ def dumps(data: Mapping[str, Any]) -> str:
     return json.dumps(data, allow_nan=False)
 
 
+def printable(text: str) -> str:
+    """Return a text that a terminal takes for nothing else: control characters become escapes.
+
+    Examples
+    --------
+    >>> printable("pool\\x1b[2J")
+    'pool\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class _Console(Console):
     """A console that leaves it to the command line to end when nobody reads its output."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
 MOST_MEASURED = 1_000_000_000
 """No part has so many cells, and none so high a clock in megahertz: what is more is no figure."""
 
-ANYBODYS = ("README", "component", "component_2014", "package_ip")
-"""Names of files of a package that a folder may have without a package."""
+PROJECT = b"extremum"
+"""Every source of a package says what it was written by."""
 
 SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
 """Endings of sources: a folder of such a name would be taken for a file."""
@@ -107,7 +107,7 @@ def verilog(
         files = {target / path: content for path, content in package.items()}
     _refuse_overwriting(files, (options["config"], options["fixed"], cost))
     if not is_alone:
-        _refuse_foreign(path for path in files if path.stem in ANYBODYS)
+        _refuse_foreign(files, target / f"{settings.name}.v")
     summary = describe(settings, ports_of(text, settings.name))
     try:
         for path, content in files.items():
@@ -177,15 +177,27 @@ def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None
             raise click.ClickException(f"{path} would be overwritten, and is an input")
 
 
-def _refuse_foreign(paths: Iterable[Path]) -> None:
-    """Refuse to write over files that are of no package: those of a package name the project."""
-    for path in paths:
-        content = path.read_bytes() if path.is_file() else None
-        if path.exists() and (content is None or (content and b"extremum" not in content)):
+def _refuse_foreign(files: Mapping[Path, bytes], block: Path) -> None:
+    """Refuse to write over files that are of no package.
+
+    Most files of a package name the project. The others are of one if its ``block`` is there.
+    """
+    again = _names_project(block)
+    for path, content in files.items():
+        is_told_apart = PROJECT in content or not again
+        if path.exists() and is_told_apart and not _names_project(path):
             raise click.ClickException(
                 f"{path} would be overwritten, and is of no package of extremum: "
                 "let --output name another folder"
             )
+
+
+def _names_project(path: Path) -> bool:
+    """Return whether a file is a source of a package, or empty."""
+    if not path.is_file():
+        return False
+    content = path.read_bytes()
+    return not content or PROJECT in content
 
 
 def _measured(path: str, settings: Settings) -> Mapping[str, Any]:

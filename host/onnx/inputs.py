@@ -84,6 +84,8 @@ def _foreign(network: Network, name: str) -> NetworkError:
 
 def _array(name: str, value: ValueInfoProto, x: Any) -> np.ndarray:
     """Return an array as it is, and what is no array as one of the wanted type, if it can be."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise NetworkError(f"the input {name} is a masked array: fill it with x.filled")
     try:
         plain = np.asarray(x)
     except ValueError as error:

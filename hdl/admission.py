@@ -40,6 +40,8 @@ class Admission(wiring.Component):
         Beats that the result queue holds.
     in_flight
         Beats that may come of the slots whose results are not known yet.
+    closed_in_reset
+        See :class:`extremum.hdl.core.Core`.
 
     Members
     -------
@@ -88,10 +90,13 @@ class Admission(wiring.Component):
     empty_given: Signal
     status: data.View
 
-    def __init__(self, config: CoreConfig, queue_depth: int, in_flight: int):
+    def __init__(
+        self, config: CoreConfig, queue_depth: int, in_flight: int, *, closed_in_reset: bool = False
+    ):
         self.config = config
         self.queue_depth = queue_depth
         self.in_flight = in_flight
+        self.closed_in_reset = closed_in_reset
         super().__init__(
             {
                 "job": In(job_layout(config)),
@@ -121,7 +126,10 @@ class Admission(wiring.Component):
         if not parameters.is_one_job:
             change = self.result_known - self.beat_shared - self.beat_left
             limit = self.queue_depth - self.in_flight + 1
-            credits = Credits(m, parameters, change, limit, most=self.queue_depth)
+            credits = Credits(
+                m, parameters, change, limit,
+                most=self.queue_depth, none_in_reset=self.closed_in_reset,
+            )  # fmt: skip
             has_credit = credits.available
         m.submodules.port = port = CheckedJobPort(config)
         m.d.comb += [

@@ -57,6 +57,9 @@ class Core(wiring.Component):
     ----------
     config
         Configuration of the core.
+    closed_in_reset
+        A fast core wants no beat during a reset, which takes a flip-flop. Only one without a job
+        port has to be told so: any other wants no beat before it has a job.
 
     Members
     -------
@@ -81,8 +84,9 @@ class Core(wiring.Component):
     o: stream.Interface
     status: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, *, closed_in_reset: bool = False):
         self.config = config
+        self.closed_in_reset = closed_in_reset
         ports = {
             "i": In(stream.Signature(input_layout(config))),
             "o": Out(stream.Signature(output_layout(config))),
@@ -110,8 +114,9 @@ class Core(wiring.Component):
             writes=copies(parameters, config.lanes),
         )  # fmt: skip
         m.submodules.admission = admission = Admission(
-            config, queue.depth, results_of(config, credit_delay(config))
-        )
+            config, queue.depth, results_of(config, credit_delay(config)),
+            closed_in_reset=self.closed_in_reset,
+        )  # fmt: skip
         m.d.comb += [
             admission.beat_here.eq(self.i.valid),
             self.i.ready.eq(admission.beat_wanted),

@@ -187,7 +187,11 @@ class PlaneJobs:
 
 
 class EndlessJobs:
-    """A reduction that repeats forever: every beat is taken while there is space for its result."""
+    """A reduction that repeats forever: every beat is taken while there is space for its result.
+
+    Where that space is told by credits, the input is told so by a register, and its beat goes into
+    a register: no gate stands at the port (:func:`takes_by_registers`).
+    """
 
     is_endless = True
     dimension_delay = 1
@@ -250,6 +254,11 @@ class SingleJobs:
         ]
         m.d.sync += active.eq(token | (active & ~final))
         return advance.later(m, beat_clocks(config)), active
+
+
+def takes_by_registers(config: CoreConfig) -> bool:
+    """Return whether the core's ``ready`` is a register, and a beat goes straight into one."""
+    return is_endless(config) and not timing_parameters(config).is_one_job
 
 
 def beat_clocks(config: CoreConfig) -> int:

@@ -28,7 +28,15 @@ from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
 from extremum.hdl.axi.output_packets import ResultLanes
 from extremum.hdl.axi.register_map import JOB_BITS, BlockError
-from extremum.hdl.axi.streams import index_bytes, is_programmable, port_widths
+from extremum.hdl.axi.streams import (
+    INDICES,
+    INPUT,
+    VALUES,
+    has_input_buffer,
+    has_output_buffers,
+    is_programmable,
+    port_widths,
+)
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.timing import delay
@@ -61,13 +69,15 @@ class AxiBlock(wiring.Component):
     and each job takes one packet on ``s_axis`` and gives one on each output stream. If all
     registers are fixed it becomes a *dataflow* block, which has streams alone.
 
-    All outputs come from registers. A stall of one output stream holds the other as soon as the
-    buffers between them, two beats, are full; nothing is lost. In the programmable block, a soft
-    reset ends all jobs; a beat that is offered on an output stream stays until it is taken.
+    All outputs come from registers: those of a buffer at the stream, or those of the core where
+    these are as good (:mod:`extremum.hdl.axi.streams`). A stall of one output stream holds the
+    other as soon as the buffers between them, two beats, are full; nothing is lost. In the
+    programmable block, a soft reset ends all jobs; a beat that is offered on an output stream stays
+    until it is taken.
 
-    Latency: two clocks more than that of the core, one for each buffer, and three in a programmable
-    block; the results of one with several lanes may wait three more for the first beat of a job.
-    Throughput: that of the core.
+    Latency: that of the core, and a clock for each buffer on the way
+    (:func:`extremum.hdl.axi.latency.buffer_latency`); the results of a programmable block with
+    several lanes may wait three more for the first beat of a job. Throughput: that of the core.
 
     Parameters
     ----------
@@ -106,11 +116,53 @@ class AxiBlock(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = ClockDomain(local=True)
-        # What a soft reset ends is in two domains of its own: the core, and what serves it, which
-        # is reset a clock before. Each reset goes to many flip-flops, so it comes from a register.
+        if is_programmable(self.config):
+            self._programmable(m)
+        else:
+            self._dataflow(m)
+        return m
+
+    def _dataflow(self, m: Module) -> None:
+        """Put the core between the streams; a reset ends all at once.
+
+        The block counts the beats of its jobs, and does not look at TLAST.
+        """
+        config = self.config
+        reset = Signal(name="reset", init=1, reset_less=True)
+        m.d.sync += reset.eq(~self.aresetn)
+        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(reset)]
+        m.submodules.core = core = Core(config, closed_in_reset=not has_input_buffer(config))
+        valid, beat, ready = core.i.valid, Value.cast(core.i.payload), core.i.ready
+        if has_input_buffer(config):
+            m.submodules.source = source = InputBuffer(len(self.s_axis_tdata))
+            m.d.comb += [
+                valid.eq(source.o_valid), beat.eq(source.o_data), source.o_ready.eq(ready)
+            ]  # fmt: skip
+            valid, beat, ready = source.i_valid, source.i_data, source.i_ready
+        m.d.comb += [
+            valid.eq(self.s_axis_tvalid),
+            beat.eq(self.s_axis_tdata),
+            self.s_axis_tready.eq(ready),
+        ]
+        all_lanes = Const((1 << config.lanes) - 1, config.lanes)
+        if has_output_buffers(config):
+            self._results(m, core, all_lanes, Const(1, 1), drops=Const(0, 1))
+            return
+        ((name, words),) = self._streams(core).items()
+        m.d.comb += [
+            getattr(self, f"{name}_tvalid").eq(core.o.valid),
+            core.o.ready.eq(getattr(self, f"{name}_tready")),
+        ]
+        self._give(m, name, Cat(words, all_lanes, core.o.payload.last))
+
+    def _domains(self, m: Module, soft_reset: Value) -> None:
+        """Add what a soft reset ends as two domains: the core, and what serves it.
+
+        The latter is reset a clock before. Each reset goes to many flip-flops, so it comes from a
+        register.
+        """
         m.domains.jobs = ClockDomain(local=True)
         m.domains.core = ClockDomain(local=True)
-        soft_reset = Signal(name="soft_reset")
         reset, job_reset, core_reset = (
             Signal(name=f"{name}reset", init=1, reset_less=True) for name in ("", "job_", "core_")
         )
@@ -125,30 +177,32 @@ class AxiBlock(wiring.Component):
             ResetSignal("jobs").eq(job_reset),
             ResetSignal("core").eq(core_reset),
         ]
-        core = DomainRenamer("core")(Core(self.config))
-        # A dataflow block counts the beats of its jobs, and does not look at TLAST.
-        beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
-        if not is_programmable(self.config):
-            beat = self.s_axis_tdata
-        source = InputBuffer(len(beat))
-        m.submodules.core = core
-        m.submodules.source = _in_jobs(source)
+
+    def _streams(self, core: Core) -> dict[str, Value]:
+        """Return the output streams that the core fills, and what TDATA is of its beat.
+
+        Each lane takes whole bytes.
+        """
+        config, payload = self.config, core.o.payload
+        sources = {VALUES: payload.value if config.has_values else (),
+                   INDICES: payload.index if config.index_width else ()}  # fmt: skip
+        found: dict[str, Value] = {}
+        for name, width in port_widths(config).items():
+            if name != INPUT and width:
+                lanes = [Value.cast(sources[name][n]).as_unsigned() for n in range(config.lanes)]
+                empty = Const(0, width // config.lanes - len(lanes[0]))
+                found[name] = Cat(Cat(lane, empty) for lane in lanes)
+        return found
+
+    def _give(self, m: Module, name: str, beat: Value) -> None:
+        """Put a beat on an output stream: it has TDATA, a bit for each lane, and TLAST."""
+        tdata, tkeep = getattr(self, f"{name}_tdata"), getattr(self, f"{name}_tkeep")
+        lanes = beat[len(tdata) : -1]
         m.d.comb += [
-            source.i_valid.eq(self.s_axis_tvalid),
-            source.i_data.eq(beat),
-            self.s_axis_tready.eq(source.i_ready),
+            tdata.eq(beat[: len(tdata)]),
+            tkeep.eq(Cat(lane.replicate(len(tkeep) // len(lanes)) for lane in lanes)),
+            getattr(self, f"{name}_tlast").eq(beat[-1]),
         ]
-        all_lanes = Const((1 << self.config.lanes) - 1, self.config.lanes)
-        if is_programmable(self.config):
-            self._programmable(m, core, source, soft_reset)
-            return m
-        m.d.comb += [
-            core.i.valid.eq(source.o_valid),
-            Value.cast(core.i.payload).eq(source.o_data),
-            source.o_ready.eq(core.i.ready),
-        ]
-        self._results(m, core, all_lanes, Const(1, 1), drops=Const(0, 1))
-        return m
 
     def _results(
         self, m: Module, core: Core, lanes: Value, may_leave: Value, *, drops: Value
@@ -159,42 +213,24 @@ class AxiBlock(wiring.Component):
         through while ``may_leave``, and dropped behind the beats that are offered while ``drops``.
         ``lanes`` has a bit for each lane that holds a result.
         """
-        config, payload = self.config, core.o.payload
-        streams = {}
-        if config.has_values:
-            streams["m_axis_value"] = (payload.value, config.element_width)
-        if config.index_width:
-            streams["m_axis_index"] = (payload.index, 8 * index_bytes(config))
         sinks, taken = {}, []
-        for name, (elements, width) in streams.items():
-            words = Cat(Value.cast(elements[lane]).as_unsigned() for lane in range(config.lanes))
-            size = len(words) // config.lanes
-            padded = Cat(
-                Cat(words[lane * size : (lane + 1) * size], Const(0, width - size))
-                for lane in range(config.lanes)
-            )
-            sink = OutputBuffer(len(padded) + config.lanes + 1, copies=config.lanes > 1)
+        for name, words in self._streams(core).items():
+            beat = Cat(words, lanes, core.o.payload.last)
+            sink = OutputBuffer(len(beat), copies=self.config.lanes > 1)
             m.submodules[name] = sinks[name] = sink
-            given, keep, last = (
-                sink.o_data[: len(padded)],
-                sink.o_data[len(padded) : -1],
-                sink.o_data[-1],
-            )
             tvalid, tready = getattr(self, f"{name}_tvalid"), getattr(self, f"{name}_tready")
             m.d.comb += [
-                sink.i_data.eq(Cat(padded, lanes, payload.last)),
+                sink.i_data.eq(beat),
                 sink.drops.eq(drops),
                 tvalid.eq(sink.o_valid),
                 sink.o_ready.eq(tready),
-                getattr(self, f"{name}_tdata").eq(given),
-                getattr(self, f"{name}_tkeep").eq(Cat(lane.replicate(width // 8) for lane in keep)),
-                getattr(self, f"{name}_tlast").eq(last),
             ]
-            if is_programmable(config):
+            self._give(m, name, sink.o_data)
+            if is_programmable(self.config):
                 # A beat that a soft reset has found offered leaves, and no longer ends a job.
                 is_left = Signal(name=f"{name}_is_left")
                 m.d.sync += is_left.eq((drops | is_left) & tvalid & ~tready)
-                taken.append(tvalid & tready & last & ~(drops | is_left))
+                taken.append(tvalid & tready & sink.o_data[-1] & ~(drops | is_left))
         # A beat goes into all streams at once.
         room = Cat(sink.i_ready for sink in sinks.values()).all() & may_leave
         m.d.comb += core.o.ready.eq(room)
@@ -202,9 +238,20 @@ class AxiBlock(wiring.Component):
             m.d.comb += sink.i_valid.eq(core.o.valid & room)
         return taken
 
-    def _programmable(self, m: Module, core: Core, source: InputBuffer, soft_reset: Signal) -> None:
-        """Add the registers, the commands and the packets."""
+    def _programmable(self, m: Module) -> None:
+        """Add the core with the registers, the commands and the packets."""
         config = self.config
+        soft_reset = Signal(name="soft_reset")
+        self._domains(m, soft_reset)
+        m.submodules.core = core = DomainRenamer("core")(Core(config))
+        beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
+        source = InputBuffer(len(beat))
+        m.submodules.source = _in_jobs(source)
+        m.d.comb += [
+            source.i_valid.eq(self.s_axis_tvalid),
+            source.i_data.eq(beat),
+            self.s_axis_tready.eq(source.i_ready),
+        ]
         m.submodules.lite = lite = AxiLitePort()
         m.submodules.control = control = BlockControl(config)
         queue, starter, packets = CommandQueue(config), JobStarter(config), InputPackets(config)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from extremum.hdl import latency as core
+from extremum.hdl.axi.streams import has_input_buffer, has_output_buffers, is_programmable
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.registers import job_shapes
 
 
 def buffer_latency(config: CoreConfig) -> int:
-    """Return the clocks that the buffers of the AXI block add: one at each port.
+    """Return the clocks that the buffers of the AXI block add: one at each port that needs one.
 
     A programmable block has one more, between its packets and the core.
     """
-    return 3 if job_shapes(config) else 2
+    return has_input_buffer(config) + has_output_buffers(config) + is_programmable(config)
 
 
 def latency(config: CoreConfig, bus: str = "none") -> int:

@@ -1,8 +1,10 @@
-"""The streams of the AXI block in plain numbers: which it has, and how wide they are."""
+"""The streams of the AXI block in plain numbers: which it has, how wide, and what buffers them."""
 
 from __future__ import annotations
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.job_kinds import takes_by_registers
+from extremum.hdl.latency import is_one_job
 from extremum.hdl.registers import job_shapes
 
 INPUT = "s_axis"
@@ -31,3 +33,22 @@ def port_widths(config: CoreConfig) -> dict[str, int]:
         VALUES: lanes * config.element_width if config.has_values else 0,
         INDICES: lanes * 8 * index_bytes(config),
     }
+
+
+def has_input_buffer(config: CoreConfig) -> bool:
+    """Return whether a buffer stands between ``s_axis`` and the core.
+
+    It is left out where the core itself has registers there, and nothing looks at TLAST.
+    """
+    return is_programmable(config) or not takes_by_registers(config)
+
+
+def has_output_buffers(config: CoreConfig) -> bool:
+    """Return whether a buffer stands between the core and each output stream.
+
+    It is left out where the core gives to one stream alone, from the registers of its queue: a
+    buffer is what lets two streams be taken from apart, and what a soft reset leaves offered. A
+    pipeline that stops would bring TREADY to all of its flip-flops, so it has the buffer, too.
+    """
+    has_one = sum(width > 0 for name, width in port_widths(config).items() if name != INPUT) == 1
+    return is_programmable(config) or not has_one or is_one_job(config)

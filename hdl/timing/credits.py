@@ -30,11 +30,13 @@ class Credits:
     most
         The most credits that are ever in use at once: ``limit``, and those that are taken before
         the flags tell that it is reached.
+    none_in_reset
+        During a reset ``available`` is not set, which takes a flip-flop.
 
     Attributes
     ----------
     available
-        Fewer than ``limit`` credits are in use.
+        Fewer than ``limit`` credits are in use. It comes from a register.
     none_used
         No credit is in use.
     """
@@ -43,12 +45,23 @@ class Credits:
     """Clocks from a change to the flags."""
 
     def __init__(
-        self, m: Module, parameters: TimingParameters, change: Value, limit: int, *, most: int
+        self,
+        m: Module,
+        parameters: TimingParameters,
+        change: Value,
+        limit: int,
+        *,
+        most: int,
+        none_in_reset: bool = False,
     ):
         # The register holds the credits in use less the limit, so that its sign is the flag.
         late = Signal(change.shape())
         bits = max(parameters.credit_bits, bits_for(max(limit, most - limit)) + 1)
         above = Signal(signed(bits), init=-limit)
-        m.d.sync += [late.eq(change), above.eq(above + late)]
+        following = above + late
+        m.d.sync += [late.eq(change), above.eq(following)]
         self.available: Value = above[-1]
+        if none_in_reset:
+            self.available = Signal(name="available")
+            m.d.sync += self.available.eq(following[bits - 1])
         self.none_used: Value = above == -limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from amaranth.hdl import ClockSignal, Signal, Value
@@ -24,6 +25,9 @@ LANES = CoreConfig((DataType.UINT8,), lanes=2, max_window=(1, 1, 1), index_width
 FLOWING = CoreConfig(
     (DataType.UINT8,), max_window=(1, 1, 1), operators=("argmax",), index_width=4,
     fixed=(("length", 3), ("slots", 3), ("decreasing", 0)),
+)  # fmt: skip
+PAIRED = replace(
+    FLOWING, operators=("argmax", "max-pool"), fixed=(*FLOWING.fixed, ("minimum", 0))
 )  # fmt: skip
 
 
@@ -98,7 +102,12 @@ PROOFS = (
     ),
     Proof(
         "ports-block-dataflow", "hdl/axi/block.py",
-        "The same of a block that has streams alone.",
-        partial(block, FLOWING), depth=6, search=30, faults=(OUTPUT,),
+        "The same of a block that has streams alone, and gives positions from the core's queue.",
+        partial(block, FLOWING), depth=6, search=30, faults=(QUEUE,),
+    ),
+    Proof(
+        "ports-block-pair", "hdl/axi/block.py",
+        "The same of a block that gives values and positions, each from a buffer.",
+        partial(block, PAIRED), depth=6, search=30, faults=(OUTPUT,),
     ),
 )  # fmt: skip

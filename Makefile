@@ -199,10 +199,10 @@ bench-report: $(VENV)/demo
 	$(BIN)/python bench/report.py
 
 bench-simulation: $(VENV)/demo
-	$(BIN)/python bench/simulation.py
+	$(BIN)/python bench/simulation.py; status=$$?; $(BIN)/python bench/report.py && exit $$status
 
 bench-model: $(VENV)/test
-	$(BIN)/python bench/model.py
+	$(BIN)/python bench/model.py; status=$$?; $(BIN)/python bench/report.py && exit $$status
 
 lint: $(VENV)/lint
 	$(BIN)/ruff check

@@ -1,4 +1,4 @@
-"""Writes ``bench/RESULTS.md`` and its plots from what `cycles.py` and `fpga.py` measured.
+"""Writes ``bench/RESULTS.md`` and its plots from what the other scripts measured.
 
 Usage: ``python bench/report.py``. It measures nothing itself.
 """
@@ -30,6 +30,8 @@ from fpga_sections import (
     with_target,
 )
 from markdown_tables import table
+from model_sections import model_section
+from simulation_sections import simulation_section
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
@@ -41,8 +43,11 @@ FABRIC_NOTE = f"\\* Fabric alone: the part's clock network may end near {plots.C
 Records = list[dict[str, Any]]
 
 
-def load(name: str) -> Records:
-    """Return the records of a file of results; there are none if nothing was measured."""
+def load(name: str) -> Any:
+    """Return what a file of results has: a list of records, or several of them by name.
+
+    The list is empty if nothing was measured.
+    """
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else []
 
@@ -93,9 +98,14 @@ def main() -> int:
         plots.rates(fpga, peers, RESULTS / "rates.svg")
         if README.exists():
             README.write_text(with_summary(README.read_text(), readme_summary(fpga, blocks)))
+    if simulation := load("simulation"):
+        parts += simulation_section(simulation)
+    if model := load("model"):
+        parts += model_section(model)
     source = (
-        "Written by `make bench-cycles` and `make bench-fpga` from `bench/results/cycles.json`, "
-        "`block_clocks.json` and `fpga.json`."
+        "Written by `make bench-report` from the files in `bench/results/`: `cycles.json` and "
+        "`block_clocks.json` are those of `make bench-cycles`, `fpga.json` of `make bench-fpga`, "
+        "`simulation.json` of `make bench-simulation`, and `model.json` of `make bench-model`."
     )
     REPORT.write_text("\n\n".join(["# Results", source, *headlines, *parts]) + "\n")
     print("\n".join(headlines))

@@ -35,6 +35,38 @@ BLOCK = {
 }  # fmt: skip
 
 
+SIMULATION = {
+    "rates": [{"lanes": 1, "icarus": 1e3, "verilator": 2e4, "native": 3e7, "native_fast": 4e6}],
+    "workloads": [{
+        "workload": "volume_peak", "elements": 589824, "cycles": 36866, "prepare_seconds": 2.5,
+        "simulation_seconds": 0.006, "check_seconds": 0.0004,
+    }],
+    "first_use": [{
+        "lanes": 16, "pipelining": "small", "seconds": 7.92, "processor_seconds": 14.53,
+        "again_processor_seconds": 12.03,
+    }],
+    "memory": [{
+        "case": "argmax", "on": "native", "input_mb": 100.0, "output_mb": 0.0,
+        "beyond_input_mb": 0.32, "seconds": 2.39,
+    }],
+}  # fmt: skip
+MODEL = {
+    "versions": {"numpy": "2.4.6"},
+    "reductions": [{
+        "workload": "volume_peak", "type": "int16",
+        "milliseconds": {"increasing": 0.014, "decreasing": 0.0196, "numpy": 0.0113},
+        "ratios": {"numpy": 1.2377, "decreasing": 1.7299},
+    }],
+    "poolings": [{
+        "workload": "k2s2p1", "type": "int8",
+        "milliseconds": {"indices": 0.1005, "values": 0.0197},
+        "ratios": {"runtime": 0.674, "values": 0.135},
+    }],
+    "small_calls": [{"case": "argmax of 10", "microseconds": {"ours": 2.59, "library": 0.81}},
+                    {"case": "pooling", "microseconds": {"ours": 5.17}}],
+}  # fmt: skip
+
+
 @pytest.fixture
 def report(tmp_path):
     """Return a function that runs the script on records, and returns RESULTS.md and the output."""
@@ -102,6 +134,20 @@ def test_the_readme_shows_the_blocks_that_were_measured_last():
     readme = script.README.read_text()
     blocks = tomllib.loads((BENCH / "targets.toml").read_text())["block"]
     assert script.with_summary(readme, script.readme_summary(script.load("fpga"), blocks)) == readme
+
+
+def test_simulation_and_model_have_sections(report):
+    text, _ = report(simulation=SIMULATION, model=MODEL)
+    assert "| `native` | 30,000 |" in text
+    assert "| backend | 1 lane |" in text
+    assert "| volume_peak | 589824 | 36866 | 2.500 | 0.006 | 0.000 |" in text
+    assert "| 16 lanes, small | 7.9 | 14.5 | 12.0 |" in text
+    assert "| argmax | native | 100.0 | 0.0 | 0.3 | 2.39 |" in text
+    assert "| volume_peak | int16 | 0.014 | 1.24 | - | 0.020 | 1.73 |" in text
+    assert "| k2s2p1 | int8 | 0.020 | 0.14 | 0.101 | 0.67 |" in text
+    assert "| argmax of 10 | 2.6 | 0.8 | 3.2 |" in text
+    assert "| pooling | 5.2 | - | - |" in text
+    assert "## Clocks" not in text
 
 
 @pytest.mark.parametrize("name", ["cycles", "fpga"])

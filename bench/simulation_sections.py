@@ -1,4 +1,4 @@
-"""Section of ``bench/RESULTS.md`` about simulation: its rates, full workloads, and the first use."""
+"""Section of ``bench/RESULTS.md`` about simulation: rates, full workloads, and the first use."""
 
 from __future__ import annotations
 

@@ -60,6 +60,9 @@ class Core(wiring.Component):
     closed_in_reset
         A fast core wants no beat during a reset, which takes a flip-flop. Only one without a job
         port has to be told so: any other wants no beat before it has a job.
+    marks_lanes
+        Whether an output beat tells which of its lanes hold a result: a flip-flop, and a bit of the
+        result queue, for each lane.
 
     Members
     -------
@@ -70,7 +73,7 @@ class Core(wiring.Component):
         registers are fixed there is no such port, and one job follows the other.
     i : In(stream.Signature(input_layout(config)))
         Input beats. A job takes those that it needs, and no more.
-    o : Out(stream.Signature(output_layout(config)))
+    o : Out(stream.Signature(output_layout(config, marks_lanes=marks_lanes)))
         Output beats.
     status : Out(status_layout())
         ``busy``: a job is under way, or results of it have not left. ``refused``: the last job
@@ -84,12 +87,15 @@ class Core(wiring.Component):
     o: stream.Interface
     status: data.View
 
-    def __init__(self, config: CoreConfig, *, closed_in_reset: bool = False):
+    def __init__(
+        self, config: CoreConfig, *, closed_in_reset: bool = False, marks_lanes: bool = False
+    ):
         self.config = config
         self.closed_in_reset = closed_in_reset
+        self.marks_lanes = marks_lanes
         ports = {
             "i": In(stream.Signature(input_layout(config))),
-            "o": Out(stream.Signature(output_layout(config))),
+            "o": Out(stream.Signature(output_layout(config, marks_lanes=marks_lanes))),
         }
         if job_shapes(config):
             ports = {
@@ -110,7 +116,7 @@ class Core(wiring.Component):
         config = self.config
         parameters = timing_parameters(config)
         m.submodules.queue = queue = result_queue(
-            output_layout(config).size, queue_depth(config), parameters,
+            len(Value.cast(self.o.payload)), queue_depth(config), parameters,
             writes=copies(parameters, config.lanes),
         )  # fmt: skip
         m.submodules.admission = admission = Admission(
@@ -297,7 +303,7 @@ class Core(wiring.Component):
             Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
         )
         empty = Timed(m, winners.control.value.empty, winners.control.clock)
-        m.submodules.packer = packer = results.Packer(config)
+        m.submodules.packer = packer = results.Packer(config, marks_lanes=self.marks_lanes)
         m.d.comb += [
             packer.job.eq(job),
             packer.token.eq(winners.token.at(early)),

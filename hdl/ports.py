@@ -46,19 +46,22 @@ def input_layout(config: CoreConfig) -> data.ArrayLayout:
     return data.ArrayLayout(unsigned(config.element_width), config.lanes)
 
 
-def output_layout(config: CoreConfig) -> data.StructLayout:
+def output_layout(config: CoreConfig, *, marks_lanes: bool = False) -> data.StructLayout:
     """Return the layout of an output beat.
 
     ``value`` is the winning element, bit for bit, in the low bits of its lane. ``index`` is its
     position, or all ones if the window was empty. ``last`` marks the last beat of a job. Lanes
     without a result are 0. A core that gives no values has no ``value``, and one that gives no
-    positions has no ``index``.
+    positions has no ``index``. With ``marks_lanes``, ``filled`` has a bit for each lane that holds
+    a result.
     """
     members: dict[str, data.ArrayLayout | int] = {}
     if config.has_values:
         members["value"] = data.ArrayLayout(config.element_width, config.lanes)
     if config.index_width:
         members["index"] = data.ArrayLayout(config.index_width, config.lanes)
+    if marks_lanes:
+        members["filled"] = data.ArrayLayout(1, config.lanes)
     return data.StructLayout(members | {"last": 1})
 
 

@@ -53,6 +53,8 @@ class Packer(wiring.Component):
     ----------
     config
         Configuration of the core.
+    marks_lanes
+        Whether the beat tells which lanes hold a result.
 
     Members
     -------
@@ -72,7 +74,7 @@ class Packer(wiring.Component):
         The result shares its beat with the next one.
     o_valid : Out
         A beat is complete, once for each copy of such a flag that the lanes have.
-    o : Out(output_layout(config))
+    o : Out(output_layout(config, marks_lanes=marks_lanes))
         The beat. It stays until the next result.
     """
 
@@ -86,8 +88,9 @@ class Packer(wiring.Component):
     o_valid: Signal
     o: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: CoreConfig, *, marks_lanes: bool = False):
         self.config = config
+        self.marks_lanes = marks_lanes
         self.fields = {
             str(name): member.shape.elem_shape
             for name, member in output_layout(config)
@@ -103,7 +106,7 @@ class Packer(wiring.Component):
                 "results": In(data.ArrayLayout(data.StructLayout(self.fields), config.lanes)),
                 "packed": Out(1),
                 "o_valid": Out(copies(timing_parameters(config), config.lanes)),
-                "o": Out(output_layout(config)),
+                "o": Out(output_layout(config, marks_lanes=marks_lanes)),
             }
         )
 
@@ -134,7 +137,7 @@ class Packer(wiring.Component):
         told, controls = self._controls(m, early, control)
         # The beat is not reset, so that the flip-flops' reset input can clear lanes without a
         # result.
-        o = Signal(output_layout(config), reset_less=True)
+        o = Signal(output_layout(config, marks_lanes=self.marks_lanes), reset_less=True)
         # Where lanes lie far apart, what clears one is a register of its own, without a gate on its
         # way.
         has_flags = config.lanes > 1 and timing_parameters(config).take_clocks
@@ -157,13 +160,15 @@ class Packer(wiring.Component):
                 live = Mux(own.fold, own.place == lane, live)
                 here = own.valid & (~own.fold | (own.place <= lane))
             live_now, takes = (Timed(m, flag, told).at(0) for flag in (live, here))
+            fields = {name: Value.cast(self.results[lane][name]) for name in self.fields}
+            if self.marks_lanes:
+                fields["filled"] = Const(1, 1)
             with m.If(takes):
-                for name in self.fields:
-                    field = Value.cast(self.results[lane][name])
+                for name, field in fields.items():
                     m.d.sync += o[name][lane].eq(field if has_flags else Mux(live_now, field, 0))
             if has_flags:
                 with m.If(Timed(m, here & ~live, told).at(0)):
-                    m.d.sync += [o[name][lane].eq(0) for name in self.fields]
+                    m.d.sync += [o[name][lane].eq(0) for name in fields]
         return m
 
     def _controls(

@@ -75,8 +75,7 @@ class SpatialDimension:
     Raises
     ------
     TypeError, ValueError
-        If one of them is no integer or too small, the window is wider than the padded size, or that
-        is not below 2^32.
+        If one of them is no integer or too small, or the window is wider than the padded size.
 
     Examples
     --------
@@ -104,8 +103,6 @@ class SpatialDimension:
             raise ValueError(
                 f"window extent must not exceed the padded size {self.padded}, not {self.extent}"
             )
-        if self.padded > MAX_ELEMENTS:
-            raise ValueError(f"padded size must be below 2^32, not {self.padded}")
         # NumPy has no integers for all steps; one that is longer than any line leads nowhere.
         object.__setattr__(self, "stride", min(self.stride, MAX_ELEMENTS))
         if self.window == 1:

@@ -120,7 +120,7 @@ class Block:
         context, starter = self._context, self._starter
         for name in ("valid", "job_ready", "expected", "dropped"):
             context.set(getattr(starter, name), ports.get(name, 0))
-        for name in ("refused", "accepted", "expects", "drop"):
+        for name in ("refused", "expects", "drop"):
             assert context.get(getattr(starter, name)) == ports.get(f"is_{name}", 0), name
         await context.tick()
 
@@ -141,7 +141,6 @@ class Block:
         context.set(starter.number, number)
         context.set(starter.value, value)
         context.set(starter.misfit, misfit)
-        context.set(starter.may_start, rng.getrandbits(1))
         assert context.get(starter.ready)
         await self.clock(valid=1)
         # The port tells nothing when no command waits.
@@ -158,19 +157,14 @@ class Block:
             self.registers[name] = value % (1 << written_bits(CONFIG)[name].width)
 
     async def _start(self):
-        """A job waits until it may start, and is refused at once if a word did not fit."""
-        context, starter, rng = self._context, self._starter, self._rng
-        starts = False
-        while not starts:
-            may_start = rng.getrandbits(1)
-            context.set(starter.may_start, may_start)
-            assert context.get(starter.busy)
-            assert not context.get(starter.ready)
-            starts = bool(may_start) or self.misfit is not None
-            if self.misfit is not None:
-                assert context.get(starter.error) == BlockError.RANGE
-                assert context.get(starter.register) == self.misfit
-            await self.clock(is_refused=self.misfit is not None)
+        """A job is offered in the next clock, and refused instead if a word did not fit."""
+        context, starter = self._context, self._starter
+        assert context.get(starter.busy)
+        assert not context.get(starter.ready)
+        if self.misfit is not None:
+            assert context.get(starter.error) == BlockError.RANGE
+            assert context.get(starter.register) == self.misfit
+        await self.clock(is_refused=self.misfit is not None)
         if self.misfit is None:
             await self._offer()
         else:
@@ -203,7 +197,7 @@ class Block:
             # ``expected`` comes a clock after the packet was let in.
             await self.clock(
                 job_ready=clock == answer, expected=takes, is_expects=expects,
-                is_refused=is_answered and is_refused, is_accepted=is_answered and not is_refused,
+                is_refused=is_answered and is_refused,
             )  # fmt: skip
             expected = expected or (clock if takes else 0)
             expects = False

@@ -10,7 +10,12 @@ from amaranth.sim import Simulator
 
 from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.axi.latency import buffer_latency, latency
-from extremum.hdl.axi.streams import has_input_buffer, has_output_buffers, is_programmable
+from extremum.hdl.axi.streams import (
+    has_input_buffer,
+    has_output_buffers,
+    is_programmable,
+    marks_lanes,
+)
 from extremum.hdl.config import CoreConfig
 from extremum.host.package.configuration import parse
 from extremum.model import DataType
@@ -136,3 +141,21 @@ def test_latency_and_rate(config):
         assert first == ROW - 1 + latency(config, "axi")
 
     simulate(config, bench)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "fixed", "marked"),
+    [
+        (1, {}, False),
+        (4, {}, True),
+        (4, {"tail": 4}, True),  # a job may fold
+        (4, {"tail": 4, "fold": 0}, False),
+        (4, {"tail": 3, "fold": 0}, True),
+        (3, {"tail": 3}, False),  # three lanes cannot fold
+    ],
+)
+def test_lanes_are_marked_where_one_may_be_empty(lanes, fixed, marked):
+    config = CoreConfig(
+        (DataType.UINT8,), lanes, max_window=(1, 1, 1), fixed=tuple(fixed.items())
+    )  # fmt: skip
+    assert marks_lanes(config) == marked

@@ -1,6 +1,6 @@
 """The dataflow form of the AXI block, which has streams alone, through driver and accelerator."""
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +22,10 @@ pytestmark = pytest.mark.regress
 
 PLANES = Pooling.of((1, 4, 8, 8), "int8", 2, strides=2, return_indices=True)
 PADDED = Pooling.of((1, 4, 6, 7), "int8", 3, start_padding=1, end_padding=1)
+TAILED = Pooling.of((1, 3, 8, 8), "int8", 2, strides=2, return_indices=True)
 ROW = Reduction.of("argmax", (1, 30), "int8", 1)
+ROWS = Reduction.of("argmax", (3, 30), "int8", 1)
+MANY_ROWS = Reduction.of("argmin", (7, 6), "int8", 1)
 SMALL = {"max_window": (1, 3, 3), "max_line": 16, "max_plane": 1, "coordinate_width": 6}
 
 
@@ -35,10 +38,12 @@ def fixed(config, problem):
         name: values[name] % (1 << b.width) if is_position(name) else values[name]
         for name, b in bits.items()
     }
-    made = dataclasses.replace(config, fixed=tuple(registers.items()))
+    made = replace(config, fixed=tuple(registers.items()))
     assert not is_programmable(made)
     return made
 
+
+FLAT = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))
 
 CORES = {
     "planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), PLANES), PLANES),
@@ -49,6 +54,13 @@ CORES = {
         ),
         ROW,
     ),
+    # Of four lanes, three have rows; one has the result of a row that is folded; and the last beat
+    # of seven rows, folded or not, has results in three. The last group of planes has one.
+    "rows": (fixed(replace(FLAT, lanes=4), ROWS), ROWS),
+    "folded row": (fixed(replace(FLAT, lanes=4, fixed=(("fold", 1),)), ROW), ROW),
+    "many rows": (fixed(replace(FLAT, lanes=4, fixed=(("fold", 0),)), MANY_ROWS), MANY_ROWS),
+    "folded rows": (fixed(replace(FLAT, lanes=4, fixed=(("fold", 1),)), MANY_ROWS), MANY_ROWS),
+    "tailed planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), TAILED), TAILED),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.driver import dma
 from extremum.host.driver.block import END_CLOCKS, BlockDriver, unused_clocks
 from extremum.host.driver.dma import DmaTransport
-from extremum.host.driver.packets import ResultPackets, input_pieces, input_size
+from extremum.host.driver.packets import ResultPackets, filled_beats, input_pieces, input_size
 from extremum.host.driver.words import packet_values
 from extremum.host.errors import DeviceError, JobFailedError
 from extremum.host.plan import plan
@@ -33,9 +33,8 @@ def test_packets_of_a_pooling_have_a_slice_in_each_lane(slices, groups, lanes):
     """Six windows of each slice; the last group may have fewer slices than there are lanes."""
     job = only_job(Pooling.of((1, slices, 3, 4), "int8", 2))
     beats = 12 * -(-slices // 3)
-    assert packet_values(job) == {
-        "input_beats": beats, "full_beats": 6 * groups, "result_lanes": lanes,
-    }  # fmt: skip
+    assert packet_values(job) == {"input_beats": beats}
+    assert filled_beats(job) == (6 * groups, lanes)
     packets = ResultPackets(job, np.dtype(np.int8), lambda *_: None)
     assert packets.size(VALUES) == 6 * slices
     assert input_size(job) == beats * 3
@@ -44,8 +43,7 @@ def test_packets_of_a_pooling_have_a_slice_in_each_lane(slices, groups, lanes):
 @pytest.mark.parametrize(("count", "full", "lanes"), [(2, 0, 2), (6, 2, 3), (7, 2, 1)])
 def test_packets_of_a_reduction_have_packed_results(count, full, lanes):
     job = only_job(Reduction.of("argmax", (count, 5), "int8", 1))
-    assert packet_values(job)["full_beats"] == full
-    assert packet_values(job)["result_lanes"] == lanes
+    assert filled_beats(job) == (full, lanes)
     packets = ResultPackets(job, np.dtype(np.int8), lambda *_: None)
     assert packets.size(VALUES) == count
 
@@ -55,7 +53,7 @@ def test_packets_of_gathered_windows_have_packed_results():
     job = only_job(Pooling.of((1, 1, 30, 40), "int8", 9), CoreConfig((DataType.INT8,), lanes=2))
     assert job.kind == "gathered"
     assert job.beats_out == job.together == 22 * 32 // 2 > 256
-    assert packet_values(job)["full_beats"] == job.beats_out
+    assert filled_beats(job) == (job.beats_out, 2)
 
 
 @pytest.mark.parametrize(("padding", "size"), [(0, 200), (7, 180)])

@@ -38,13 +38,17 @@ def draw_results(rng, config, fields):
     ]
 
 
+@pytest.mark.parametrize("marks", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("gaps", [0, 0.3])
-def test_results_are_put_into_beats(name, gaps):
-    """Beats are full but for the last of a job, whose unused lanes are 0; jobs may fold or not."""
+def test_results_are_put_into_beats(name, gaps, marks):
+    """Beats are full but for the last of a job, whose unused lanes are 0; jobs may fold or not.
+
+    If a beat marks its lanes, those are marked that hold a result, and no others.
+    """
     config = CONFIGS[name]
     rng = random.Random(f"{name} {gaps}")
-    packer, lanes = Packer(config), config.lanes
+    packer, lanes = Packer(config, marks_lanes=marks), config.lanes
     fields = packer.fields
     layout = data.StructLayout(fields)
     jobs, wanted = [], []
@@ -65,7 +69,8 @@ def test_results_are_put_into_beats(name, gaps):
             else:
                 row = results[: tail if last_group else None]
             if not fold or done or len(row) == lanes:
-                wanted.append((row + [dict.fromkeys(fields, 0)] * (lanes - len(row)), done))
+                filled = (1 << len(row)) - 1
+                wanted.append((row + [dict.fromkeys(fields, 0)] * (lanes - len(row)), filled, done))
                 row = []
             else:
                 wanted.append(None)
@@ -88,14 +93,15 @@ def test_results_are_put_into_beats(name, gaps):
             assert following["o"] == clock["o"]
         assert following["valid"] == (number in beats)
         if number in beats:
-            row, done = beats[number]
-            found = unpack(output_layout(config), following["o"])
+            row, filled, done = beats[number]
+            found = unpack(output_layout(config, marks_lanes=marks), following["o"])
             assert found.pop("last") == done
+            assert not marks or found.pop("filled") == filled
             for field, width in ((f, 8 if f == "value" else config.index_width) for f in fields):
                 want = sum(lane[field] << width * n for n, lane in enumerate(row))
                 assert found[field] == want, (number, field)
     assert bool(packed) == config.can_fold
-    assert set(dict(iter(output_layout(config)))) == {*fields, "last"}
+    assert set(dict(iter(packer.o.shape()))) == {*fields, "last"} | ({"filled"} if marks else set())
 
 
 PARAMETERS = TimingParameters()

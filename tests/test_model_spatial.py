@@ -95,10 +95,3 @@ def test_steps_that_lead_nowhere():
     assert (dimension.stride, dimension.dilation, dimension.outputs) == (2**32 - 1, 2**32 - 1, 1)
     assert dimension.empty_windows.tolist() == []
     assert SpatialDimension(2**32 - 1, 1, stride=2**32 - 1).outputs == 1
-
-
-@pytest.mark.parametrize("padding", ["start_padding", "end_padding"])
-def test_the_greatest_padded_size(padding):
-    assert SpatialDimension(5, 2**32 - 1, **{padding: 2**32 - 6}).outputs == 1
-    with pytest.raises(ValueError, match=r"^padded size must be below 2\^32, not 4294967296$"):
-        SpatialDimension(5, 2, **{padding: 2**32 - 5})

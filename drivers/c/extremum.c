@@ -1293,17 +1293,16 @@ bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job)
 /* What the register ID holds: XTRM in ASCII. */
 #define IDENTIFICATION UINT32_C(0x5854524D)
 
+/* What the register VERSION holds at least. */
+#define OLDEST_VERSION ((uint32_t)EXTREMUM_VERSION_MAJOR << 16 | (uint32_t)EXTREMUM_VERSION_MINOR)
+
 #define SOFT_RESET UINT32_C(1)
 #define CLEAR_COUNTERS UINT32_C(2)
 #define BUSY UINT32_C(1)
 #define ALL_EVENTS ((uint32_t)EXTREMUM_EVENT_DONE | (uint32_t)EXTREMUM_EVENT_ERROR)
 
-/* The places of a packet's registers behind the first job register, in words. */
-enum {
-    INPUT_BEATS = (EXTREMUM_ADDRESS_INPUT_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4,
-    FULL_BEATS = (EXTREMUM_ADDRESS_FULL_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4,
-    RESULT_LANES = (EXTREMUM_ADDRESS_RESULT_LANES - EXTREMUM_ADDRESS_DATA_TYPE) / 4
-};
+/* The place of a packet's register behind the first job register, in words. */
+enum { INPUT_BEATS = (EXTREMUM_ADDRESS_INPUT_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4 };
 
 static uint32_t read_word(const struct extremum_bus *bus, uint32_t address)
 {
@@ -1410,10 +1409,6 @@ static void read_core(struct extremum_block *block)
         }
     }
     add_command(block, INPUT_BEATS);
-    if (core->lanes > 1) { /* A single lane has a result in every beat. */
-        add_command(block, FULL_BEATS);
-        add_command(block, RESULT_LANES);
-    }
 }
 
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus)
@@ -1429,7 +1424,7 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
         return EXTREMUM_NO_BLOCK;
     }
     version = read_word(bus, EXTREMUM_ADDRESS_VERSION);
-    if (version >> 16 != EXTREMUM_VERSION_MAJOR || (version & 0xFFFF) < EXTREMUM_VERSION_MINOR) {
+    if (version >> 16 != EXTREMUM_VERSION_MAJOR || version < OLDEST_VERSION) {
         return EXTREMUM_WRONG_VERSION;
     }
     read_core(block);
@@ -1437,24 +1432,16 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
     return check_core(&block->core);
 }
 
-/* The word that a register of the block gets for a job. Those of a packet say how many beats come
- * in (less one), how many beats of results have one in every lane, and in how many lanes those
- * after them have one. */
+/* The word that a register of the block gets for a job. That of its packet says how many beats come
+ * in, less one. */
 static uint32_t command_word(
     const struct extremum_core *core, const struct extremum_job *job, uint32_t place
 )
 {
-    const struct extremum_stream *output = &job->output;
-    switch (place) {
-    case INPUT_BEATS:
+    if (place == INPUT_BEATS) {
         return job->input.beats - 1;
-    case FULL_BEATS:
-        return output->slices / output->lanes * output->elements;
-    case RESULT_LANES:
-        return output->tail;
-    default:
-        return extremum_register_word(core, job, (enum extremum_register)place);
     }
+    return extremum_register_word(core, job, (enum extremum_register)place);
 }
 
 static uint32_t read_queue_free(const struct extremum_bus *bus)

@@ -431,8 +431,8 @@ const char *extremum_error_text(enum extremum_error error);
 
 /* The version of the register map that this driver needs: the same first number, and a second one
  * of at least this. */
-#define EXTREMUM_VERSION_MAJOR 0
-#define EXTREMUM_VERSION_MINOR 4
+#define EXTREMUM_VERSION_MAJOR 1
+#define EXTREMUM_VERSION_MINOR 0
 
 /* The addresses of the registers, in bytes from the block's first one. */
 enum extremum_address {
@@ -455,8 +455,6 @@ enum extremum_address {
     EXTREMUM_ADDRESS_CYCLES = 0x0C0,
     EXTREMUM_ADDRESS_DATA_TYPE = 0x200,
     EXTREMUM_ADDRESS_INPUT_BEATS = 0x2E0,
-    EXTREMUM_ADDRESS_FULL_BEATS = 0x2E4,
-    EXTREMUM_ADDRESS_RESULT_LANES = 0x2E8,
     EXTREMUM_ADDRESS_START = 0x2FC
 };
 
@@ -471,8 +469,8 @@ struct extremum_bus {
     void *context;
 };
 
-/* The registers of a job that the core does not know: how its packets look. */
-enum { EXTREMUM_PACKET_REGISTERS = 3 };
+/* The registers of a job that the core does not know: how its packet looks. */
+enum { EXTREMUM_PACKET_REGISTERS = 1 };
 
 /* A block that was opened. `core` is what extremum_open has read from it; the other members are for
  * the driver alone. */

@@ -26,7 +26,6 @@ from extremum.hdl.axi.control import BlockControl
 from extremum.hdl.axi.counters import CounterBank
 from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
-from extremum.hdl.axi.output_packets import ResultLanes
 from extremum.hdl.axi.register_map import JOB_BITS, BlockError
 from extremum.hdl.axi.streams import (
     INDICES,
@@ -35,6 +34,7 @@ from extremum.hdl.axi.streams import (
     has_input_buffer,
     has_output_buffers,
     is_programmable,
+    marks_lanes,
     port_widths,
 )
 from extremum.hdl.config import CoreConfig
@@ -76,8 +76,7 @@ class AxiBlock(wiring.Component):
     until it is taken.
 
     Latency: that of the core, and a clock for each buffer on the way
-    (:func:`extremum.hdl.axi.latency.buffer_latency`); the results of a programmable block with
-    several lanes may wait three more for the first beat of a job. Throughput: that of the core.
+    (:func:`extremum.hdl.axi.latency.buffer_latency`). Throughput: that of the core.
 
     Parameters
     ----------
@@ -131,7 +130,11 @@ class AxiBlock(wiring.Component):
         reset = Signal(name="reset", init=1, reset_less=True)
         m.d.sync += reset.eq(~self.aresetn)
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(reset)]
-        m.submodules.core = core = Core(config, closed_in_reset=not has_input_buffer(config))
+        m.submodules.core = core = Core(
+            config,
+            closed_in_reset=not has_input_buffer(config),
+            marks_lanes=marks_lanes(config),
+        )
         valid, beat, ready = core.i.valid, Value.cast(core.i.payload), core.i.ready
         if has_input_buffer(config):
             m.submodules.source = source = InputBuffer(len(self.s_axis_tdata))
@@ -144,16 +147,15 @@ class AxiBlock(wiring.Component):
             beat.eq(self.s_axis_tdata),
             self.s_axis_tready.eq(ready),
         ]
-        all_lanes = Const((1 << config.lanes) - 1, config.lanes)
         if has_output_buffers(config):
-            self._results(m, core, all_lanes, Const(1, 1), drops=Const(0, 1))
+            self._results(m, core, drops=Const(0, 1))
             return
-        ((name, words),) = self._streams(core).items()
+        ((name, beat),) = self._beats(core).items()
         m.d.comb += [
             getattr(self, f"{name}_tvalid").eq(core.o.valid),
             core.o.ready.eq(getattr(self, f"{name}_tready")),
         ]
-        self._give(m, name, Cat(words, all_lanes, core.o.payload.last))
+        self._give(m, name, beat)
 
     def _domains(self, m: Module, soft_reset: Value) -> None:
         """Add what a soft reset ends as two domains: the core, and what serves it.
@@ -178,24 +180,29 @@ class AxiBlock(wiring.Component):
             ResetSignal("core").eq(core_reset),
         ]
 
-    def _streams(self, core: Core) -> dict[str, Value]:
-        """Return the output streams that the core fills, and what TDATA is of its beat.
+    def _beats(self, core: Core) -> dict[str, Value]:
+        """Return the core's beat as it goes to each output stream, by the stream's name.
 
-        Each lane takes whole bytes.
+        It is TDATA, in which each lane takes whole bytes; a bit for each lane that tells whether it
+        holds a result; and TLAST.
         """
         config, payload = self.config, core.o.payload
         sources = {VALUES: payload.value if config.has_values else (),
                    INDICES: payload.index if config.index_width else ()}  # fmt: skip
+        filled: Value = Const((1 << config.lanes) - 1, config.lanes)
+        if marks_lanes(config):
+            filled = Value.cast(payload.filled)
         found: dict[str, Value] = {}
         for name, width in port_widths(config).items():
             if name != INPUT and width:
                 lanes = [Value.cast(sources[name][n]).as_unsigned() for n in range(config.lanes)]
                 empty = Const(0, width // config.lanes - len(lanes[0]))
-                found[name] = Cat(Cat(lane, empty) for lane in lanes)
+                words = Cat(Cat(lane, empty) for lane in lanes)
+                found[name] = Cat(words, filled, payload.last)
         return found
 
     def _give(self, m: Module, name: str, beat: Value) -> None:
-        """Put a beat on an output stream: it has TDATA, a bit for each lane, and TLAST."""
+        """Put a beat of :meth:`_beats` on an output stream."""
         tdata, tkeep = getattr(self, f"{name}_tdata"), getattr(self, f"{name}_tkeep")
         lanes = beat[len(tdata) : -1]
         m.d.comb += [
@@ -204,18 +211,14 @@ class AxiBlock(wiring.Component):
             getattr(self, f"{name}_tlast").eq(beat[-1]),
         ]
 
-    def _results(
-        self, m: Module, core: Core, lanes: Value, may_leave: Value, *, drops: Value
-    ) -> list[Value]:
+    def _results(self, m: Module, core: Core, *, drops: Value) -> list[Value]:
         """Connect the output streams; return a flag for each: its job's last beat is taken.
 
-        A dataflow block has no flags, since it does not tell when its jobs end. Results are let
-        through while ``may_leave``, and dropped behind the beats that are offered while ``drops``.
-        ``lanes`` has a bit for each lane that holds a result.
+        A dataflow block has no flags, since it does not tell when its jobs end. While ``drops``,
+        results are dropped behind the beats that are offered.
         """
         sinks, taken = {}, []
-        for name, words in self._streams(core).items():
-            beat = Cat(words, lanes, core.o.payload.last)
+        for name, beat in self._beats(core).items():
             sink = OutputBuffer(len(beat), copies=self.config.lanes > 1)
             m.submodules[name] = sinks[name] = sink
             tvalid, tready = getattr(self, f"{name}_tvalid"), getattr(self, f"{name}_tready")
@@ -232,7 +235,7 @@ class AxiBlock(wiring.Component):
                 m.d.sync += is_left.eq((drops | is_left) & tvalid & ~tready)
                 taken.append(tvalid & tready & sink.o_data[-1] & ~(drops | is_left))
         # A beat goes into all streams at once.
-        room = Cat(sink.i_ready for sink in sinks.values()).all() & may_leave
+        room = Cat(sink.i_ready for sink in sinks.values()).all()
         m.d.comb += core.o.ready.eq(room)
         for sink in sinks.values():
             m.d.comb += sink.i_valid.eq(core.o.valid & room)
@@ -243,7 +246,9 @@ class AxiBlock(wiring.Component):
         config = self.config
         soft_reset = Signal(name="soft_reset")
         self._domains(m, soft_reset)
-        m.submodules.core = core = DomainRenamer("core")(Core(config))
+        m.submodules.core = core = DomainRenamer("core")(
+            Core(config, marks_lanes=marks_lanes(config))
+        )
         beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
         source = InputBuffer(len(beat))
         m.submodules.source = _in_jobs(source)
@@ -299,20 +304,7 @@ class AxiBlock(wiring.Component):
         ]
         left = core.o.valid & core.o.ready
         drops = ResetSignal("jobs") | ResetSignal("core")
-        if config.lanes == 1:
-            m.d.comb += starter.may_start.eq(1)
-            taken = self._results(m, core, Const(1, 1), Const(1, 1), drops=drops)
-        else:
-            marks = ResultLanes(config)
-            m.submodules.result_lanes = _in_jobs(marks)
-            m.d.comb += [
-                marks.packet.eq(starter.packet),
-                marks.accepted.eq(starter.accepted),
-                starter.may_start.eq(marks.may_start),
-                marks.beat.eq(left),
-                marks.last.eq(core.o.payload.last),
-            ]
-            taken = self._results(m, core, marks.lanes, marks.valid, drops=drops)
+        taken = self._results(m, core, drops=drops)
         self._observe(
             m, core, control,
             queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,

@@ -164,16 +164,12 @@ class JobStarter(wiring.Component):
         valid, and stays.
     expected : In(1)
         Its packet is expected from this clock on.
-    may_start : In(1)
-        A job may be offered.
     drop : Out(1)
         The next packet is dropped, since its job was refused.
     dropped : In(1)
         The packet has been dropped.
     busy : Out(1)
         A job is being offered, or its packet is dropped.
-    accepted : Out(1)
-        The core has taken the job, or will not refuse it, and has not given results of it.
     refused : Out(1)
         A job is refused.
     error : Out(BlockError)
@@ -194,11 +190,9 @@ class JobStarter(wiring.Component):
     packet: data.View
     expects: Signal
     expected: Signal
-    may_start: Signal
     drop: Signal
     dropped: Signal
     busy: Signal
-    accepted: Signal
     refused: Signal
     error: Signal
     register: Signal
@@ -219,11 +213,9 @@ class JobStarter(wiring.Component):
                 "packet": Out(packet_layout(config)),
                 "expects": Out(1),
                 "expected": In(1),
-                "may_start": In(1),
                 "drop": Out(1),
                 "dropped": In(1),
                 "busy": Out(1),
-                "accepted": Out(1),
                 "refused": Out(1),
                 "error": Out(BlockError),
                 "register": Out(NUMBER_BITS),
@@ -232,7 +224,7 @@ class JobStarter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # While ``busy``, a start waits, a job is offered, or a packet is dropped.
+        # While ``busy``, a job has been started, is offered, or its packet is dropped.
         has_start = Signal(name="has_start")
         offers, is_told = Signal(name="offers"), Signal(name="is_told")
         has_misfit = Signal(name="has_misfit")
@@ -243,24 +235,20 @@ class JobStarter(wiring.Component):
         # The queue tells late in the clock what it gives, so it is seen in the next what it asks.
         takes = self.valid & self.ready
         self._registers(m, takes)
-        starts = has_start & (self.may_start | has_misfit)
-        m.d.sync += has_start.eq((takes & (self.number == START_COMMAND)) | (has_start & ~starts))
+        m.d.sync += has_start.eq(takes & (self.number == START_COMMAND))
         answered = delay(m, self.job_valid & self.job_ready, 1)
         # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
         offered = Signal(answer_clocks(self.config), name="offered")
         is_good = offers & offered[-1] & ~is_told
-        # A core that holds one job at a time takes it only when it has given all results.
-        holds = timing_parameters(self.config).is_one_job
         m.d.comb += [
-            self.refused.eq((starts & has_misfit) | (answered & self.status.refused)),
+            self.refused.eq((has_start & has_misfit) | (answered & self.status.refused)),
             self.error.eq(Mux(offers, self.status.error, BlockError.RANGE)),
-            self.accepted.eq(is_good if holds else answered & ~self.status.refused),
         ]
         with m.If(takes & self.misfit):
             m.d.sync += [has_misfit.eq(1), self.register.eq(self.number)]
-        with m.If(starts):
+        with m.If(has_start):
             m.d.sync += has_misfit.eq(0)
-        with m.If(starts & ~has_misfit):
+        with m.If(has_start & ~has_misfit):
             m.d.sync += [offers.eq(1), self.job_valid.eq(1)]
         m.d.sync += offered.eq(Mux(offers, Cat(offers, offered[:-1]), 0))
         with m.If(is_good):

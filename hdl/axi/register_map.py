@@ -45,7 +45,7 @@ ADDRESS_BITS = 10
 ID = int.from_bytes(b"XTRM", "big")
 """What the register ``ID`` holds: the letters XTRM."""
 
-VERSION = (0, 4)
+VERSION = (1, 0)
 """Version of the register map: a driver works with every map of the same first number."""
 
 JOB_BITS = 8
@@ -59,11 +59,11 @@ COMMANDS = 64
 :func:`register_names`, then those of :data:`PACKET_REGISTERS`, at last the start."""
 
 PACKET_COMMAND = 56
-PACKET_REGISTERS = ("input_beats", "full_beats", "result_lanes")
-"""The registers of a job that the core does not know: how its packets on the streams look."""
+PACKET_REGISTERS = ("input_beats",)
+"""The registers of a job that the core does not know: how its packet on ``s_axis`` looks.
 
-COUNTS_LESS_ONE = ("input_beats",)
-"""Those of them that are written less one, as the job registers of ``LESS_ONE`` are."""
+They are written less one, as the job registers of ``LESS_ONE`` are.
+"""
 
 START_COMMAND = COMMANDS - 1
 
@@ -145,16 +145,11 @@ def command_address(number: int) -> int:
 
 
 def packet_bits(config: CoreConfig) -> dict[str, Bits]:
-    """Return the bits of the registers that describe a job's packets, by name.
+    """Return the bits of the registers that describe a job's packet on ``s_axis``, by name.
 
-    The block needs ``input_beats`` to check TLAST, and the other two to mark the results in TKEEP:
-    the first ``full_beats`` beats of a job have a result in every lane, and those after them in the
-    first ``result_lanes`` lanes. A block of one lane has a result in every beat.
+    The block needs ``input_beats`` to check TLAST.
     """
-    bits = {"input_beats": Bits(_beat_bits(config))}
-    if config.lanes > 1:
-        bits |= {"full_beats": Bits(WORD_BITS), "result_lanes": Bits(config.lanes.bit_length())}
-    return bits
+    return {"input_beats": Bits(_beat_bits(config))}
 
 
 def _beat_bits(config: CoreConfig) -> int:
@@ -169,7 +164,7 @@ def _beat_bits(config: CoreConfig) -> int:
 
 def is_written_less_one(name: str) -> bool:
     """Return whether a register of a job holds one less than its value."""
-    return is_less_one(name) or name in COUNTS_LESS_ONE
+    return is_less_one(name) or name in PACKET_REGISTERS
 
 
 def written_bits(config: CoreConfig) -> dict[str, Bits]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import takes_by_registers
 from extremum.hdl.latency import is_one_job
+from extremum.hdl.register_table import fixed_registers
 from extremum.hdl.registers import job_shapes
 
 INPUT = "s_axis"
@@ -33,6 +34,17 @@ def port_widths(config: CoreConfig) -> dict[str, int]:
         VALUES: lanes * config.element_width if config.has_values else 0,
         INDICES: lanes * 8 * index_bytes(config),
     }
+
+
+def marks_lanes(config: CoreConfig) -> bool:
+    """Return whether a result beat may have lanes without a result, for TKEEP to leave out.
+
+    The last group of a job's slices may have fewer slices than there are lanes, and the last beat
+    of packed results fewer results.
+    """
+    constants = fixed_registers(config)
+    packs = config.can_fold and constants.get("fold") != 0
+    return config.lanes > 1 and (packs or constants.get("tail") != config.lanes)
 
 
 def has_input_buffer(config: CoreConfig) -> bool:

@@ -12,12 +12,10 @@ from extremum.hdl.axi.streams import (
     INPUT,
     VALUES,
     index_bytes,
-    is_programmable,
     port_widths,
 )
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import EMPTY_INDEX
-from extremum.host.driver.words import packet_values
 from extremum.host.errors import DeviceError
 from extremum.host.plan.jobs import Job
 
@@ -41,6 +39,17 @@ def input_pieces(job: Job, x: np.ndarray) -> Iterator[np.ndarray]:
         yield bits.astype(lane, copy=False).view(np.uint8).reshape(-1)
 
 
+def filled_beats(job: Job) -> tuple[int, int]:
+    """Return how many beats of a job have a result in every lane, and the lanes of those after.
+
+    The beats of a pooling carry a slice in each lane, so those of the last group of slices have
+    results in fewer lanes. The results of a reduction leave packed, so the last beat may have.
+    """
+    results = job.together if job.rows.results != job.beats_out else 1
+    full_groups, rest = divmod(job.rows.count, job.config.lanes)
+    return full_groups * results, rest or job.config.lanes
+
+
 class ResultPackets:
     """The packets of results that a job gives, which come in parts, on one stream or on two.
 
@@ -57,10 +66,8 @@ class ResultPackets:
 
     def __init__(self, job: Job, dtype: np.dtype, take: Take) -> None:
         self._job, self._dtype, self._take = job, dtype, take
-        config, told = job.config, packet_values(job)
-        # A dataflow block knows nothing of slices, and marks all lanes of every beat.
-        self._full = told["full_beats"] if is_programmable(config) else job.beats_out
-        self._tail_lanes = told["result_lanes"]
+        config = job.config
+        self._full, self._tail_lanes = filled_beats(job)
         sizes = {VALUES: config.element_width // 8, INDICES: index_bytes(config)}
         self._streams = {
             name: _Packet(name, sizes[name], self._offset(job.beats_out) * sizes[name])

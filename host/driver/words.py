@@ -13,20 +13,8 @@ from extremum.host.plan.jobs import Job
 
 
 def packet_values(job: Job) -> dict[str, int]:
-    """Return the registers that describe the packets of a job.
-
-    The beats of a pooling carry a slice in each lane, so those of the last group of slices have
-    results in fewer lanes. The results of a reduction leave packed, so the last beat may have.
-    """
-    lanes, rows = job.config.lanes, job.rows
-    results = job.together if rows.results != job.beats_out else 1
-    count = rows.count
-    full_groups, rest = divmod(count, lanes)
-    return {
-        "input_beats": job.beats_in,
-        "full_beats": full_groups * results,
-        "result_lanes": rest or lanes,
-    }
+    """Return the registers that describe the packet of a job on ``s_axis``."""
+    return {"input_beats": job.beats_in}
 
 
 def job_values(job: Job) -> dict[str, int]:

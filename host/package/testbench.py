@@ -140,8 +140,6 @@ def _axi_results(
     settings: Settings, widths: Mapping[str, int], example: Example
 ) -> dict[str, dict[str, list[int]]]:
     """Return TDATA and TKEEP of every result beat, by the signal's name, for each stream."""
-    # A dataflow block has no register that tells how many lanes hold a result.
-    valid = example.valid if settings.is_programmable else np.ones_like(example.valid)
     found = {}
     for stream, numbers in (("m_axis_value", example.values), ("m_axis_index", example.positions)):
         if f"{stream}_tdata" in widths:
@@ -149,7 +147,7 @@ def _axi_results(
             data = numbers.astype(f"<u{size}").view(np.uint8).reshape(len(numbers), -1)
             keep = [
                 sum(((1 << size) - 1) << lane * size for lane in np.flatnonzero(beat).tolist())
-                for beat in valid
+                for beat in example.valid
             ]
             found[stream] = {f"{stream}_tdata": _words(data), f"{stream}_tkeep": keep}
     return found

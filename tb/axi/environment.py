@@ -25,7 +25,8 @@ from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import index_bytes, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
-from extremum.host.driver.words import job_words, packet_values
+from extremum.host.driver.packets import filled_beats
+from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
 from extremum.tb.bench import core
 from extremum.tb.scoreboard import Scoreboard
@@ -57,7 +58,7 @@ def packets(job: Job, x: np.ndarray) -> tuple[bytes, Packets]:
     config = job.config
     board = Scoreboard(config)
     board.add(job, x)
-    told, layout = packet_values(job), output_layout(config)
+    (full, tail), layout = filled_beats(job), output_layout(config)
     beat_bytes = config.lanes * config.element_width // 8
     given = b"".join(beat.to_bytes(beat_bytes, "little") for beat in board.beats)
     streams = {
@@ -70,8 +71,7 @@ def packets(job: Job, x: np.ndarray) -> tuple[bytes, Packets]:
             continue
         offset, packet = layout[field].offset, bytearray()
         for number, beat in enumerate(board.expected):
-            full = config.lanes == 1 or number < told["full_beats"]
-            for lane in range(config.lanes if full else told["result_lanes"]):
+            for lane in range(config.lanes if number < full else tail):
                 element = beat >> offset + lane * bits & (1 << bits) - 1
                 packet += element.to_bytes(size, "little")
         expected[name] = bytes(packet)

@@ -164,12 +164,9 @@ def lengths(
         for address, word in job_words(job).items():
             block.access(address, word)
         values = packet_values(job)
-        beats, full = values["input_beats"], values["full_beats"]
+        beats = values["input_beats"]
         if rng.random() < 0.5:
             block.access(packet["input_beats"], (beats - 1) ^ 1 << bit)
-        elif "full_beats" in packet:
-            block.access(packet["full_beats"], full ^ 1 << bit)
-            block.access(packet["result_lanes"], rng.randint(1, config.lanes))
         for _ in range(rng.choice((1, 1, 2))):
             block.access(START, 1)
             block.send_beats(rng.randbytes(beats * block.beat_bytes))

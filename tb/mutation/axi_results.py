@@ -1,4 +1,4 @@
-"""Results of an AXI block: which lanes hold one, and streams of which one is stalled."""
+"""Results of an AXI block: streams of which one is stalled, and any positions."""
 
 from __future__ import annotations
 
@@ -13,49 +13,6 @@ from extremum.host.plan.jobs import Job
 from extremum.model import Pooling
 from extremum.tb.mutation.axi_counting import empty_results, read, settle, start, write
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
-
-FULL = regs.command_address(regs.command_number("full_beats"))
-LANES = regs.command_address(regs.command_number("result_lanes"))
-
-
-def marks(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
-    """Say of short jobs, back to back, that any number of beats is full; any number of lanes."""
-    for _ in range(10):
-        settle(block)
-        job = empty_results(config, rng.choice((1, 2, 3, 5, 20, 30, 60, 80)))
-        write(block, job, config)
-        block.rest(rng.choice((0, 0, 30, 60)), *SINKS)
-        block.rest(rng.choice((0, 0, 30)), "source")
-        for _ in range(6):
-            block.access(FULL, rng.choice((0, 1, 2, 3, rng.randint(0, 40), 256, 1024)))
-            block.access(LANES, rng.randint(0, config.lanes))
-            start(block, rng, job)
-    block.rest(0)
-    settle(block)
-
-
-def many(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
-    """Say so of a long job: numbers whose borrows go through all of their bits."""
-    job = plan(Pooling.of((1, 340, 1, 2, 3), config.data_types[0], (1, 1, 1)), config).jobs[0]
-    assert job.beats_out > 1000, "as many as the counters of slots allow"
-    for address, word in job_words(job).items():
-        block.access(address, word)
-    numbers = [
-        16 * rng.randint(1, 8) + rng.randrange(16),
-        (1 << 8) + rng.randint(17, 60),
-        (rng.randint(2, 3) << 8) + rng.randint(-3, 60),
-        (1 << 10) + rng.randint(-20, 30),
-        (1 << 10) + rng.choice((0, 1, 15, 16, 17)),
-        1 << rng.randint(4, 10),
-        rng.randrange(job.beats_out),
-    ]
-    for number in numbers:
-        block.rest(rng.choice((0, 0, 10)), *SINKS)
-        block.access(FULL, number)
-        block.access(LANES, rng.randint(0, config.lanes - 1))
-        start(block, rng, job)
-        block.pass_clocks(job.beats_in)
-        settle(block)
 
 
 def halves(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:

@@ -99,8 +99,6 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "waits": lambda: counting.waits(block, rng, config),
         "empties": lambda: counting.empties(block, rng, config),
         "bursts": lambda: counting.bursts(block, rng, config),
-        "marks": lambda: results.marks(block, rng, config),
-        "many": lambda: results.many(block, rng, config),
         "halves": lambda: results.halves(block, rng, config),
         "positions": lambda: results.positions(block, rng, config),
         "shuffled": lambda: orders.shuffled(block, rng, config),

@@ -37,7 +37,6 @@ BLOCK_PARTS = (
     ("commands", "axi.commands"),
     ("starter", "axi.commands"),
     ("packets", "axi.packets"),
-    ("result_lanes", "axi.packets"),
     ("passed", "axi.buffers"),
     ("source", "axi.buffers"),
     ("m_axis_value", "axi.buffers"),

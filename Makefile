@@ -1,6 +1,8 @@
-# Every target installs what it needs into .venv; nothing else is touched but, for `test`,
-# `test-all`, `regress`, `faults`, `gates`, `soc` and `soc-bitstream`, what comes from the system's
-# packages: Icarus Verilog, a compiler for RISC-V, and libraries of LiteX's simulation.
+# Every target installs the Python packages that it needs into .venv. `test`, `test-all`, `regress`,
+# `faults`, `gates`, `soc` and `soc-bitstream` take from the system's packages what is missing, where
+# they may: Icarus Verilog, a compiler for RISC-V, libraries of LiteX's simulation. Compiled cores are
+# kept in the user's cache (`extremum cache --clear` empties it). Benchmarks and evidence rewrite
+# files of the repository.
 #
 # `make test PYTHON=python3.12` uses another interpreter, in an environment of its own:
 # .venv-python3.12.
@@ -44,7 +46,8 @@ help:
 	@echo "make format     rewrites the sources in the project's style."
 	@echo "make bench      measures everything. Its parts are bench-cycles, bench-fpga,"
 	@echo "                bench-simulation and bench-model; bench-report only writes the report."
-	@echo "make clean      removes what these targets made, with the environment and the results of regress."
+	@echo "make clean      removes what these targets made, with the environment and the results of regress,"
+	@echo "                but not the user's cache of compiled cores."
 	@echo
 	@echo "PYTHON=python3.12 makes any of them use another interpreter."
 

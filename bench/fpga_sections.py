@@ -220,18 +220,22 @@ def growth_section(records: Records) -> Iterator[str]:
 def peers_section(peers: Records) -> Iterator[str]:
     """Yield the section about the figures of other designs."""
     yield "## Others"
-    yield "The same part, tools and seeds."
-    columns = ("work", "who", "Fmax, MHz", "COMB", "M elements/s", "note")
+    yield (
+        "Other designs, measured once with the same tools and seeds, on the ECP5-85F unless a row "
+        "says otherwise. They are not part of this project, so no command of it repeats these "
+        "figures. An empty cell was not measured; flip-flops were not counted for most."
+    )
+    columns = ("work", "who", "Fmax, MHz", "COMB or cells", "FF", "M elements/s", "note")
     yield table(
         columns,
         (
             (
                 peer["work"],
                 peer["who"],
-                *(peer.get(name, "") for name in ("mhz", "comb", "rate", "note")),
+                *(peer.get(name, "") for name in ("mhz", "comb", "ff", "rate", "note")),
             )
             for peer in peers
         ),
-        6,
+        7,
     )
     yield "![elements per second beside others](results/rates.svg)"

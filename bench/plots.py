@@ -99,7 +99,7 @@ def front(records: Records, peers: Records, path: Path) -> None:
                 and peer.get("comb", "").isdigit()
                 and peer["mhz"].isdigit()
             ]
-            for peer, marker in zip(others, "XPDv^s*"[: len(others)], strict=True):
+            for peer, marker in zip(others, "XPDv^s*ph<>8"[: len(others)], strict=True):
                 label = f"{peer['who']}:\n{peer['work']}"
                 axes.plot(float(peer["mhz"]), float(peer["comb"]), f"k{marker}", label=label)
             axes.set_yscale("log", base=2)

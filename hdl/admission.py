@@ -25,21 +25,22 @@ def credit_delay(config: CoreConfig) -> int:
 
 
 class Admission(wiring.Component):
-    """Lets slots into the pipeline, which cannot wait.
+    """Checks jobs, and lets their slots into the pipeline one by one.
 
-    A slot enters when a job is under way, the beat that it needs is here, and the result queue has
-    space for every result that may come of the slots let in. A credit stands for one beat of the
-    result queue: a result takes one, and returns it when its beat has left the core, or at once if
-    it shares its beat with the next result.
+    A fast pipeline cannot wait, so there a slot enters when a job is under way, the beat that it
+    needs is here, and the result queue has space for every result that may come of the slots let
+    in. A credit stands for one beat of the result queue: a result takes one, and returns it when
+    its beat has left the core, or at once if it shares its beat with the next result. In a small or
+    balanced core there are no credits, since the pipeline stops instead.
 
     Parameters
     ----------
     config
         Configuration of the core.
     queue_depth
-        Beats that the result queue holds.
+        Beats that the result queue holds; 0 in a small or balanced core, which has none.
     in_flight
-        Beats that may come of the slots whose results are not known yet.
+        Beats that may come of the slots whose results are not known yet; 0 where there is no queue.
     closed_in_reset
         See :class:`extremum.hdl.core.Core`.
 
@@ -56,12 +57,14 @@ class Admission(wiring.Component):
     end : Out(1)
         The slot would be the job's last.
     advance : Out(AdvanceSignature())
-        What the control is told of the slot, a clock after the slot entered.
+        What the control is told of the slot, as many clocks after it entered as the kind of jobs
+        has registers there (:mod:`extremum.hdl.job_kinds`).
     result_known, beat_shared, beat_left : In(1)
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
     plane_end : In(1)
-        The slot of the clock before, if there was one, was the last of a plane.
+        The slot of the clock before, if there was one, was the last of a plane; in a core whose
+        pipeline holds one job at a time, the slot at hand is.
     beat_waits : In(1)
         A beat waits to leave. Only a core whose pipeline holds one job at a time looks at it.
     job_entered : In(1)

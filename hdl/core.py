@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -25,14 +23,7 @@ from extremum.hdl.ports import input_layout, job_layout, output_layout, status_l
 from extremum.hdl.queue import PassBuffer, result_queue
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import Timed, copied, copies, timing_parameters
-from extremum.hdl.words import WordPort, Words
-
-
-class Stage(Protocol):
-    """The ports of a component of the pipeline, as :func:`_feed` connects them."""
-
-    job: data.View
-    i: WordPort
+from extremum.hdl.words import Words, feed, pass_through
 
 
 class Core(wiring.Component):
@@ -58,8 +49,8 @@ class Core(wiring.Component):
     config
         Configuration of the core.
     closed_in_reset
-        A fast core wants no beat during a reset, which takes a flip-flop. Only one without a job
-        port has to be told so: any other wants no beat before it has a job.
+        Whether a fast core without a job port keeps ``i.ready`` low during a reset, which takes a
+        flip-flop. With a job port it is low in any case. Small and balanced cores ignore this.
     marks_lanes
         Whether an output beat tells which of its lanes hold a result: a flip-flop, and a bit of the
         result queue, for each lane.
@@ -78,8 +69,8 @@ class Core(wiring.Component):
     status : Out(status_layout())
         ``busy``: a job is under way, or results of it have not left. ``refused``: the last job
         offered was refused. ``error``: the reason, a ``JobError``. ``empty``: a window of padding
-        alone has been given since the last job that ran was taken. A core without a job port has
-        no status.
+        alone has been given by the last job that ran. A fast core clears it when it takes the next
+        job, the others when that begins. A core without a job port has no status.
     """
 
     job: stream.Interface
@@ -254,11 +245,11 @@ class Core(wiring.Component):
             m.submodules[f"{DIMENSIONS[axis]}_window"] = window
             if go is not None:
                 m.d.comb += window.go.eq(go)
-            words = _pass(m, window, words, job, pooling.latency(config, axis))
+            words = pass_through(m, window, words, job, pooling.latency(config, axis))
             tap_bits = window.o_tap_bits
         if config.can_fold:
             m.submodules.fold = folded = fold.Fold(config, tap_bits)
-            words = _pass(m, folded, words, job, fold.latency(config))
+            words = pass_through(m, folded, words, job, fold.latency(config))
             tap_bits = folded.o_tap_bits
         if config.has_reduction:
             m.submodules.reducer = reducer = reduction.Reducer(config, tap_bits)
@@ -270,7 +261,7 @@ class Core(wiring.Component):
                     reducer.early_first.eq(self._given(m, begun, first).at(early)),
                     reducer.early_other.eq(self._given(m, begun, ~first).at(early)),
                 ]
-            words = _pass(m, reducer, words, job, reduction.latency(config))
+            words = pass_through(m, reducer, words, job, reduction.latency(config))
         return words, tap_bits
 
     def _given(self, m: Module, words: Words, kind: Value) -> Timed:
@@ -295,7 +286,7 @@ class Core(wiring.Component):
         """Put the value and the position of every result into output beats."""
         config, end = self.config, pipeline_latency(self.config)
         found = winners.token.clock + result_latency(config)
-        early = found - results.lead(config)
+        early = found - results.clocks_ahead(config)
         # Which group and which result is the last is known at the head of the pipeline already, so
         # these two flags wait for the result.
         known = walk_clock(config) + windows.group_latency(config)
@@ -369,9 +360,9 @@ class Core(wiring.Component):
         indices: list[Value] = [Value.cast(0)] * config.lanes
         if config.has_windows:
             m.submodules.position = generator = position.PositionGenerator(config, tap_bits)
-            _feed(m, generator, winners, job)
+            feed(m, generator, winners, job)
             gives = self._given(m, words, words.control.value.last)
-            ahead = winners.token.clock - position.lead(config)
+            ahead = winners.token.clock - position.clocks_ahead(config)
             m.d.comb += [
                 generator.early_token.eq(words.token.at(ahead)),
                 generator.early_valid.eq(gives.at(ahead)),
@@ -391,18 +382,3 @@ class Core(wiring.Component):
                 ordinal = Timed(m, ordinal, winners.lanes.clock).at(found)
                 indices[lane] = indices[lane] | ordinal
         return indices
-
-
-def _feed(m: Module, component: Stage, words: Words, job: data.View) -> None:
-    """Connect what goes into a component of the pipeline."""
-    m.d.comb += component.job.eq(job)
-    words.drive(m, component.i, words.token.clock)
-
-
-def _pass(
-    m: Module, component: pooling.SlidingWindow | fold.Fold | reduction.Reducer,
-    words: Words, job: data.View, clocks: int,
-) -> Words:  # fmt: skip
-    """Send words through a component; return those that come out, ``clocks`` clocks later."""
-    _feed(m, component, words, job)
-    return Words.of(m, component.o, words.token.clock + clocks)

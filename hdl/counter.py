@@ -104,8 +104,10 @@ class StepCount:
         return Mux(self._is_first, goal_is_one, met)
 
 
-class Cycle:
-    """A counter that begins again after its last step, of any width at the speed of a short one.
+class ModuloCounter:
+    """Counts modulo a number of steps, of any width at the speed of a short counter.
+
+    It begins again after its last step, which :attr:`last` marks.
 
     The low bits of a wide counter are counted step by step. The bits above them are kept one wrap
     of the low bits ahead, so whether they will be those of the last step is known long before the

@@ -35,13 +35,19 @@ def winner_latency(config: CoreConfig) -> int:
 
 
 def result_latency(config: CoreConfig) -> int:
-    """Return the clocks from a winner to its value and its position."""
+    """Return the clocks from a winner to its value and its position.
+
+    Which group it belongs to must be known by then, too, a little ahead of it.
+    """
     value = key.restore_latency(config) if config.has_values else 0
-    return max(position.latency(config), value, results.lead(config))
+    ahead = results.clocks_ahead(config)
+    group = walk_clock(config) + windows.group_latency(config)
+    waits = group - word_clock(config) - winner_latency(config)
+    return max(position.latency(config), value, ahead, ahead + waits)
 
 
 def pipeline_latency(config: CoreConfig) -> int:
-    """Return the clocks from a slot to the result queue."""
+    """Return the clocks from a slot to its output beat, in front of the queue if there is one."""
     winner = word_clock(config) + winner_latency(config)
     return winner + result_latency(config) + results.LATENCY
 

@@ -53,8 +53,6 @@ class Line:
         The slot at hand is the line's last.
     is_near_end
         The slot at hand is the line's last, or at most ``ahead`` slots in front of it.
-    is_first
-        The line at hand is the job's first.
     number, place
         The number of the slot at hand within its line: ``number`` counts from 1, ``place`` from 0.
         They have no meaning if the end is told ahead.
@@ -73,7 +71,7 @@ class Line:
     ):
         self._m, self._parameters, self._advance, self._ahead = m, parameters, advance, ahead
         begin, step = advance.begin, advance.step
-        self.last, self.is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
+        self.last, self._is_first = Signal(name=f"{name}_last"), Signal(name=f"{name}_line_first")
         self._count = StepCount(
             m, parameters, len(slots_less_one), name,
             begin=advance.restart | self.last, enable=step, is_loaded=True, skipped=ahead,
@@ -82,7 +80,7 @@ class Line:
         self.place = Signal.like(self.number, name=f"{name}_place", init=0)
         with m.If(step):
             m.d.sync += [
-                self.is_first.eq(begin | (self.is_first & ~self.last)),
+                self._is_first.eq(begin | (self._is_first & ~self.last)),
                 self.place.eq(Mux(begin | self.last, 0, self.number)),
             ]
         # To tell the end ahead, the count skips its first numbers, so it reaches its goal earlier.
@@ -132,15 +130,15 @@ class Line:
             is_once, is_twice = near(in_first)
             first_second = shadow(m, self._parameters, is_twice, token, f"{name}_at_first_second")
             first_goal = shadow(m, self._parameters, in_first, token, f"{name}_first_number")
-            second = Mux(self.is_first, first_second, second)
-            goal = Mux(self.is_first, first_goal, goal)
+            second = Mux(self._is_first, first_second, second)
+            goal = Mux(self._is_first, first_goal, goal)
         later = self._count.at(goal, second)
         with m.If(step):
             m.d.sync += flag.eq(Mux(self._advance.begin, is_once, Mux(self.last, again, later)))
         return flag
 
 
-class Walk:
+class PlainLine:
     """Walks over the slots of a line as :class:`Line` does, by a plain counter that is compared.
 
     Parameters
@@ -242,7 +240,9 @@ class InputSchedule(wiring.Component):
         if not parameters.counts_ahead:
             first = precomputed(m, parameters, least_coordinate, head)
             last = precomputed(m, parameters, add, first, period_less_one)
-            walk = Walk(m, "slot", advance, shape=head.shape(), first=first, again=first, last=last)
+            walk = PlainLine(
+                m, "slot", advance, shape=head.shape(), first=first, again=first, last=last
+            )
             m.d.comb += [
                 self.last.eq(walk.last),
                 self.present.eq(inside(walk.coordinate, size_less_one)),

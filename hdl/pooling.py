@@ -9,7 +9,7 @@ from amaranth.utils import bits_for
 
 from extremum.hdl import storage
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.counter import Cycle
+from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
@@ -209,7 +209,7 @@ class SlidingWindow(wiring.Component):
         if not isinstance(new_less_one, Const):
             new_less_one = new_less_one[: len(dilation)]
         less_one = shadow(m, timing_parameters(self.config), new_less_one, token, "dilation")
-        slots = Cycle(m, timing_parameters(self.config), less_one, "slot")
+        slots = ModuloCounter(m, timing_parameters(self.config), less_one, "slot")
         slots.run(token, token | (self.i.valid & ends_slot), new_less_one)
         return ends_slot & slots.last
 

@@ -3,8 +3,8 @@
 A running sum keeps the position of the window's last tap: each new window adds a step, which
 depends on whether it is next along the width or begins a line, a plane or a group. Each lane adds
 its own offset; where there are many lanes, a few that lie together share a running sum. In a fast
-core all this is known before the winner is, so it may take some clocks (:func:`lead`). When the
-winner is known, only the way back from the last tap to the winning tap is added, for each
+core all this is known before the winner is, so it may take some clocks (:func:`clocks_ahead`). When
+the winner is known, only the way back from the last tap to the winning tap is added, for each
 dimension. All sums are modulo ``2**index_width``.
 """
 
@@ -44,7 +44,7 @@ def _copy_clocks(config: CoreConfig) -> int:
     return 2 if copies(timing_parameters(config), config.lanes) > 1 else 0
 
 
-def lead(config: CoreConfig) -> int:
+def clocks_ahead(config: CoreConfig) -> int:
     """Return by how many clocks the control of a window must be ahead of its winner.
 
     These clocks are for the step and the carries of the running position and for the offset of each
@@ -84,7 +84,7 @@ class PositionGenerator(wiring.Component):
     job : In(job_layout(config))
         Registers of the next job.
     early_token, early_valid, early_control : In
-        The token, valid and control of ``i``, :func:`lead` clocks ahead of it.
+        The token, valid and control of ``i``, :func:`clocks_ahead` clocks ahead of it.
     i : In(WordStream)
         Winners, in the order of the outputs: groups, depth, height, width.
     positions : Out(ArrayLayout)
@@ -147,7 +147,7 @@ class PositionGenerator(wiring.Component):
         token = Timed(m, self.i.token)
         if count > 1:
             # Copies need the token ahead of the winners.
-            token = Timed(m, self.early_token, -lead(self.config))
+            token = Timed(m, self.early_token, -clocks_ahead(self.config))
         return copied(m, token, clock, count, "token")
 
     def _sum(self, m: Module, terms: list[Timed], name: str) -> Timed:
@@ -196,7 +196,7 @@ class PositionGenerator(wiring.Component):
         All of them grow by the same steps. Where they begin is added up before the token comes.
         """
         config, job, timing = self.config, self.job, timing_parameters(self.config)
-        begin = -lead(config)
+        begin = -clocks_ahead(config)
         early = begin + _copy_clocks(config)
         count = copies(timing, config.lanes)
         # The step is that of the innermost dimension that is not at its end.

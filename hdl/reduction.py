@@ -20,7 +20,7 @@ from extremum.hdl.timing import (
     domain,
     timing_parameters,
 )
-from extremum.hdl.winner import beats
+from extremum.hdl.winner import is_better
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, result_layout
 
 
@@ -30,7 +30,7 @@ def _digits(config: CoreConfig) -> int:
 
 
 def _has_flags(config: CoreConfig) -> bool:
-    """Return whether candidates have a flag for NaN, so that their keys are made equal first."""
+    """Return whether candidates have a flag for NaN."""
     return config.has_floats and config.has_values
 
 
@@ -49,8 +49,9 @@ def _decided(config: CoreConfig) -> int:
 def latency(config: CoreConfig) -> int:
     """Return the clocks of the reducer.
 
-    They make NaNs equal, compare the digits, pass the decision on to all registers of a lane, wait
-    for the ordinal's carries and keep the result.
+    In a fast core they make NaNs equal and compare the digits, and with many lanes pass the
+    decision on to all registers of a lane. The others wait for the ordinal's carries and keep the
+    result.
     """
     if not config.has_reduction:
         return 0
@@ -77,9 +78,11 @@ def has_early(config: CoreConfig) -> bool:
 class Reducer(wiring.Component):
     """Reduces each row of words, from one marked ``first`` to one marked ``last``, to its winner.
 
-    The key is compared from its most significant digit on, each digit one clock after the one
-    before it. So the loop from a winner to the next comparison is one digit long, and a row may be
-    a single word. A word that ties in every digit is taken if the direction is DECREASING.
+    In a fast core the key is compared from its most significant digit on, each digit one clock
+    after the one before it. So the loop from a winner to the next comparison is one digit long, and
+    a row may be a single word. A word that ties in every digit is taken if the direction is
+    DECREASING. In a small or balanced core the whole key is compared in the clock in which the word
+    comes.
 
     Latency: :func:`latency` clocks, from a row's last word to its result. Throughput: one word per
     clock, taken always.
@@ -229,8 +232,8 @@ class Reducer(wiring.Component):
             best = Signal(data.StructLayout(compared), name=f"best{lane}")
             with m.If(take[lane]):
                 m.d.sync += [best[name].eq(candidate[name]) for name in compared]
-            is_better = beats(m, parameters, candidate, best, decreasing)
-            takes.append(self.i.valid & (self.i.control.first | is_better))
+            better = is_better(m, parameters, candidate, best, decreasing)
+            takes.append(self.i.valid & (self.i.control.first | better))
         return Cat(takes)
 
     def _compare(self, m: Module, valid: Timed, first: Timed) -> tuple[Timed, Timed]:

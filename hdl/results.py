@@ -15,7 +15,7 @@ from extremum.hdl.shadow import shadow
 from extremum.hdl.timing import Timed, copied, copies, own_copy, timing_parameters
 
 
-def lead(config: CoreConfig) -> int:
+def clocks_ahead(config: CoreConfig) -> int:
     """Return by how many clocks the place of a result is known before the result."""
     parameters = timing_parameters(config)
     return parameters.control_clocks + parameters.take_clocks if config.lanes > 1 else 0
@@ -63,7 +63,7 @@ class Packer(wiring.Component):
     token : In(1)
         The next job's results come next.
     valid : In(1)
-        There is a result, which is on ``results`` :func:`lead` clocks later.
+        There is a result, which is on ``results`` :func:`clocks_ahead` clocks later.
     last_group : In(1)
         The result belongs to the last group of slices.
     done : In(1)
@@ -131,7 +131,7 @@ class Packer(wiring.Component):
             with m.Elif(self.valid):
                 m.d.sync += place.eq(Mux(full, 0, place + 1))
         # Clock 0 is that of the results; the flags that belong to them come earlier.
-        early = -lead(config)
+        early = -clocks_ahead(config)
         valid, done = Timed(m, self.valid, early).at(0), Timed(m, self.done, early).at(0)
         control = _LaneControl(self.valid, self.last_group, tail, fold, place)
         told, controls = self._controls(m, early, control)

@@ -26,7 +26,7 @@ from amaranth.utils import bits_for
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import StepCount
-from extremum.hdl.line import Line, Walk, inside, least_coordinate, slots_from_zero
+from extremum.hdl.line import Line, PlainLine, inside, least_coordinate, slots_from_zero
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import ends_tell_final, fixed_registers, register
 from extremum.hdl.shadow import precomputed, shadow
@@ -56,8 +56,8 @@ def latency(config: CoreConfig) -> int:
 class OutputSchedule(wiring.Component):
     """Walks over the slots of one line of windows and tells which are given, and of what taps.
 
-    Latency: :func:`latency` clocks from a slot to ``emit`` and ``final``, one more to ``present``
-    and ``shift``; ``last`` belongs to the slot at hand.
+    Latency: :func:`latency` clocks from a slot to ``emit`` and ``final``, and ``control_clocks``
+    more to ``present`` and ``shift``; ``last`` belongs to the slot at hand.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class OutputSchedule(wiring.Component):
             line = Line(m, parameters, "slot", advance, slots_less_one=period_less_one, ahead=ahead)
             is_final = line.is_near_end if ends_tell else line.at(final, "is_final")
         else:
-            line = Walk(
+            line = PlainLine(
                 m,
                 "slot",
                 advance,
@@ -176,7 +176,7 @@ class OutputSchedule(wiring.Component):
                 first_slots_less_one=first_less_one[: len(period_less_one)],
             )  # fmt: skip
         else:
-            line = Walk(
+            line = PlainLine(
                 m, "slot", advance, shape=head.shape(),
                 first=precomputed(m, parameters, least_coordinate, head),
                 again=head,

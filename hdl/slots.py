@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl import queue
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.counter import Cycle
+from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.line import InputSchedule
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
@@ -38,7 +38,7 @@ class _Slots(wiring.Component):
         """Return whether the slot at hand is the job's last."""
         parameters, new_slots = timing_parameters(self.config), self._register("slots")
         slots_less_one = shadow(m, parameters, new_slots, load & go, "slots")
-        slots = Cycle(m, parameters, slots_less_one, "slot")
+        slots = ModuloCounter(m, parameters, slots_less_one, "slot")
         slots.run(load, go, new_slots)
         return slots.last
 
@@ -49,7 +49,7 @@ class _Slots(wiring.Component):
         """
         parameters, new_volumes = timing_parameters(self.config), self._register("volumes")
         volumes_less_one = shadow(m, parameters, new_volumes, token, "volumes")
-        volumes = Cycle(m, parameters, volumes_less_one, "volume")
+        volumes = ModuloCounter(m, parameters, volumes_less_one, "volume")
         volumes.run(token, ends, new_volumes)
         flushing = Signal()
         with m.If(ends):

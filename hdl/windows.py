@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl import schedule
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.counter import Cycle
+from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.job_kinds import job_kind
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
@@ -20,8 +20,8 @@ from extremum.hdl.words import control_layout
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to its control."""
-    outermost = job_kind(config).dimension_delay * max(len(config.axes) - 1, 0)
-    return schedule.latency(config) + outermost + timing_parameters(config).control_clocks
+    outward_delay = job_kind(config).dimension_delay * max(len(config.axes) - 1, 0)
+    return schedule.latency(config) + outward_delay + timing_parameters(config).control_clocks
 
 
 def group_latency(config: CoreConfig) -> int:
@@ -104,37 +104,39 @@ class WindowSchedule(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, control = self.config, self.control
-        kind, told = job_kind(config), latency(config)
-        clocks = timing_parameters(config).control_clocks
-        outermost = told - clocks
-        innermost = advance = Advance.of(self.advance)
+        kind, control_clock = job_kind(config), latency(config)
+        control_clocks = timing_parameters(config).control_clocks
+        emit_clock = control_clock - control_clocks
+        width_advance = advance = Advance.of(self.advance)
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
             name, clock = DIMENSIONS[axis], kind.dimension_delay * number
             m.submodules[name] = line = schedule.OutputSchedule(config, axis)
             m.d.comb += line.job.eq(self.job)
             advance.drive(m, line.advance)
-            seen = clock + schedule.latency(config)
-            emit, final = (Timed(m, flag, seen) for flag in (line.emit, line.final))
+            line_clock = clock + schedule.latency(config)
+            emit, final = (Timed(m, flag, line_clock) for flag in (line.emit, line.final))
             present, shift = (
-                Timed(m, field, seen + clocks) for field in (line.present, line.shift)
+                Timed(m, field, line_clock + control_clocks) for field in (line.present, line.shift)
             )
             m.d.comb += [
-                control[f"emit_{name}"].eq(emit.at(told)),
-                control[f"final_{name}"].eq(final.at(told)),
-                control[f"present_{name}"].eq(present.at(told)),
-                control[f"shift_{name}"].eq(shift.at(told)),
+                control[f"emit_{name}"].eq(emit.at(control_clock)),
+                control[f"final_{name}"].eq(final.at(control_clock)),
+                control[f"present_{name}"].eq(present.at(control_clock)),
+                control[f"shift_{name}"].eq(shift.at(control_clock)),
             ]
-            emits.append(emit.at(outermost))
-            finals.append(final.at(outermost))
+            emits.append(emit.at(emit_clock))
+            finals.append(final.at(emit_clock))
             if config.padding:
-                gaps.append(~present.at(told).any())
+                gaps.append(~present.at(control_clock).any())
             ends.append(line.last)
             advance = kind.outward(m, advance, line.last)
-        token, slot = (Timed(m, flag).at(outermost) for flag in (innermost.token, innermost.slot))
+        token, slot = (
+            Timed(m, flag).at(emit_clock) for flag in (width_advance.token, width_advance.slot)
+        )
         given = slot & Cat(*emits).all()
         token, step, window, closes = (
-            Timed(m, flag, outermost).moved_to(told)
+            Timed(m, flag, emit_clock).moved_to(control_clock)
             for flag in (token, token | given, given, Cat(*finals).all())
         )
         first, last = self._count(m, token.value, step.value)
@@ -143,14 +145,16 @@ class WindowSchedule(wiring.Component):
             control.empty.eq(Cat(*gaps).any()),
             control.first.eq(first),
             control.last.eq(last),
-            self.result.eq(Timed(m, window.value & last, told).at(told + clocks)),
+            self.result.eq(
+                Timed(m, window.value & last, control_clock).at(control_clock + control_clocks)
+            ),
         ]
         closing = closes.value & last
         self._groups(
             m,
             token,
-            Timed(m, closing, told),
-            Timed(m, token.value | (window.value & closing), told),
+            Timed(m, closing, control_clock),
+            Timed(m, token.value | (window.value & closing), control_clock),
         )
         return m
 
@@ -170,7 +174,7 @@ class WindowSchedule(wiring.Component):
         groups_less_one = shadow(
             m, timing_parameters(self.config), new_groups, token.at(clock), "groups"
         )
-        groups = Cycle(m, timing_parameters(self.config), groups_less_one, "group")
+        groups = ModuloCounter(m, timing_parameters(self.config), groups_less_one, "group")
         groups.run(token.at(clock), step.at(clock), new_groups)
         m.d.comb += [
             self.last_group.eq(groups.last),
@@ -184,7 +188,7 @@ class WindowSchedule(wiring.Component):
         """
         new_length = register(self.config, self.job, "length")
         length_less_one = shadow(m, timing_parameters(self.config), new_length, token, "length")
-        windows = Cycle(m, timing_parameters(self.config), length_less_one, "window")
+        windows = ModuloCounter(m, timing_parameters(self.config), length_less_one, "window")
         windows.run(token, step, new_length)
         if gives_number(self.config):
             m.d.comb += self.number.eq(windows.number)

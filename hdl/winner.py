@@ -57,7 +57,7 @@ class Tap:
         return Tap(self.present.moved_to(clock), self.layout, lanes)
 
 
-def beats(
+def is_better(
     m: Module, parameters: TimingParameters, newer: data.View, older: data.View, or_equals: Value
 ) -> Value:
     """Return, ``compare_clocks`` later, whether ``newer`` is greater than ``older``, or equals it.
@@ -85,7 +85,7 @@ def winner(
     lanes = []
     for old, new in zip(older.lanes, newer.lanes, strict=True):
         new_view, old_view = data.View(newer.layout, new.value), data.View(older.layout, old.value)
-        better = beats(m, parameters, new_view, old_view, take_last)
+        better = is_better(m, parameters, new_view, old_view, take_last)
         take_newer = newer_present & (~older_present | better)
         chosen = Mux(take_newer, new.at(compared), old.at(compared))
         lanes.append(

@@ -1,7 +1,9 @@
 """Words move through the pipeline: each has a candidate for each lane, and the control of a slot.
 
-The pipeline never waits: a word that is valid in a clock moves on in that clock. All waiting, for
-input and for space in the result queue, is done before a slot enters the pipeline.
+They move without a handshake. In a fast core a word that is valid in a clock moves on in that
+clock: all waiting, for input and for space in the result queue, is done before its slot enters the
+pipeline. In a small or balanced core the pipeline stops as a whole while an output beat waits, and
+none of its parts notices.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ class WordPort(Protocol):
 
 
 class WordStream(wiring.Signature):
-    """A stream of words that never waits.
+    """A stream of words without a handshake.
 
     Parameters
     ----------
@@ -151,6 +153,33 @@ class Words:
             timed: Timed | None = changed.get(name, getattr(self, name))
             if timed is not None:
                 m.d.comb += Value.cast(getattr(port, name)).eq(Value.cast(timed.at(clock)))
+
+
+class Stage(Protocol):
+    """The ports of a component of the pipeline, as :func:`feed` connects them."""
+
+    job: data.View
+    i: WordPort
+
+
+class PassingStage(Stage, Protocol):
+    """A component of the pipeline from which words come out again."""
+
+    o: WordPort
+
+
+def feed(m: Module, component: Stage, words: Words, job: data.View) -> None:
+    """Connect what goes into a component of the pipeline."""
+    m.d.comb += component.job.eq(job)
+    words.drive(m, component.i, words.token.clock)
+
+
+def pass_through(
+    m: Module, component: PassingStage, words: Words, job: data.View, clocks: int
+) -> Words:
+    """Send words through a component; return those that come out, ``clocks`` clocks later."""
+    feed(m, component, words, job)
+    return Words.of(m, component.o, words.token.clock + clocks)
 
 
 def select(index: Value, values: Sequence[ValueLike]) -> Value:

@@ -150,7 +150,8 @@ class BufferTensorDesc:
         Raises
         ------
         TypeError
-            If `buffer` is neither bytes-like nor an array in native byte order, or holds objects.
+            If `buffer` is neither bytes-like nor an array in native byte order, is masked, or holds
+        objects.
         ValueError
             If it is not contiguous, or too small.
         """
@@ -234,6 +235,8 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
     """
     if isinstance(buffer, np.ndarray) and not buffer.dtype.isnative:
         raise TypeError(f"{name} must be in native byte order, not {buffer.dtype}")
+    if isinstance(buffer, np.ma.MaskedArray):
+        raise TypeError(f"{name} must be a plain array, not a masked one: fill it with filled()")
     try:
         memory = memoryview(buffer)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):

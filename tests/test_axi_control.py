@@ -7,7 +7,7 @@ from gateware import run
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.control import BlockControl
-from extremum.hdl.axi.counters import PASS
+from extremum.hdl.axi.counters import VISIT_CLOCKS
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
 
@@ -63,7 +63,7 @@ class Bus:
         clocks = 0
         while not context.get(bus.read_done):
             clocks += 1
-            assert clocks < 2 * PASS
+            assert clocks < 2 * VISIT_CLOCKS
             await context.tick()
         error = context.get(bus.read_error)
         assert error == (address not in MAP or not MAP[address].is_readable)
@@ -91,7 +91,7 @@ def carry_out(bench):
         """Let the bytes of counters pass by that stand still."""
         passing = 0
         while True:
-            number, place = divmod(passing % PASS, WORD_BYTES)
+            number, place = divmod(passing % VISIT_CLOCKS, WORD_BYTES)
             context.set(control.counter_number, number)
             context.set(control.counter_place, place)
             word = COUNTS[number] if number < len(COUNTS) else 0
@@ -121,7 +121,7 @@ def test_a_read_begins_in_any_clock():
             assert await bus.read(regs.IRQ_ENABLE) == 1 + phase % 3
             assert await bus.read(0) == regs.ID
         for number, count in enumerate(COUNTS):
-            for _ in range(PASS if number in (0, len(COUNTS) - 1) else 4):
+            for _ in range(VISIT_CLOCKS if number in (0, len(COUNTS) - 1) else 4):
                 assert await bus.read(regs.COUNTER_BASE + WORD_BYTES * number) == count
                 await context.tick().repeat(rng.randint(1, 9))
 

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import ResetInserter, Signal
 from gateware import run
 
-from extremum.hdl.axi.counters import PASS, SLOTS, CounterBank
+from extremum.hdl.axi.counters import COUNTERS_PER_BANK, VISIT_CLOCKS, CounterBank
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES
 
 BEHIND = 2
@@ -27,7 +27,7 @@ class Watched:
     def __init__(self, context, bank):
         self._context, self._bank = context, bank
         self._bytes: list[int] = []
-        self.clock, self.cleared = 0, -PASS
+        self.clock, self.cleared = 0, -VISIT_CLOCKS
         self.counts = [[0] for _ in bank.most]
         self.compared = 0
 
@@ -41,12 +41,12 @@ class Watched:
             counts.append(0 if clear else counts[-1] + count)
         context.set(bank.clear, clear)
         number, place = context.get(bank.number), context.get(bank.place)
-        assert number * WORD_BYTES + place == (self.clock - BEHIND) % PASS
+        assert number * WORD_BYTES + place == (self.clock - BEHIND) % VISIT_CLOCKS
         self._bytes = [*self._bytes[-WORD_BYTES + 1 :], context.get(bank.byte)]
         if clear:
             self.cleared = self.clock
         begun = self.clock - place
-        is_right = begun >= BEHIND and begun > self.cleared + PASS
+        is_right = begun >= BEHIND and begun > self.cleared + VISIT_CLOCKS
         if place == WORD_BYTES - 1 and number < len(events) and is_right:
             word = int.from_bytes(bytes(self._bytes), "little")
             wanted = self.counts[number][begun - BEHIND] % (1 << WORD_BITS)
@@ -77,16 +77,16 @@ def test_every_event_is_counted_once(most):
 
     async def bench(context):
         watched = Watched(context, bank)
-        for _ in range(20 * PASS):
+        for _ in range(20 * VISIT_CLOCKS):
             await watched.step(most)
-        for _ in range(20 * PASS):
+        for _ in range(20 * VISIT_CLOCKS):
             await watched.step(draw(rng, most))
         last = [counts[-1] for counts in watched.counts]
-        for _ in range(3 * PASS):
+        for _ in range(3 * VISIT_CLOCKS):
             await watched.step([0] * len(most))
         assert [counts[-1] for counts in watched.counts] == last
-        assert watched.compared == 43 * len(most) - (len(most) == SLOTS)
-        assert max(last) > (1 << WORD_BITS if max(most) >= 1 << 25 else 20 * PASS)
+        assert watched.compared == 43 * len(most) - (len(most) == COUNTERS_PER_BANK)
+        assert max(last) > (1 << WORD_BITS if max(most) >= 1 << 25 else 20 * VISIT_CLOCKS)
 
     run(bank, bench)
 
@@ -98,16 +98,16 @@ def test_a_clear_in_any_clock():
 
     async def bench(context):
         watched = Watched(context, bank)
-        for phase in range(2 * PASS):
+        for phase in range(2 * VISIT_CLOCKS):
             # In every other round all counters run as fast as they can.
             fast, rounds = phase % 2, rng.randint(2, 5)
-            while watched.clock % PASS != (phase // 2) % PASS or rounds:
-                rounds -= watched.clock % PASS == (phase // 2) % PASS and rounds > 0
+            while watched.clock % VISIT_CLOCKS != (phase // 2) % VISIT_CLOCKS or rounds:
+                rounds -= watched.clock % VISIT_CLOCKS == (phase // 2) % VISIT_CLOCKS and rounds > 0
                 await watched.step(most if fast else draw(rng, most))
             await watched.step(most if fast else draw(rng, most), clear=True)
             if rng.random() < 0.3:
                 # Another one, before all bytes have been zeroed.
-                for _ in range(rng.randrange(PASS)):
+                for _ in range(rng.randrange(VISIT_CLOCKS)):
                     await watched.step(draw(rng, most))
                 await watched.step(draw(rng, most), clear=True)
         assert watched.compared > 800
@@ -120,7 +120,7 @@ def test_a_reset_in_any_clock():
     bank, reset, most = CounterBank([1, 64]), Signal(), (1, 64)
 
     async def bench(context):
-        for clocks in range(8 * PASS, 9 * PASS):
+        for clocks in range(8 * VISIT_CLOCKS, 9 * VISIT_CLOCKS):
             watched = Watched(context, bank)
             for _ in range(clocks):
                 await watched.step(most)

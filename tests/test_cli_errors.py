@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -394,7 +395,7 @@ def test_entry_point_gives_its_status(monkeypatch, capsys):
 def test_version_and_help():
     status, out, _ = run("--version")
     assert status == 0
-    assert re.fullmatch(r"extremum \d+\.\d+\.\d+", out[0])
+    assert re.fullmatch(r"extremum \d+\.\d+\.\d+(\.dev\d+)?", out[0])
     for line in ("--help", "run -h", "plan --help", "demo --help", "doctor --help"):
         status, out, err = run(line)
         assert (status, err) == (0, [])
@@ -438,3 +439,20 @@ def test_a_link_that_leads_to_itself(tmp_path, no_run):
         status, out, err = run(f"run max-pool --window 2 {files}")
         assert (status, out, len(err)) == (2, [], 1)
         assert "loop.npy: Too many levels of symbolic links" in err[0]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_the_caller_has_closed(tmp_path, closed):
+    """What goes to them is lost, and nothing else."""
+    np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
+    program = "from extremum.host.cli.main import main; main()"
+    line = "run argmax --input x.npy --backend model --output y.npy"
+    command = [sys.executable, "-c", program, *line.split()]
+    ran = subprocess.run(
+        ["sh", "-c", f"exec {shlex.join(command)} {closed}"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert np.load(tmp_path / "y.npy").tolist() == [1]

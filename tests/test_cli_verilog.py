@@ -246,6 +246,8 @@ REFUSED = [
     ("verilog --output . --name 2x", "name must be a letter and up to 63"),
     ("verilog --output . --name small", "name must not be a keyword of SystemVerilog"),
     ("verilog --output . --name lambda", "name must not be a keyword of SystemVerilog or Python"),
+    ("verilog --output . --name irq", "name must not be that of a port, as 'irq' is"),
+    ("verilog --output . --name s_axis_tvalid", "name must not be that of a port"),
     ("verilog --output . --bus ahb", "'ahb' is not one of 'axi', 'none'"),
     ("verilog --output a.v --cost job.toml", "--cost needs a folder as --output"),
     ("verilog --output . --cost none.json", "cannot read none.json: No such file"),
@@ -343,6 +345,14 @@ def test_a_file_of_no_package_is_not_overwritten():
     Path("component.xml").unlink()
     Path("component.xml").mkdir()
     assert run(line)[0] == 2
+
+
+def test_two_packages_in_a_folder():
+    """The second one has a README, and the pages about registers that both share."""
+    line = "verilog --preset pool2x2-int8 --output . --name"
+    assert run(f"{line} one")[0] == run(f"{line} two")[0] == run(f"{line} one")[0] == 0
+    assert Path("one.v").exists()
+    assert Path("two.v").exists()
 
 
 @pytest.mark.parametrize("name", ["one.v", "one.json", "registers/one_registers.h"])

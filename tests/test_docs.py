@@ -319,11 +319,13 @@ def test_the_source_distribution_holds_the_sources(sources: list[str], tmp_path:
 
 def test_the_release_is_in_the_changelog() -> None:
     releases = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert PROJECT["project"]["version"] in releases
+    version, is_development, _ = PROJECT["project"]["version"].partition(".dev")
+    assert (version in releases) != bool(is_development)
+    assert not is_development or releases[0] == "Unreleased"
     wheel = f"extremum-{PROJECT['project']['version']}-py3-none-any.whl"
     for name in ("README.md", "docs/command-line.md"):
         text = (ROOT / name).read_text()
-        assert set(re.findall(r"extremum-[\d.]+-py3\S*?whl", text)) == {wheel}
+        assert set(re.findall(r"extremum-[\d.]+(?:dev\d+)?-py3\S*?whl", text)) == {wheel}
 
 
 def test_the_package_is_not_looked_for_in_an_index() -> None:

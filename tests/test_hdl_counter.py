@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from amounts import mostly_regress
 
-from extremum.hdl.counter import Cycle
+from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.shadow import shadow
 from extremum.hdl.timing import TimingParameters
 
@@ -21,7 +21,7 @@ LIMITS = (255, 256, 257, 511, 512, 513)
 
 
 class Counter(wiring.Component):
-    """A component with ports around a :class:`Cycle` of constant or of variable length."""
+    """A component with ports around a :class:`ModuloCounter` of constant or of variable length."""
 
     load: Signal
     enable: Signal
@@ -44,7 +44,7 @@ class Counter(wiring.Component):
         m.d.sync += Signal().eq(self.enable)
         new = self.new if self.steps is None else Const(self.steps - 1, len(self.new))
         goal = shadow(m, self.parameters, new, self.load & self.enable, "goal")
-        cycle = Cycle(m, self.parameters, goal, "cycle")
+        cycle = ModuloCounter(m, self.parameters, goal, "cycle")
         cycle.run(self.load, self.enable, new)
         m.d.comb += self.last.eq(cycle.last)
         return m
@@ -150,7 +150,7 @@ def test_carries_that_would_come_too_late_are_refused():
     parameters = TimingParameters(whole_count=3, low_count=3, count_segment=2)
     m, goal = Module(), Signal(12)
     m._MustUse__silence = True  # nobody elaborates it
-    cycle = Cycle(m, parameters, goal, "cycle")
+    cycle = ModuloCounter(m, parameters, goal, "cycle")
     with pytest.raises(ValueError, match="low_count must leave the carries of 9 bits more than 8"):
         cycle.run(Const(0, 1), Const(1, 1), goal)
 

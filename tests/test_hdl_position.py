@@ -11,7 +11,7 @@ from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
-from extremum.hdl.position import PositionGenerator, latency, lead
+from extremum.hdl.position import PositionGenerator, clocks_ahead, latency
 from extremum.hdl.registers import fixed_registers
 from extremum.hdl.timing import timing_parameters
 from extremum.model import DataType
@@ -103,14 +103,14 @@ def check_positions(config, gaps):
     # stage has taken them.
     laid = stimulus(
         generator, jobs, rng,
-        early=EARLY, stay=late + max(0, -lead(config)), gaps=gaps, meets=0.7, after=late,
+        early=EARLY, stay=late + max(0, -clocks_ahead(config)), gaps=gaps, meets=0.7, after=late,
         token="i.token", valid="i.valid",
     )  # fmt: skip
     seen = watch(generator, with_lead(laid.clocks, config), {"positions": generator.positions})
     expected = dict(zip(itertools.chain(*laid.words), wanted, strict=True))
     assert len(expected) > 150
     for number, positions in expected.items():
-        word = seen[number + max(0, lead(config)) + late]["positions"]
+        word = seen[number + max(0, clocks_ahead(config)) + late]["positions"]
         found = [word >> width * lane & ((1 << width) - 1) for lane in range(config.lanes)]
         assert found == positions
 
@@ -121,7 +121,9 @@ def with_lead(clocks, config):
     With a negative lead they get it later.
     """
     none = {"i.token": 0, "i.valid": 0, "i.control": 0}
-    before, behind = ([none] * max(0, clocks) for clocks in (lead(config), -lead(config)))
+    before, behind = (
+        [none] * max(0, clocks) for clocks in (clocks_ahead(config), -clocks_ahead(config))
+    )
     late, early = before + clocks + behind, behind + clocks + before
     names = ("token", "valid", "control")
     return [

@@ -15,7 +15,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.ports import output_layout
 from extremum.hdl.queue import Queue, QueueInParts, result_queue
-from extremum.hdl.results import Packer, lead
+from extremum.hdl.results import Packer, clocks_ahead
 from extremum.hdl.timing import TimingParameters
 from extremum.model import DataType
 
@@ -76,7 +76,7 @@ def test_results_are_put_into_beats(name, gaps, marks):
                 wanted.append(None)
         jobs.append(Job({"job": registers.to_bits(config)}, given))
     # What is known of a result comes some clocks before it.
-    early = lead(config)
+    early = clocks_ahead(config)
     laid = stimulus(packer, jobs, rng, gaps=gaps, meets=0.7, after=early + 2)
     noise = [rng.getrandbits(layout.size * lanes) for _ in range(early)]
     words = [*noise, *(clock["results"] for clock in laid.clocks)]

@@ -23,6 +23,10 @@ CONFIGS = {
         (DataType.FLOAT16,), 3, (1, 2, 3), (1, 1, 1), max_line=40, max_plane=1,
         operators=("max-pool",), index_width=0, padding=False, fixed=(("width.stride", 2),),
     ),
+    # A core whose results come sooner than its groups are counted.
+    "nothing slides": CoreConfig(
+        (DataType.INT8,), 2, max_window=(1, 1, 1), operators=("max-pool",), index_width=8
+    ),
     "endless": CoreConfig(
         (DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",),
         fixed=(("decreasing", 0), ("length", 1000), ("slots", 1000)),

@@ -267,6 +267,12 @@ def test_messages_of_buffers():
             (np.zeros(40, ">f2"),),
             None,
         ),
+        (
+            TypeError,
+            "input must be a plain array, not a masked one: fill it with filled()",
+            (np.ma.zeros(40, np.float16),),
+            None,
+        ),
     ):
         with pytest.raises(error) as caught:
             desc.evaluate(*inputs, out=out)

@@ -72,8 +72,9 @@ def test_the_header_tells_version_configuration_and_hash(verilog):
     settings = settings_of(NAME)
     header = verilog[: verilog.index("module ")]
     assert f"{NAME}: programmable AXI block, written by extremum " in header
+    assert "// SPDX-License-Identifier: Apache-2.0\n" in header
     assert f"Configuration {settings.hash}:" in header
-    commented = "".join(line.removeprefix("//   ") + "\n" for line in header.splitlines()[2:])
+    commented = "".join(line.removeprefix("//   ") + "\n" for line in header.splitlines()[3:])
     assert parse(commented.partition("(*")[0]).config == settings.config
 
 

@@ -168,15 +168,12 @@ def test_a_value_in_a_register_of_its_own(shape, clock):
     check_delayed(shape, 1, logic)
 
 
-@pytest.mark.parametrize("reset_less", [True, False])
-def test_whether_a_reset_clears_a_register_of_its_own(reset_less):
+def test_a_reset_does_not_clear_a_register_of_its_own():
     component = Circuit(
         {"value": PAIR, "reset": 1},
-        lambda m, port: {
-            "own": registered(m, port.value, 0, name="own", reset_less=reset_less).value
-        },
+        lambda m, port: {"own": registered(m, port.value, 0, name="own").value},
     )
     clocks = [{"value": 0x7F, "reset": 0}, {"value": 0x7F, "reset": 1}, {"value": 0, "reset": 0}]
     seen = watch(component, clocks, component.outputs)
-    assert [clock["own"] for clock in seen] == [0, 0x7F, 0x7F if reset_less else 0]
+    assert [clock["own"] for clock in seen] == [0, 0x7F, 0x7F]
     assert isinstance(Value.cast(component.outputs["own"]), Signal)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of the extremum core; extremum.h says what it does.
  *
  * The numbers of an operator are bounded by one rule of the golden model: a tensor has fewer

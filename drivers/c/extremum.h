@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of the extremum core: from an operator to the jobs that compute it.
  *
  * An operator is described as the golden model describes it, is checked by the same rules, and

@@ -352,7 +352,9 @@ class AxiBlock(wiring.Component):
         # The numbers of the job at the port, and of the job whose packet is expected.
         offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
         is_gone = delay(m, packets.expected | starter.refused, 1)
-        with m.If(control.soft_reset):
+        # What serves the core is reset a clock behind ``soft_reset``, so jobs of before may still
+        # be gone in that clock and the next one, and no longer count.
+        with m.If(control.soft_reset | drops):
             m.d.sync += offered.eq(0)
         with m.Elif(is_gone):
             m.d.sync += offered.eq(offered + 1)

@@ -6,6 +6,8 @@ registers of the next jobs can be written, and the jobs started, while one is ru
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -32,7 +34,7 @@ LOW_NUMBER_BITS = NUMBER_BITS // 2
 """Bits of a command's number that are decoded apart from those above them."""
 
 ANSWER = 4
-"""Clocks from the offer of a job until a core whose pipeline runs has refused it, if it does."""
+"""Clocks from offering a job to a fast core until it would have refused it."""
 
 
 def answer_clocks(config: CoreConfig) -> int:
@@ -58,7 +60,7 @@ def is_misfit(m: Module, config: CoreConfig, number: Value, word: Value) -> Valu
             classes.setdefault(bits, []).append(command_number(name))
     return Cat(
         *(
-            delay(m, _any_of(number, members), 1) & delay(m, ~_fits(word, bits), 1)
+            delay(m, is_one_of(number, members), 1) & delay(m, ~_fits(word, bits), 1)
             for bits, members in classes.items()
         )
     ).any()
@@ -160,8 +162,7 @@ class JobStarter(wiring.Component):
     packet : Out(packet_layout(config))
         How the packets of the job look that is offered.
     expects : Out(1)
-        The core has not refused the job, whose packet has not been expected yet: ``packet`` is
-        valid, and stays.
+        The job is good, and its packet has not been asked for yet; ``packet`` is valid, and stays.
     expected : In(1)
         Its packet is expected from this clock on.
     drop : Out(1)
@@ -287,9 +288,9 @@ class JobStarter(wiring.Component):
                 m.d.sync += Value.cast(target).eq(word)
 
 
-def _any_of(number: Value, members: list[int]) -> Value:
-    """Return whether a number is one of some."""
-    return Const(sum(1 << n for n in set(members)), COMMANDS).bit_select(number, 1)
+def is_one_of(number: Value, members: Iterable[int]) -> Value:
+    """Return whether a number is one of some, by a table of all numbers of its width."""
+    return Const(sum(1 << n for n in set(members)), 1 << len(number)).bit_select(number, 1)
 
 
 def _fits(value: Value, bits: Bits) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -10,9 +10,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit
-from extremum.hdl.axi.counters import BYTE_BITS, SLOTS
-from extremum.hdl.axi.lite import WORD_ADDRESS_BITS, WordBus
+from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit, is_one_of
+from extremum.hdl.axi.counters import BYTE_BITS, COUNTERS_PER_BANK
+from extremum.hdl.axi.lite import WordBus
 from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
 from extremum.hdl.config import CoreConfig
@@ -90,7 +90,7 @@ class BlockControl(wiring.Component):
                 "job": In(regs.JOB_BITS),
                 "soft_reset": Out(1),
                 "clear_counters": Out(1),
-                "counter_number": In(range(SLOTS)),
+                "counter_number": In(range(COUNTERS_PER_BANK)),
                 "counter_place": In(range(WORD_BYTES)),
                 "counter_byte": In(BYTE_BITS),
                 "irq": Out(1),
@@ -109,9 +109,9 @@ class BlockControl(wiring.Component):
         self._reads(m, self._live(m, enable, events, has_error, overflow))
         return m
 
-    def _addresses(self, condition: Callable[[Register], bool]) -> list[int]:
-        """Return the addresses of the registers that meet a condition."""
-        return [address for address, register in self._map.items() if condition(register)]
+    def _words(self, condition: Callable[[Register], bool]) -> list[int]:
+        """Return the word addresses of the registers that meet a condition."""
+        return [a // WORD_BYTES for a, register in self._map.items() if condition(register)]
 
     def _at(self, m: Module, address: int) -> Value:
         """Return, a clock after it is asked for, whether a write names a word's lowest byte."""
@@ -121,7 +121,7 @@ class BlockControl(wiring.Component):
     def _commands(self, m: Module, written: Value) -> Value:
         """Send writes of commands on; return whether there was no space for one."""
         bus = self.bus
-        writable = _flag(bus.write_address, self._addresses(lambda word: word.is_writable))
+        writable = is_one_of(bus.write_address, self._words(lambda word: word.is_writable))
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
         # A write follows another after two clocks at the soonest, so ``free`` has seen it.
         fits = self.free != 0
@@ -218,7 +218,7 @@ class BlockControl(wiring.Component):
         m.d.sync += [
             is_known.eq(Mux(bus.read, Cat(bus.read, is_known[:-1]), 0)),
             is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
-            bus.read_error.eq(~_flag(address, self._addresses(lambda word: word.is_readable))),
+            bus.read_error.eq(~is_one_of(address, self._words(lambda word: word.is_readable))),
             word_byte.eq(self._live_byte(m, place, live) | constant),
         ]
         is_lowest = self.counter_place == 0
@@ -289,9 +289,3 @@ def _constant_byte(m: Module, address: Value, place: Value, constants: Mapping[i
 def _gather(number: int, bits: Sequence[int]) -> int:
     """Return the number that some bits of a number make."""
     return sum((number >> bit & 1) << place for place, bit in enumerate(bits))
-
-
-def _flag(address: Value, addresses: Iterable[int]) -> Value:
-    """Return whether a word address is that of one of some byte addresses."""
-    words = sum(1 << byte_address // WORD_BYTES for byte_address in set(addresses))
-    return Const(words, 1 << WORD_ADDRESS_BITS).bit_select(address, 1)

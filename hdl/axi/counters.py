@@ -15,10 +15,10 @@ from extremum.hdl.timing import delay
 
 BYTE_BITS = 8
 
-SLOTS = 8
+COUNTERS_PER_BANK = 8
 """Counters that share a memory."""
 
-PASS = SLOTS * WORD_BYTES
+VISIT_CLOCKS = COUNTERS_PER_BANK * WORD_BYTES
 """Clocks from one visit of a counter to the next."""
 
 
@@ -29,19 +29,22 @@ class CounterBank(wiring.Component):
     lowest byte of each first: what the low part has collected is added to the counter's bytes in
     the memory. So one adder of a byte and one small memory serve all counters.
 
-    The bytes of all counters, up to date, pass by on ``byte``: each once in :data:`PASS` clocks.
+    The bytes of all counters, up to date, pass by on ``byte``: each once in :data:`VISIT_CLOCKS`
+    clocks.
 
     Parameters
     ----------
     most
-        For each counter, the most events that come in a clock. At most :data:`SLOTS` counters.
+        For each counter, the most events that come in a clock. There are at most
+        :data:`COUNTERS_PER_BANK` counters.
 
     Members
     -------
     events : In
         For each counter how many events come in this clock: ``events_0``, ``events_1``, ...
     clear : In(1)
-        All counters begin again at zero; what passes by is right after :data:`PASS` clocks more.
+        All counters begin again at zero; what passes by is right after :data:`VISIT_CLOCKS` clocks
+        more.
     number, place : Out
         The counter whose byte passes by, and the number of this byte, the lowest being 0.
     byte : Out(8)
@@ -54,15 +57,15 @@ class CounterBank(wiring.Component):
     byte: Signal
 
     def __init__(self, most: Sequence[int]):
-        if not 1 <= len(most) <= SLOTS:
-            raise ValueError(f"a bank has 1 to {SLOTS} counters, not {len(most)}")
+        if not 1 <= len(most) <= COUNTERS_PER_BANK:
+            raise ValueError(f"a bank has 1 to {COUNTERS_PER_BANK} counters, not {len(most)}")
         self.most = tuple(most)
         events = {f"events_{n}": In(bits_for(count)) for n, count in enumerate(most)}
         super().__init__(
             {
                 **events,
                 "clear": In(1),
-                "number": Out(range(SLOTS)),
+                "number": Out(range(COUNTERS_PER_BANK)),
                 "place": Out(range(WORD_BYTES)),
                 "byte": Out(BYTE_BITS),
             }
@@ -71,14 +74,14 @@ class CounterBank(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = memory = Memory(
-            shape=BYTE_BITS, depth=PASS, init=[], attrs={"ram_style": "distributed"}
+            shape=BYTE_BITS, depth=VISIT_CLOCKS, init=[], attrs={"ram_style": "distributed"}
         )
         read, write = memory.read_port(domain="comb"), memory.write_port()
-        visited = Signal(range(PASS), name="visited")
+        visited = Signal(range(VISIT_CLOCKS), name="visited")
         m.d.sync += visited.eq(visited + 1)
         place = visited[: len(self.place)]
         is_lowest = place == 0
-        turns = Signal(SLOTS, name="turns", init=1)
+        turns = Signal(COUNTERS_PER_BANK, name="turns", init=1)
         is_highest = place == WORD_BYTES - 1
         with m.If(is_highest):
             m.d.sync += turns.eq(turns.rotate_left(1))
@@ -86,7 +89,7 @@ class CounterBank(wiring.Component):
         here: Value = Const(0, 1)
         for own, most in enumerate(self.most):
             events = getattr(self, f"events_{own}")
-            low = Signal(range(PASS * most + 1), name=f"low_{own}")
+            low = Signal(range(VISIT_CLOCKS * most + 1), name=f"low_{own}")
             # In the clock in which the counter's lowest byte is visited, and when all are cleared.
             begins = delay(m, self.clear | (is_highest & turns[own - 1]), 1)
             # The upper bits are emptied by the reset of their flip-flops, and need no gates for it.
@@ -98,7 +101,7 @@ class CounterBank(wiring.Component):
 
         # After reset, and when asked to, each byte in turn is taken for zero.
         is_zeroed = Signal(name="is_zeroed", init=1)
-        begun_at = Signal(range(PASS), name="begun_at", init=PASS - 1)
+        begun_at = Signal(range(VISIT_CLOCKS), name="begun_at", init=VISIT_CLOCKS - 1)
         cleared = delay(m, self.clear, 1)
         with m.If(cleared):
             m.d.sync += [is_zeroed.eq(1), begun_at.eq(visited)]
@@ -107,7 +110,7 @@ class CounterBank(wiring.Component):
 
         # First clock: the byte, and what is added to it. Second clock: their sum.
         word = Signal(BYTE_BITS, name="word")
-        added = Signal(range(PASS * max(self.most) + 1), name="added")
+        added = Signal(range(VISIT_CLOCKS * max(self.most) + 1), name="added")
         total = Signal(BYTE_BITS + 1, name="total")
         # Nothing goes on into the lowest byte, nor from a byte before the clear into one behind it.
         goes_on = ~is_lowest & ~delay(m, cleared, 1)
@@ -117,7 +120,7 @@ class CounterBank(wiring.Component):
             added.eq(Mux(is_lowest, here, Mux(goes_on, added >> BYTE_BITS, 0))),
             total.eq(word + added[:BYTE_BITS] + (delay(m, goes_on, 1) & total[BYTE_BITS])),
         ]
-        late = Signal(range(PASS), name="late", init=PASS - 2)
+        late = Signal(range(VISIT_CLOCKS), name="late", init=VISIT_CLOCKS - 2)
         m.d.sync += late.eq(visited - 1)
         m.d.comb += [
             write.addr.eq(late),

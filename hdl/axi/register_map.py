@@ -1,8 +1,8 @@
 """The register map of the AXI block: every register, its address and its fields, described once.
 
-The gateware, the SystemRDL description and the drivers are made from this table. It needs no
-hardware library. Each register is a word of 32 bits at an address that is the same for every core;
-a core leaves out the job registers that it does not have.
+The gateware, the SystemRDL description and the drivers are made from this table. It uses no
+hardware library itself. Each register is a word of 32 bits at an address that is the same for every
+core; a core leaves out the job registers that it does not have.
 
 Job registers are written and not read. They hold what the job port of the core holds: a number that
 is never zero is written less one (:data:`extremum.hdl.register_table.LESS_ONE`), and a position

@@ -1,4 +1,4 @@
-"""The streams of the AXI block in plain numbers: which it has, how wide, and what buffers them."""
+"""The streams of the AXI block: which it has, how wide they are, and what buffers them."""
 
 from __future__ import annotations
 

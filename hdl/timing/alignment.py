@@ -111,7 +111,6 @@ def registered(
     clock: int,
     *,
     name: str,
-    reset_less: bool = True,
     clocks: int = 1,
 ) -> Timed:
     """Return a register that takes a value in ``clock``, so it is valid in the next clock.
@@ -120,6 +119,6 @@ def registered(
     Without the wire, whoever uses the value twice would have its gates written out twice.
     """
     taken = Value.cast(value)
-    signal = Signal(taken.shape(), name=name, reset_less=reset_less)
+    signal = Signal(taken.shape(), name=name, reset_less=True)
     m.d[domain(clocks)] += signal.eq(taken)
     return Timed(m, signal, clock + clocks)

@@ -1,4 +1,7 @@
-"""Comparisons of wide numbers whose answer comes a clock later."""
+"""Comparisons of wide numbers, cut so that they fit a fast clock; the answer comes a clock later.
+
+Where the control takes no clocks it comes at once.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from extremum.hdl.timing.alignment import delay
 from extremum.hdl.timing.parameters import TimingParameters
 
 LATENCY = 1
-"""Clocks from two numbers to the answers of :func:`late_equal` and :func:`late_exceeds`."""
+"""Clocks from two numbers to the answers of :func:`late_equal` and :func:`late_exceeds` in a fast
+core."""
 
 NEVER = Const(0, 1)
 
@@ -25,8 +29,8 @@ def late_equal(
     """Return whether ``a == b`` held in the clock before, or holds if the control takes no clocks.
 
     Both are unsigned, or both are signed and of the same width. With ``enable``, the answer is that
-    of the last enabled clock before this one. Parts of ``parameters.equality_bits`` are compared
-    side by side.
+    of the last enabled clock before this one; an answer at once ignores it. Parts of
+    ``parameters.equality_bits`` are compared side by side.
     """
     if not parameters.control_clocks:
         return a == b

@@ -22,6 +22,13 @@ from extremum.host.fpga.measure import DEFAULT_SEEDS, Measurement, measure, reco
 __all__ = ["fpga"]
 
 
+MOST_SEED = (1 << 31) - 1
+"""The largest seed that nextpnr takes."""
+
+MOST_FREQUENCY = 10_000
+"""In MHz; what ABC is told has no picoseconds left for logic not far beyond."""
+
+
 @click.command()
 @core_options.core_options
 @click.option(
@@ -40,7 +47,7 @@ __all__ = ["fpga"]
 )
 @click.option(
     "--frequency",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_FREQUENCY),
     show_default=", ".join(f"{name}: {device.frequency}" for name, device in DEVICES.items())
     + "; half for a small core",
     help="The clock that synthesis, placement and routing aim at, in MHz.",
@@ -68,8 +75,10 @@ def fpga(
     core_options.refuse_two_settings(options, clock)
     config = core_options.config_of(options)
     listed = (seeds,) if isinstance(seeds, int) else seeds
-    if len(set(listed)) != len(listed) or min(listed) < 0:
-        raise click.UsageError(f"--seeds must be different numbers from 0 on, not {seeds}")
+    if len(set(listed)) != len(listed) or not 0 <= min(listed) <= max(listed) <= MOST_SEED:
+        raise click.UsageError(
+            f"--seeds must be different numbers from 0 to {MOST_SEED}, not {seeds}"
+        )
     part = DEVICES[device]
     found = None
     with progress() as say:

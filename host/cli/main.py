@@ -36,6 +36,10 @@ COMMANDS = {
 
 def main() -> NoReturn:
     """Run the command line of this process and exit with its status."""
+    for name in ("stdin", "stdout", "stderr"):
+        # A stream that the caller has closed is None, and what is written to it goes nowhere.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
         # The name of a file, or of a node, need not be text in the encoding of the terminal.
         sys.stdout.reconfigure(errors="backslashreplace")

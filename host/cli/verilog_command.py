@@ -107,7 +107,7 @@ def verilog(
         files = {target / path: content for path, content in package.items()}
     _refuse_overwriting(files, (options["config"], options["fixed"], cost))
     if not is_alone:
-        _refuse_foreign(files, target / f"{settings.name}.v")
+        _refuse_foreign(files, target, settings.name)
     summary = describe(settings, ports_of(text, settings.name))
     try:
         for path, content in files.items():
@@ -177,15 +177,17 @@ def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None
             raise click.ClickException(f"{path} would be overwritten, and is an input")
 
 
-def _refuse_foreign(files: Mapping[Path, bytes], block: Path) -> None:
+def _refuse_foreign(files: Mapping[Path, bytes], target: Path, name: str) -> None:
     """Refuse to write over files that are of no package.
 
-    Most files of a package name the project. The others are of one if its ``block`` is there.
+    Most files of a package name the project. The others are of one if its Verilog is there, and the
+    pages about the registers, which packages in one folder share, if any package's README is.
     """
-    again = _names_project(block)
+    has_package, has_another = (_names_project(target / n) for n in (f"{name}.v", "README.md"))
     for path, content in files.items():
-        is_told_apart = PROJECT in content or not again
-        if path.exists() and is_told_apart and not _names_project(path):
+        is_page = target / "registers" / "html" in path.parents
+        is_known = has_package or (has_another and is_page)
+        if path.exists() and not _names_project(path) and (PROJECT in content or not is_known):
             raise click.ClickException(
                 f"{path} would be overwritten, and is of no package of extremum: "
                 "let --output name another folder"

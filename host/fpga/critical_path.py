@@ -41,7 +41,7 @@ class Hop:
     ----------
     name : str
         The signal, by its place in the hierarchy. The name of the register where the path begins or
-        ends also has the bit, and the line of the sources that assigns it.
+        ends also has the bit, and the line of the sources that declares or assigns it.
     logic, routing : float
         Nanoseconds spent in the signal's cells, and on the wires that lead to them.
     """
@@ -164,7 +164,7 @@ class SourceNames:
 
 
 def _register_name(cell: str, aliases: list[tuple[str, int, int]], source: str) -> str:
-    """Return the best of the names of a register's output, and the line that assigns it."""
+    """Return the best of the names of a register's output, and the line of the sources for it."""
     if any(name.startswith(HARNESS_PREFIX) for name, _, _ in aliases):
         # The register is at a port of the core. The narrowest name is that of a payload's field.
         name, place, width = min(

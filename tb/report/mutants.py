@@ -101,10 +101,12 @@ def software(evidence: dict[str, Any]) -> Told:
         (name, *(each[field] for field in counted), len(each["open"]), len(each["surviving"]))
         for name, each in sorted(evidence.items())
     ]
-    tried, killed, late, unexplained, new = (sum(row[n] for row in rows) for n in (2, 3, 4, 6, 7))
+    tried, killed, late, explained, unexplained, new = (
+        sum(row[n] for row in rows) for n in range(2, 8)
+    )
     summary = (
         f"{number(killed)} of {count(tried, 'mutant')} killed by a test and {number(late)} by the "
-        "time, a sample"
+        f"time, {number(explained)} explained, {number(unexplained + new)} open; a sample"
     )
     columns = [
         "package", "mutants", "tried", "killed", "timed out", "explained", "open", "new survivors",
@@ -137,7 +139,7 @@ def planted(evidence: list[dict[str, Any]]) -> Told:
     missed = len(evidence) - len(caught)
     problems = (f"{count(missed, 'planted bug')} not caught",) if missed else ()
     limits = (
-        "The planted bugs were chosen by those who wrote the tests, and the rungs behind the one "
-        "that caught a bug were not asked about it.",
+        "The planted bugs were chosen by those who wrote the tests. Once a layer of tests had "
+        "caught a bug, the later layers were not run on it.",
     )
     return Told(summary, "\n\n".join(text), problems, limits)

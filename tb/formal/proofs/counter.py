@@ -6,7 +6,7 @@ from functools import partial
 
 from amaranth.hdl import Module, Mux, Signal, Value
 
-from extremum.hdl.counter import Cycle
+from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.shadow import shadow
 from extremum.hdl.timing import TimingParameters
 from extremum.tb.formal.fault import Fault
@@ -27,7 +27,7 @@ def cycle(width: int, parameters: TimingParameters, p: Property) -> None:
     p.assume(~load | (enable & stable))
     built = Module()
     goal = shadow(built, parameters, new, load & enable, "goal")
-    counted = Cycle(built, parameters, goal, "cut")
+    counted = ModuloCounter(built, parameters, goal, "cut")
     counted.run(load, enable, new)
     inside = p.enclose("built", built)
     plain, begun = Signal(width, name="plain"), Signal(name="begun")

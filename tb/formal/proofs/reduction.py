@@ -272,10 +272,10 @@ KEPT = Fault("the value is kept a clock late", MODULE, "candidate[name]).at(deci
 
 
 AT_ONCE = Fault("ties go the other way in a small core", MODULE,
-                "beats(m, parameters, candidate, best, decreasing)",
-                "beats(m, parameters, candidate, best, ~decreasing)")  # fmt: skip
+                "is_better(m, parameters, candidate, best, decreasing)",
+                "is_better(m, parameters, candidate, best, ~decreasing)")  # fmt: skip
 FIRST_AT_ONCE = Fault("a row's first word does not always win in a small core", MODULE,
-                      "(self.i.control.first | is_better)", "is_better")  # fmt: skip
+                      "(self.i.control.first | better)", "is_better")  # fmt: skip
 NUMBER = Fault("a fold counts words, not elements, in a small core", MODULE,
                "Mux(self._shadow(m, \"fold\").value, in_fold, number)", "number")  # fmt: skip
 GROWN = Fault("the ordinal is that of the word before", MODULE,

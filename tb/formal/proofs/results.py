@@ -7,7 +7,7 @@ from functools import partial
 from amaranth.hdl import Array, Cat, Mux, Signal, Value
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.results import LATENCY, Packer, lead
+from extremum.hdl.results import LATENCY, Packer, clocks_ahead
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.job import Job
@@ -18,7 +18,7 @@ from extremum.tb.formal.property import Property
 def packer(config: CoreConfig, p: Property) -> None:
     """State what any one lane of a beat holds, in jobs that fold and in others."""
     block, m, lanes = Packer(config), p.m, config.lanes
-    early = lead(config)
+    early = clocks_ahead(config)
     clocks = early + LATENCY
     inside = p.add("packer", block)
     job = Job(p, block.job, block.token, clocks)

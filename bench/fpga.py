@@ -60,6 +60,10 @@ SETTINGS = (
 """Cores with another setting of ``pipelining``: the core, the setting, the part."""
 
 
+SMALL_BLOCKS = ("pool2x2-int8", "programmable-int8x4")
+"""Small cores that are measured within the AXI block, too."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A core to measure.
@@ -118,6 +122,10 @@ def blocks() -> Iterator[Block]:
         if name not in PRESETS:
             yield Block(name, name, config)
         yield Block(f"{name}, AXI", name, config, bus="axi")
+
+    for name in SMALL_BLOCKS:
+        config = replace(PRESETS[name], pipelining="small")
+        yield Block(f"{name}, small, AXI", name, config, bus="axi")
 
 
 def dataflow() -> dict[str, CoreConfig]:

@@ -57,6 +57,9 @@ backend_option = click.option(
 
 TIME = click.FloatRange(0, min_open=True)
 
+MOST_WORKERS = 256
+"""A machine of more processors is one for a scheduler."""
+
 
 def _finite(_context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     """Refuse a time that is no number, or without an end."""
@@ -79,7 +82,7 @@ def _finite(_context: click.Context, option: click.Parameter, value: float | Non
 @click.option("--lots", "most_lots", type=click.IntRange(0), help="End after so many lots.")
 @click.option(
     "--workers",
-    type=click.IntRange(0),
+    type=click.IntRange(0, MOST_WORKERS),
     default=os.cpu_count() or 1,
     show_default="the processors",
     help="Worker processes; 0 runs all in this process.",

@@ -20,7 +20,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer
+from extremum.hdl.axi import outputs
+from extremum.hdl.axi.buffers import InputBuffer
 from extremum.hdl.axi.commands import CommandQueue, JobStarter
 from extremum.hdl.axi.control import BlockControl
 from extremum.hdl.axi.counters import CounterBank
@@ -28,9 +29,6 @@ from extremum.hdl.axi.input_packets import InputPackets
 from extremum.hdl.axi.lite import AxiLitePort, AxiLiteSignature
 from extremum.hdl.axi.register_map import JOB_BITS, BlockError
 from extremum.hdl.axi.streams import (
-    INDICES,
-    INPUT,
-    VALUES,
     has_input_buffer,
     has_output_buffers,
     is_programmable,
@@ -148,14 +146,9 @@ class AxiBlock(wiring.Component):
             self.s_axis_tready.eq(ready),
         ]
         if has_output_buffers(config):
-            self._results(m, core, drops=Const(0, 1))
-            return
-        ((name, beat),) = self._beats(core).items()
-        m.d.comb += [
-            getattr(self, f"{name}_tvalid").eq(core.o.valid),
-            core.o.ready.eq(getattr(self, f"{name}_tready")),
-        ]
-        self._give(m, name, beat)
+            outputs.give_by_buffers(m, self, core)
+        else:
+            outputs.give_directly(m, self, core)
 
     def _domains(self, m: Module, soft_reset: Value) -> None:
         """Add what a soft reset ends as two domains: the core, and what serves it.
@@ -179,67 +172,6 @@ class AxiBlock(wiring.Component):
             ResetSignal("jobs").eq(job_reset),
             ResetSignal("core").eq(core_reset),
         ]
-
-    def _beats(self, core: Core) -> dict[str, Value]:
-        """Return the core's beat as it goes to each output stream, by the stream's name.
-
-        It is TDATA, in which each lane takes whole bytes; a bit for each lane that tells whether it
-        holds a result; and TLAST.
-        """
-        config, payload = self.config, core.o.payload
-        sources = {VALUES: payload.value if config.has_values else (),
-                   INDICES: payload.index if config.index_width else ()}  # fmt: skip
-        filled: Value = Const((1 << config.lanes) - 1, config.lanes)
-        if marks_lanes(config):
-            filled = Value.cast(payload.filled)
-        found: dict[str, Value] = {}
-        for name, width in port_widths(config).items():
-            if name != INPUT and width:
-                lanes = [Value.cast(sources[name][n]).as_unsigned() for n in range(config.lanes)]
-                empty = Const(0, width // config.lanes - len(lanes[0]))
-                words = Cat(Cat(lane, empty) for lane in lanes)
-                found[name] = Cat(words, filled, payload.last)
-        return found
-
-    def _give(self, m: Module, name: str, beat: Value) -> None:
-        """Put a beat of :meth:`_beats` on an output stream."""
-        tdata, tkeep = getattr(self, f"{name}_tdata"), getattr(self, f"{name}_tkeep")
-        lanes = beat[len(tdata) : -1]
-        m.d.comb += [
-            tdata.eq(beat[: len(tdata)]),
-            tkeep.eq(Cat(lane.replicate(len(tkeep) // len(lanes)) for lane in lanes)),
-            getattr(self, f"{name}_tlast").eq(beat[-1]),
-        ]
-
-    def _results(self, m: Module, core: Core, *, drops: Value) -> list[Value]:
-        """Connect the output streams; return a flag for each: its job's last beat is taken.
-
-        A dataflow block has no flags, since it does not tell when its jobs end. While ``drops``,
-        results are dropped behind the beats that are offered.
-        """
-        sinks, taken = {}, []
-        for name, beat in self._beats(core).items():
-            sink = OutputBuffer(len(beat), copies=self.config.lanes > 1)
-            m.submodules[name] = sinks[name] = sink
-            tvalid, tready = getattr(self, f"{name}_tvalid"), getattr(self, f"{name}_tready")
-            m.d.comb += [
-                sink.i_data.eq(beat),
-                sink.drops.eq(drops),
-                tvalid.eq(sink.o_valid),
-                sink.o_ready.eq(tready),
-            ]
-            self._give(m, name, sink.o_data)
-            if is_programmable(self.config):
-                # A beat that a soft reset has found offered leaves, and no longer ends a job.
-                is_left = Signal(name=f"{name}_is_left")
-                m.d.sync += is_left.eq((drops | is_left) & tvalid & ~tready)
-                taken.append(tvalid & tready & sink.o_data[-1] & ~(drops | is_left))
-        # A beat goes into all streams at once.
-        room = Cat(sink.i_ready for sink in sinks.values()).all()
-        m.d.comb += core.o.ready.eq(room)
-        for sink in sinks.values():
-            m.d.comb += sink.i_valid.eq(core.o.valid & room)
-        return taken
 
     def _programmable(self, m: Module) -> None:
         """Add the core with the registers, the commands and the packets."""
@@ -304,7 +236,7 @@ class AxiBlock(wiring.Component):
         ]
         left = core.o.valid & core.o.ready
         drops = ResetSignal("jobs") | ResetSignal("core")
-        taken = self._results(m, core, drops=drops)
+        taken = outputs.give_by_buffers(m, self, core, drops)
         self._observe(
             m, core, control,
             queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,
@@ -327,7 +259,7 @@ class AxiBlock(wiring.Component):
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         config = self.config
-        ended = _in_all(m, taken, drops)
+        ended = outputs.ended(m, taken, drops)
         # Told a clock late, which no reader sees: a read takes longer than a command in the queue.
         busy = (
             queue.valid | starter.busy | packets.busy | core.status.busy
@@ -401,19 +333,3 @@ def _in_jobs(part: wiring.Component) -> Any:
 def _late_all(m: Module, word: Value) -> Value:
     """Return whether a word was all ones a clock ago; its nibbles were found to be so then."""
     return delay(m, Cat(word[low : low + 4].all() for low in range(0, len(word), 4)), 1).all()
-
-
-def _in_all(m: Module, taken: list[Value], drops: Value) -> Value:
-    """Return whether a job's last beat has now been taken on all streams.
-
-    Between two streams there are buffers of two beats each, so one may be two jobs ahead. Jobs that
-    a soft reset ends, while ``drops`` is set, are forgotten.
-    """
-    if len(taken) == 1:
-        return taken[0]
-    value, index = taken
-    ahead = [Signal(range(3), name=f"{name}_ahead") for name in ("value", "index")]
-    both = (value & index) | (value & (ahead[1] != 0)) | (index & (ahead[0] != 0))
-    for own, flag in zip(ahead, taken, strict=True):
-        m.d.sync += own.eq(Mux(drops, 0, own + flag - both))
-    return both

@@ -144,8 +144,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
 RUNGS = (
     "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
-    "clears", "carries", "waits", "empties", "bursts", "marks", "many", "halves", "positions",
-    "shuffled", "unwritten", "soft", "hard", "ends", "sweep",
+    "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
+    "unwritten", "soft", "hard", "ends", "sweep",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

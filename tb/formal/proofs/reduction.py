@@ -275,7 +275,7 @@ AT_ONCE = Fault("ties go the other way in a small core", MODULE,
                 "is_better(m, parameters, candidate, best, decreasing)",
                 "is_better(m, parameters, candidate, best, ~decreasing)")  # fmt: skip
 FIRST_AT_ONCE = Fault("a row's first word does not always win in a small core", MODULE,
-                      "(self.i.control.first | better)", "is_better")  # fmt: skip
+                      "(self.i.control.first | better)", "better")  # fmt: skip
 NUMBER = Fault("a fold counts words, not elements, in a small core", MODULE,
                "Mux(self._shadow(m, \"fold\").value, in_fold, number)", "number")  # fmt: skip
 GROWN = Fault("the ordinal is that of the word before", MODULE,

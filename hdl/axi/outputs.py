@@ -1,0 +1,108 @@
+"""What a core gives, on the output streams of its block."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+
+from extremum.hdl.axi.buffers import OutputBuffer
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, marks_lanes, port_widths
+from extremum.hdl.core import Core
+
+
+def result_beats(core: Core) -> dict[str, Value]:
+    """Return the core's beat as it goes to each output stream, by the stream's name.
+
+    It is TDATA, in which each lane takes whole bytes; a bit for each lane that tells whether it
+    holds a result; and TLAST.
+    """
+    config, payload = core.config, core.o.payload
+    sources = {VALUES: payload.value if config.has_values else (),
+               INDICES: payload.index if config.index_width else ()}  # fmt: skip
+    filled: Value = Const((1 << config.lanes) - 1, config.lanes)
+    if marks_lanes(config):
+        filled = Value.cast(payload.filled)
+    found: dict[str, Value] = {}
+    for name, width in port_widths(config).items():
+        if name != INPUT and width:
+            lanes = [Value.cast(sources[name][n]).as_unsigned() for n in range(config.lanes)]
+            empty = Const(0, width // config.lanes - len(lanes[0]))
+            words = Cat(Cat(lane, empty) for lane in lanes)
+            found[name] = Cat(words, filled, payload.last)
+    return found
+
+
+def give_directly(m: Module, block: wiring.Component, core: Core) -> None:
+    """Give the beats of a core that has one output stream, from the registers of its queue."""
+    ((name, beat),) = result_beats(core).items()
+    tvalid, tready = _handshake(block, name)
+    m.d.comb += [tvalid.eq(core.o.valid), core.o.ready.eq(tready)]
+    _show(m, block, name, beat)
+
+
+def give_by_buffers(
+    m: Module, block: wiring.Component, core: Core, drops: Value | None = None
+) -> list[Value]:
+    """Give the core's beats to all streams at once, each behind a buffer.
+
+    While ``drops``, beats are dropped behind those that are offered, which leave, and no longer end
+    a job. A dataflow block has no soft reset that would drop any, and does not tell when jobs end.
+
+    Returns
+    -------
+    list of Value
+        A flag for each stream: a job's last beat is taken. There are none without ``drops``.
+    """
+    sinks, taken = {}, []
+    for name, beat in result_beats(core).items():
+        sink = OutputBuffer(len(beat), copies=core.config.lanes > 1)
+        m.submodules[name] = sinks[name] = sink
+        tvalid, tready = _handshake(block, name)
+        m.d.comb += [
+            sink.i_data.eq(beat),
+            sink.drops.eq(Const(0, 1) if drops is None else drops),
+            tvalid.eq(sink.o_valid),
+            sink.o_ready.eq(tready),
+        ]
+        _show(m, block, name, sink.o_data)
+        if drops is not None:
+            is_left = Signal(name=f"{name}_is_left")
+            m.d.sync += is_left.eq((drops | is_left) & tvalid & ~tready)
+            taken.append(tvalid & tready & sink.o_data[-1] & ~(drops | is_left))
+    room = Cat(sink.i_ready for sink in sinks.values()).all()
+    m.d.comb += core.o.ready.eq(room)
+    for sink in sinks.values():
+        m.d.comb += sink.i_valid.eq(core.o.valid & room)
+    return taken
+
+
+def _handshake(block: wiring.Component, name: str) -> tuple[Signal, Signal]:
+    """Return TVALID and TREADY of a stream of a block."""
+    return getattr(block, f"{name}_tvalid"), getattr(block, f"{name}_tready")
+
+
+def _show(m: Module, block: wiring.Component, name: str, beat: Value) -> None:
+    """Put a beat of :func:`result_beats` on a stream of a block."""
+    tdata, tkeep = getattr(block, f"{name}_tdata"), getattr(block, f"{name}_tkeep")
+    lanes = beat[len(tdata) : -1]
+    m.d.comb += [
+        tdata.eq(beat[: len(tdata)]),
+        tkeep.eq(Cat(lane.replicate(len(tkeep) // len(lanes)) for lane in lanes)),
+        getattr(block, f"{name}_tlast").eq(beat[-1]),
+    ]
+
+
+def ended(m: Module, taken: list[Value], drops: Value) -> Value:
+    """Return whether a job's last beat has now been taken on all streams.
+
+    Between two streams there are buffers of two beats each, so one may be two jobs ahead. Jobs that
+    a soft reset ends, while ``drops`` is set, are forgotten.
+    """
+    if len(taken) == 1:
+        return taken[0]
+    value, index = taken
+    ahead = [Signal(range(3), name=f"{name}_ahead") for name in ("value", "index")]
+    both = (value & index) | (value & (ahead[1] != 0)) | (index & (ahead[0] != 0))
+    for own, flag in zip(ahead, taken, strict=True):
+        m.d.sync += own.eq(Mux(drops, 0, own + flag - both))
+    return both

@@ -73,6 +73,30 @@ def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = Fal
         settle(block)
 
 
+def numbered(block: RecordedBlock, job: Job, misfit: tuple[int, int]) -> None:
+    """Reset in each of the clocks around the start of a job; the next one is refused, by number.
+
+    ``misfit`` is an address, and a word that does not fit the register there.
+    """
+    words = [(address, word, 15) for address, word in job_words(job).items()]
+    start_address = regs.command_address(regs.START_COMMAND)
+    for delay in range(40):
+        block.overlap([*words, (start_address, 1, 15)])
+        block.pass_clocks(delay)
+        block.access(regs.CONTROL, 1)
+        block.forget()
+        block.pass_clocks(40)
+        block.access(regs.IRQ_STATUS, 3)
+        block.access(*misfit)
+        block.access(start_address, 1)
+        block.pass_clocks(10)
+        block.access(regs.ERROR)
+        block.access(regs.CONTROL, 1)
+        block.forget()
+        block.pass_clocks(20)
+        block.access(regs.IRQ_STATUS, 3)
+
+
 def ends(block: RecordedBlock, rng: random.Random, job: Job) -> None:
     """Reset while the last beat of a job waits on one stream or on both, and hold streams back.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from extremum.hdl.axi import register_map as regs
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import all_bits
 from extremum.host.driver.block import BlockDriver, Work
@@ -82,6 +83,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     short = min(plain, key=lambda job: job.beats_in)
     few = min(plain, key=lambda job: job.beats_out)
     full = max(plain, key=lambda job: job.beats_out)
+    misfit = regs.command_address(regs.command_number("decreasing")), 1 << 31
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),
@@ -104,6 +106,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "shuffled": lambda: orders.shuffled(block, rng, config),
         "unwritten": lambda: orders.unwritten(block, rng, config),
         "soft": lambda: orders.soft(block, rng, short),
+        "flows": lambda: orders.soft(block, rng, full),
+        "numbered": lambda: orders.numbered(block, short, misfit),
         "hard": lambda: orders.soft(block, rng, rng.choice((short, full)), hard=True),
         "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
         "sweep": lambda: orders.sweep(block, rng),
@@ -146,6 +150,7 @@ RUNGS = (
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
+    "flows", "numbered",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

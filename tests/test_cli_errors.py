@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -335,31 +334,6 @@ def test_doctor_of_the_golden_model_alone(monkeypatch, capsys, option, found):
     assert ("too old" in out) == (found is not None)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300 --json",
-        "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300",
-        "--help",
-        "doctor",
-    ],
-)
-def test_a_reader_that_goes_away_is_no_mismatch(line):
-    """Nothing is said, and the status is that of a program that a closed pipe ends.
-
-    Status 1, with which Python would end, means a mismatch here.
-    """
-    code = "from extremum.host.cli.main import main; main()"
-    read, write = os.pipe()
-    os.close(read)
-    ran = subprocess.run(
-        [sys.executable, "-c", code, *line.split()],
-        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
-    os.close(write)
-    assert (ran.returncode, ran.stderr) == (main.CLOSED_PIPE, "")
-
-
 def test_names_of_files_that_are_no_text():
     """They are shown with escapes, also where stdout takes nothing but text."""
     code = "from extremum.host.cli.main import main; main()"
@@ -439,20 +413,3 @@ def test_a_link_that_leads_to_itself(tmp_path, no_run):
         status, out, err = run(f"run max-pool --window 2 {files}")
         assert (status, out, len(err)) == (2, [], 1)
         assert "loop.npy: Too many levels of symbolic links" in err[0]
-
-
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_streams_that_the_caller_has_closed(tmp_path, closed):
-    """What goes to them is lost, and nothing else."""
-    np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
-    program = "from extremum.host.cli.main import main; main()"
-    line = "run argmax --input x.npy --backend model --output y.npy"
-    command = [sys.executable, "-c", program, *line.split()]
-    ran = subprocess.run(
-        ["sh", "-c", f"exec {shlex.join(command)} {closed}"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert np.load(tmp_path / "y.npy").tolist() == [1]

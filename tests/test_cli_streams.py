@@ -1,0 +1,53 @@
+"""The command line where nobody reads its output, or its streams are closed."""
+
+import os
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from extremum.host.cli import main
+
+PROGRAM = "from extremum.host.cli.main import main; main()"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300 --json",
+        "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300",
+        "--help",
+        "doctor",
+    ],
+)
+def test_a_reader_that_goes_away_is_no_mismatch(line):
+    """Nothing is said, and the status is that of a program that a closed pipe ends.
+
+    Status 1, with which Python would end, means a mismatch here.
+    """
+    read, write = os.pipe()
+    os.close(read)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *line.split()],
+        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(write)
+    assert (ran.returncode, ran.stderr) == (main.CLOSED_PIPE, "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_the_caller_has_closed(tmp_path, closed):
+    """What goes to them is lost, and nothing else."""
+    np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
+    line = "run argmax --input x.npy --backend model --output y.npy"
+    command = [sys.executable, "-c", PROGRAM, *line.split()]
+    ran = subprocess.run(
+        ["sh", "-c", f"exec {shlex.join(command)} {closed}"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert np.load(tmp_path / "y.npy").tolist() == [1]

@@ -141,10 +141,41 @@ def test_all_cores_are_those_of_the_pool_and_some_drawn_at_random():
     assert sorted(lot.core for lot in turn if lot.is_random) == list(range(-2 * RANDOM_CORES, 0))
 
 
-def test_what_is_no_case(monkeypatch):
-    for text in ("x", "[1]", '{"target": "image"}', '{"target": "image", "batches": [{"no": 1}]}'):
-        with pytest.raises(ValueError, match="this is no case: "):
-            Case.from_json(text)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x", "Expecting value"),
+        ("[" * 100000, "recursion"),
+        ("[1]", r"a case must be an object, not \[1\]"),
+        ('{"batches":[]}', "the case lacks the field 'target'"),
+        ('{"target":1}', "'target' must be a name, not 1"),
+        ('{"target":"image","batch":[]}', "a case has no field 'batch', only target, batches"),
+        ('{"target":"image","batches":{}}', "'batches' must be a list"),
+        ("BATCH 1", "a batch must be an object"),
+        ('BATCH {"no":1}', "a batch has no field 'no'"),
+        ('BATCH {"items":[],"seed":true}', "'seed' must be a number from 0 to 2147483647"),
+        ('BATCH {"items":[],"input_stalls":101}', "'input_stalls' must be a percentage, or pairs"),
+        ('BATCH {"items":[],"job_stalls":[[5,50],[5]]}', "'job_stalls' must be a percentage"),
+        ('BATCH {"items":[],"output_stalls":[[-1,5]]}', "'output_stalls' must be a percentage"),
+        ('BATCH {"items":[],"accesses":-1}', "'accesses' must be a percentage"),
+        ('BATCH {"items":[],"reset_after":-1}', "'reset_after' must be null or a number from 0"),
+        ('ITEM {"operator":"reduction"}', "the item lacks the field 'arguments'"),
+        ('ITEM {"operator":"sum","arguments":{}}', "'operator' must be one of reduction, pooling"),
+        ('ITEM {"operator":"pooling","arguments":[]}', "'arguments' must be an object"),
+        ('ITEM {"operator":"pooling","arguments":{},"fill":[]}', "'fill' must be one of few, "),
+        ('ITEM {"operator":"pooling","arguments":{},"jobs":1.5}', "'jobs' must be a number from 0"),
+        ('ITEM {"operator":"pooling","arguments":{},"fault":"x"}', "'fault' must be null or one of"),
+    ],
+)  # fmt: skip
+def test_what_is_no_case(text, told):
+    kind, _, value = text.partition(" ")
+    batch = {"BATCH": value, "ITEM": f'{{"items":[{value}]}}'}.get(kind)
+    text = text if batch is None else f'{{"target":"image","batches":[{batch}]}}'
+    with pytest.raises(ValueError, match=f"this is no case: .*{told}"):
+        Case.from_json(text)
+
+
+def test_a_seed_of_no_core(monkeypatch):
     monkeypatch.setattr(pool, "TARGETS", pool.TARGETS[:-1])
     with pytest.raises(ValueError, match="seed modulo 64 must be below 63"):
         drawn_case(CORES_MOST - 1)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from extremum.model import Pooling, Reduction
+from extremum.tb.regression.case_fields import checked_fields
 
 Rests = int | list[list[int]]
 """Stalls of one side of a stream: a percentage, or pairs of clocks and percentage."""
@@ -128,13 +129,12 @@ class Case:
             The text is no case.
         """
         try:
-            made = json.loads(text)
-            batches = [
-                Batch(**{**batch, "items": [Item(**item) for item in batch["items"]]})
-                for batch in made["batches"]
-            ]
-            return cls(str(made["target"]), batches)
-        except (KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
+            case = checked_fields(json.loads(text), cls)
+            batches = [checked_fields(batch, Batch) for batch in case.get("batches", ())]
+            for batch in batches:
+                batch["items"] = [Item(**checked_fields(item, Item)) for item in batch["items"]]
+            return cls(case["target"], [Batch(**batch) for batch in batches])
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this is no case: {error}") from error
 
 

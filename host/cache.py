@@ -41,9 +41,19 @@ LOCK = "lock"
 
 
 def directory() -> Path:
-    """Return the cache's folder: ``$EXTREMUM_CACHE``, or where the system keeps users' caches."""
-    if os.environ.get(VARIABLE):
-        return Path(os.environ[VARIABLE]).absolute()
+    """Return the cache's folder: ``$EXTREMUM_CACHE``, or where the system keeps users' caches.
+
+    Raises
+    ------
+    CacheError
+        The variable holds a relative path, and the working folder has been removed.
+    """
+    if given := os.environ.get(VARIABLE):
+        try:
+            return Path(given).absolute()
+        except FileNotFoundError as error:
+            told = f"the cache {given} is relative to a folder that has been removed"
+            raise CacheError(f"{told}: {cache_files.ELSEWHERE}") from error
     import platformdirs  # noqa: PLC0415 - the golden model and `doctor` do without it
 
     return platformdirs.user_cache_path("extremum", appauthor=False)

@@ -138,6 +138,31 @@ def test_the_command_shows_and_clears(monkeypatch, tmp_path):
     assert not folder.exists()
 
 
+def test_the_command_tells_why_new_cores_cannot_be_kept(monkeypatch, tmp_path):
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    monkeypatch.setenv(cache.VARIABLE, str(folder))
+    status, out, (said,) = run("cache --json")
+    assert (status, json.loads(out[0])["entries"]) == (0, [])
+    assert said.startswith("extremum: new cores cannot be kept: ")
+    assert "may be written by other users" in said
+
+
+def test_a_relative_folder_of_a_folder_that_is_gone(monkeypatch, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    monkeypatch.setenv(cache.VARIABLE, "cores")
+    gone.rmdir()
+    said = (
+        "the cache cores is relative to a folder that has been removed: set EXTREMUM_CACHE to "
+        "another folder"
+    )
+    assert cache.problem() == said
+    assert run("cache") == (4, [], [f"extremum: {said}"])
+
+
 @pytest.mark.parametrize("command", ["cache", "cache --clear"])
 def test_the_command_needs_a_folder(monkeypatch, tmp_path, command):
     (tmp_path / "file").touch()

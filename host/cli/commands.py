@@ -283,6 +283,8 @@ def cache_command(clear: bool, as_json: bool) -> int:
         click.echo(printing.cache_json(str(cache.directory()), removed, kept))
     else:
         printing.print_cache(str(cache.directory()), removed, kept)
+    if problem := cache.problem():
+        click.echo(f"extremum: new cores cannot be kept: {problem}", err=True)
     return Exit.AGREEMENT
 
 

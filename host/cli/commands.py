@@ -27,6 +27,7 @@ from extremum.host.cli import (
     tensor_files,
     verilog_command,
 )
+from extremum.host.cli.option_types import FILE
 from extremum.host.comparison import compute
 from extremum.host.errors import DeviceError, SimulationError, SynthesisError, ToolError
 from extremum.host.progress import Progress
@@ -214,7 +215,7 @@ def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
 @commands.command()
 @click.option(
     "--output",
-    type=shared_options.FILE,
+    type=FILE,
     default="demo.png",
     show_default=True,
     help="The picture to write.",

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from extremum.hdl.config import MAX_LANES, OPERATORS, PIPELINING, CoreConfig
-from extremum.host.cli.shared_options import FILE, Clock, PerAxis, options_of
+from extremum.hdl.config import OPERATORS, CoreConfig
+from extremum.host.cli.option_types import FILE, NAMES, Clock, options_of
+from extremum.host.cli.parameter_options import given_parameters, parameter_options
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import Configuration, flat_registers, parse
@@ -27,20 +28,6 @@ __all__ = [
     "own_name",
 ]
 
-
-class Names(click.ParamType):
-    """Names separated by commas, passed on as a tuple."""
-
-    name = "names"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Parse the text of an option."""
-        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
-
-
-NAMES = Names()
 
 base_options = options_of(
     click.option(
@@ -60,22 +47,12 @@ core_options = options_of(
         "--operators", type=NAMES, help=f"Operators to build: some of {','.join(OPERATORS)}."
     ),
     click.option("--types", type=NAMES, help="Element types to build: a job selects one of them."),
-    click.option("--lanes", type=click.IntRange(1, MAX_LANES), help="Elements per beat."),
+    parameter_options({}),
     click.option(
         "--index-width", type=int, help="Bits of a position; with 0, the core gives no positions."
     ),
     click.option(
         "--padding/--no-padding", default=None, help="Whether windows may reach into padding."
-    ),
-    click.option("--max-window", type=PerAxis(), help="Largest window: D,H,W or H,W or W."),
-    click.option("--max-dilation", type=PerAxis(), help="Largest dilation: D,H,W or H,W or W."),
-    click.option("--max-line", type=int, help="Longest line kept on chip, in outputs."),
-    click.option("--max-plane", type=int, help="Largest plane kept on chip, in outputs."),
-    click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate."),
-    click.option(
-        "--pipelining",
-        type=click.Choice(PIPELINING),
-        help="From the fewest registers to the highest clock.",
     ),
     click.option("--fixed", type=FILE, help="A .toml file of job registers that never change."),
 )
@@ -100,13 +77,6 @@ def refuse_two_settings(options: Mapping[str, Any], clock: float | None) -> None
         raise click.UsageError("--clock chooses the setting of --pipelining: give one of the two")
 
 
-PARAMETERS = (
-    "operators", "lanes", "index_width", "padding", "max_window", "max_dilation", "max_line",
-    "max_plane", "coordinate_width", "pipelining",
-)  # fmt: skip
-"""Options that are parameters of the core, by the same name and with the same value."""
-
-
 def config_of(options: Mapping[str, Any]) -> CoreConfig:
     """Return the core that the options ask for, see :func:`configuration_of`."""
     return configuration_of(options).config
@@ -123,7 +93,10 @@ def configuration_of(options: Mapping[str, Any]) -> Configuration:
         A parameter is wrong, or a file cannot be read.
     """
     base = base_of(options)
-    given = {name: options[name] for name in PARAMETERS if options[name] is not None}
+    given = given_parameters(options)
+    for name in ("operators", "index_width", "padding"):
+        if options[name] is not None:
+            given[name] = options[name]
     with bad_input():
         if options["types"] is not None:
             given["data_types"] = tuple(map(DataType.from_dtype, options["types"]))

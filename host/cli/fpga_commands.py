@@ -14,6 +14,7 @@ from extremum.hdl.axi.latency import latency
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.verilog import TOPS
 from extremum.host.cli import core_options, printing, shared_options
+from extremum.host.cli.option_types import INTEGERS
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.critical_path import CriticalPath
 from extremum.host.fpga.devices import DEVICES, Device
@@ -40,7 +41,7 @@ MOST_FREQUENCY = 10_000
 )
 @click.option(
     "--seeds",
-    type=shared_options.Integers(),
+    type=INTEGERS,
     default=",".join(map(str, DEFAULT_SEEDS)),
     show_default=True,
     help="Seeds of the placements; the median of their clocks counts.",

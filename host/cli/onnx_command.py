@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.hdl.config import MAX_LANES, PIPELINING
 from extremum.host.cli import onnx_files, onnx_inputs, onnx_printing, progress_bar, shared_options
+from extremum.host.cli.option_types import FILE, Clock
+from extremum.host.cli.parameter_options import given_parameters, parameter_options
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.presets import MEASURED_MHZ
 from extremum.host.tools import BACKEND_TOOLS, require
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["onnx"]
 
-LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
+DEFAULTS: dict[str, Any] = {"lanes": 4, "pipelining": "fast"}
+"""Parameters of the core that are not the network's."""
 
 
 @click.command()
-@click.argument("model", type=shared_options.FILE, metavar="MODEL")
+@click.argument("model", type=FILE, metavar="MODEL")
 @click.option(
     "--input",
     "inputs",
@@ -50,36 +52,10 @@ LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_wid
     help="What computes the layers: a simulator, or the golden model without hardware.",
 )
 @shared_options.bus_option
-@click.option(
-    "--lanes",
-    type=click.IntRange(1, MAX_LANES),
-    default=4,
-    show_default=True,
-    help="Elements per beat.",
-)
-@click.option(
-    "--pipelining",
-    type=click.Choice(PIPELINING),
-    default="fast",
-    show_default=True,
-    help="From the fewest registers, which simulates faster, to the highest clock.",
-)
-@click.option(
-    "--max-window",
-    type=shared_options.PerAxis(),
-    help="Largest window: D,H,W or H,W or W; else the network's.",
-)
-@click.option(
-    "--max-dilation",
-    type=shared_options.PerAxis(),
-    help="Largest dilation: D,H,W or H,W or W; else the network's.",
-)
-@click.option("--max-line", type=int, help="Longest line kept on chip; else the network's.")
-@click.option("--max-plane", type=int, help="Largest plane kept on chip; else the network's.")
-@click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate.")
+@parameter_options(DEFAULTS, "; else the network's")
 @click.option(
     "--clock",
-    type=shared_options.Clock(MEASURED_MHZ),
+    type=Clock(MEASURED_MHZ),
     default="100",
     show_default=True,
     metavar="MHZ",
@@ -101,8 +77,8 @@ LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_wid
     default=True,
     help="Compare each layer, and the outputs, with ONNX Runtime; by default they are.",
 )
-@click.option("--output", type=shared_options.FILE, help="Folder to write the outputs to, as .npy.")
-@click.option("--report", type=shared_options.FILE, help="HTML page to write about the network.")
+@click.option("--output", type=FILE, help="Folder to write the outputs to, as .npy.")
+@click.option("--report", type=FILE, help="HTML page to write about the network.")
 @shared_options.json_option
 def onnx(
     model: str,
@@ -235,10 +211,5 @@ def _core(network: Network, options: Mapping[str, Any]) -> CoreConfig:
     """Return the core for the layers that are known before a run."""
     from extremum.onnx import core_for  # noqa: PLC0415 (needs the extra onnx)
 
-    given = {
-        name: options[name]
-        for name in ("lanes", "pipelining", *LIMITS)
-        if options[name] is not None
-    }
     with bad_input():
-        return core_for(network.candidates, **given)
+        return core_for(network.candidates, **(DEFAULTS | given_parameters(options)))

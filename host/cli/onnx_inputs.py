@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from extremum.host.cli.shared_options import Integers
+from extremum.host.cli.option_types import INTEGERS
 from extremum.host.cli.tensor_files import load_any
 
 if TYPE_CHECKING:
     from extremum.onnx import Network
 
 __all__ = ["arrays", "drawn", "files", "named", "sizes_of"]
-
-INTEGERS = Integers()
 
 
 LARGEST_SIZE = 2**63 - 1

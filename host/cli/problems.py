@@ -15,6 +15,7 @@ import click
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.host.checks import MOST_CLOCKS
 from extremum.host.cli.core_options import base_of
+from extremum.host.cli.parameter_options import LIMITS, PARAMETERS, given_parameters
 from extremum.host.cli.shared_options import OPERATORS
 from extremum.host.cli.tensor_files import bad_input, flag, load
 from extremum.model import Pooling, ReduceFunction, Reduction
@@ -30,7 +31,7 @@ REDUCTIONS = {
 }
 POOL = ("max-pool",)
 
-PARAMETERS = {
+ARGUMENTS = {
     "axes": tuple(REDUCTIONS),
     "axis_direction": ARGS,
     "window": POOL,
@@ -44,14 +45,11 @@ PARAMETERS = {
 }
 """Options that are arguments of the model, and the operators that have them."""
 
-CORE = ("lanes", "pipelining")
-"""Options that are parameters of every core."""
-LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
 REDUCING = (1, 1, 1)
 """The largest window of a core for reductions: without windows it compiles faster."""
 
 HARDWARE = (
-    "bus", *CORE, *LIMITS, "input_stalls", "output_stalls", "seed", "watchdog", "waves",
+    "bus", *PARAMETERS, "input_stalls", "output_stalls", "seed", "watchdog", "waves",
     "wave_window",
 )  # fmt: skip
 """Options that mean nothing without a core."""
@@ -65,7 +63,7 @@ def refuse_misfits(operator: str, options: Mapping[str, Any]) -> None:
     click.UsageError
         An option would be ignored, or one is missing.
     """
-    for name, operators in PARAMETERS.items():
+    for name, operators in ARGUMENTS.items():
         if options[name] is not None and operator not in operators:
             raise click.UsageError(f"{flag(name)} does not apply to {operator}")
     if operator in POOL:
@@ -126,7 +124,7 @@ def problem_of(
     click.ClickException
         It breaks a rule of the operator.
     """
-    given = {name: options[name] for name in PARAMETERS if options[name] is not None}
+    given = {name: options[name] for name in ARGUMENTS if options[name] is not None}
     with bad_input():
         if operator in POOL:
             return_indices = options["indices"] is not None
@@ -146,21 +144,17 @@ def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreC
     """
     if options.get("preset") or options.get("config") is not None:
         with bad_input():
-            return replace(base_of(options).config, **_given(options))
+            return replace(base_of(options).config, **given_parameters(options))
     with bad_input():
         return CoreConfig((problem.data_type,), **_core_options(problem, options))
 
 
 def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lanes and limits of the core: those of the smallest if it need only reduce."""
-    given = {"pipelining": FASTEST_TO_SIMULATE} | _given(options)
+    given = {"pipelining": FASTEST_TO_SIMULATE} | given_parameters(options)
     if isinstance(problem, Reduction) and not any(name in given for name in LIMITS):
         given["max_window"] = REDUCING
     return given
-
-
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in (*CORE, *LIMITS) if options[name] is not None}
 
 
 def accelerator_settings(

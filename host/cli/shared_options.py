@@ -1,132 +1,19 @@
-"""The options of `run` and `plan`, and how the command line reads them."""
+"""The options of `run` and `plan`: an operator, its tensor, and how it is run."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import click
 
-from extremum.hdl.config import FASTEST_TO_SIMULATE, MAX_LANES, PIPELINING
+from extremum.hdl.config import FASTEST_TO_SIMULATE
 from extremum.host.checks import MOST_CLOCKS
+from extremum.host.cli.option_types import FILE, INTEGERS, PERCENT, options_of
+from extremum.host.cli.parameter_options import parameter_options
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.model import DataType
 
-__all__ = [
-    "FILE",
-    "OPERATORS",
-    "Clock",
-    "Integers",
-    "PerAxis",
-    "bus_option",
-    "json_option",
-    "operator_options",
-    "options_of",
-    "plan_options",
-]
+__all__ = ["OPERATORS", "bus_option", "json_option", "operator_options", "plan_options"]
 
 OPERATORS = ("argmin", "argmax", "reduce-min", "reduce-max", "max-pool")
-
-
-class Integers(click.ParamType):
-    """Whole numbers separated by commas. A single number is passed on as an int."""
-
-    name = "integers"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | tuple[int, ...]:
-        """Parse the text of an option."""
-        if not isinstance(value, str):
-            return value
-        if not re.fullmatch(r"\s*[+-]?\d+\s*(,\s*[+-]?\d+\s*)*", value, re.ASCII):
-            self.fail(f"{value!r} is not whole numbers separated by commas", param, ctx)
-        try:
-            numbers = tuple(int(number) for number in value.split(","))
-        except ValueError as error:  # Python reads no number of thousands of digits
-            self.fail(str(error), param, ctx)
-        return numbers[0] if len(numbers) == 1 else numbers
-
-
-AXES = 3
-"""Dimensions that a window can have: depth, height and width."""
-
-
-class PerAxis(Integers):
-    """Limits of depth, height and width. Those that are left out, outermost first, are 1."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Parse the text of an option."""
-        numbers = super().convert(value, param, ctx)
-        given = (numbers,) if isinstance(numbers, int) else numbers
-        if len(given) > AXES:
-            self.fail(f"it has one, two or three numbers, not {len(given)}", param, ctx)
-        return (1,) * (AXES - len(given)) + given
-
-
-SLOWEST, FASTEST = 1e-6, 1e6
-"""The range of clocks, in MHz."""
-
-
-class Clock(click.ParamType):
-    """A clock in MHz, or the name of a core whose clock was measured.
-
-    Parameters
-    ----------
-    measured
-        The measured clocks, by name.
-    """
-
-    name = "clock"
-
-    def __init__(self, measured: Mapping[str, float]) -> None:
-        self.measured = measured
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Parse the text of an option."""
-        if value in self.measured:
-            return float(self.measured[value])
-        try:
-            clock = float(value)
-        except ValueError:
-            clock = 0.0
-        if not SLOWEST <= clock <= FASTEST:
-            number = f"a number of MHz from {SLOWEST:g} to {FASTEST:g}"
-            expected = f"neither {number} nor a preset" if self.measured else f"not {number}"
-            self.fail(f"{value!r} is {expected}", param, ctx)
-        return clock
-
-
-class File(click.Path):
-    """The name of a file or a folder."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse an empty text, which as a path is the folder at hand."""
-        if value == "":
-            self.fail("'' names no file", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-FILE = File(path_type=str)
-INTEGERS = Integers()
-PERCENT = click.IntRange(0, 99)
-
-
-def options_of(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return one decorator that adds many options. `--help` lists them in this order."""
-
-    def decorate(function: Any) -> Any:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
-
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -135,13 +22,6 @@ bus_option = click.option(
     type=click.Choice(["none", "axi"]),
     show_default="none",
     help="Simulate the bare core, or the AXI block around it and its driver.",
-)
-
-pipelining_option = click.option(
-    "--pipelining",
-    type=click.Choice(PIPELINING),
-    show_default=FASTEST_TO_SIMULATE,
-    help="From the fewest registers to the highest clock; what has fewer simulates faster.",
 )
 
 plan_options = options_of(
@@ -232,25 +112,7 @@ operator_options = options_of(
         help="What computes the result: a simulator, or the golden model without hardware.",
     ),
     bus_option,
-    click.option(
-        "--lanes", type=click.IntRange(1, MAX_LANES), show_default="1", help="Elements per beat."
-    ),
-    pipelining_option,
-    click.option(
-        "--max-window",
-        type=PerAxis(),
-        help="Largest window that the core can slide: D,H,W or H,W or W.",
-    ),
-    click.option(
-        "--max-dilation",
-        type=PerAxis(),
-        help="Largest dilation that the core can slide: D,H,W or H,W or W.",
-    ),
-    click.option("--max-line", type=int, help="Longest line that the core can store, in outputs."),
-    click.option(
-        "--max-plane", type=int, help="Largest plane that the core can store, in outputs."
-    ),
-    click.option("--coordinate-width", type=int, help="Bits of a spatial coordinate in the core."),
+    parameter_options({"lanes": 1, "pipelining": FASTEST_TO_SIMULATE}),
     click.option(
         "--input-stalls",
         type=PERCENT,

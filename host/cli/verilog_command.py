@@ -13,6 +13,7 @@ import click
 
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
+from extremum.host.cli.option_types import FILE
 from extremum.host.cli.tensor_files import bad_input, file_of
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEVICES
@@ -44,7 +45,7 @@ MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters"
 @core_options.core_options
 @click.option(
     "--output",
-    type=shared_options.FILE,
+    type=FILE,
     required=True,
     help="The folder to write the package to; or a .v file, to write the Verilog alone.",
 )
@@ -59,9 +60,7 @@ MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters"
     help="axi: the block with AXI4-Stream and AXI4-Lite ports; none: the bare core.",
 )
 @click.option("--source", is_flag=True, help="Keep attributes with the source line of each signal.")
-@click.option(
-    "--cost", type=shared_options.FILE, help="What `extremum fpga --json` printed, for the README."
-)
+@click.option("--cost", type=FILE, help="What `extremum fpga --json` printed, for the README.")
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),

@@ -1,1 +1,1 @@
-"""The benches that run inside a simulator under cocotb, with their sequences and scoreboard."""
+"""Verification: the benches that run under cocotb, the campaigns, the proofs, and their report."""

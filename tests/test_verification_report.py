@@ -15,7 +15,7 @@ from evidence import BLOCK, CODE_COVERAGE, FAULTS, FORMAL, FUZZ, MUTATION, REGRE
 from extremum.tb.mutation.blocks import BLOCKS
 from extremum.tb.regression.revision import Revision
 from extremum.tb.report.__main__ import main
-from extremum.tb.report.document import parts, rewritten
+from extremum.tb.report.document import parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
@@ -23,6 +23,7 @@ from extremum.tb.report.sections import SECTIONS
 ROOT = Path(__file__).parents[1]
 EVIDENCE = ROOT / "docs" / "evidence"
 DOCUMENT = ROOT / "docs" / "verification.md"
+README = ROOT / "README.md"
 
 
 def write(folder, **changed):
@@ -39,7 +40,9 @@ def tell(folder):
 
 def run(folder, document, page):
     """Run the command; return its status."""
-    options = {"--evidence": folder, "--document": document, "--page": page}
+    readme = folder / "README.md"
+    readme.write_text(README.read_text())
+    options = {"--evidence": folder, "--document": document, "--readme": readme, "--page": page}
     with pytest.MonkeyPatch.context() as patch:
         present = Revision("0123456789ab", "", "0123456789ab")
         patch.setattr("extremum.tb.report.provenance.revision", lambda: present)
@@ -63,6 +66,8 @@ def test_the_document_is_what_the_evidence_says():
     """Run `make report` if this fails: the files of evidence have changed."""
     document = DOCUMENT.read_text()
     assert rewritten(document, parts(tell(EVIDENCE))) == document, "run `make report`"
+    readme = README.read_text()
+    assert rewritten(readme, short_parts(tell(EVIDENCE))) == readme, "run `make report`"
 
 
 def test_what_the_evidence_says_is_told(tmp_path):
@@ -75,7 +80,8 @@ def test_what_the_evidence_says_is_told(tmp_path):
         "3 of 3 bins met. None is missing.",
         "2 of 2 properties proved",
         "| 2 clocks |",
-        "line 100 %",
+        "98 of 100 points hit, 2 waived with a reason",
+        "| line | 100 | 98 | 2 | 0 | 100 % |",
         "| a \\| b | `hdl/key.py` | unit tests of the part |",
         "56 of 60 mutants killed by a test and 3 by the time, 1 explained, 0 open; a sample",
         "200 upsets: 150 masked, 50 wrong result",

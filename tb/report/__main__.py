@@ -1,4 +1,4 @@
-"""Tells what the evidence says, in ``docs/verification.md`` and on a page with plots.
+"""Tells what the evidence says, in ``docs/verification.md``, in the README, and on a page with plots.
 
 ``python -m extremum.tb.report`` ends with the line ``N passed, N failed``: a kind of evidence
 passes if it is there, speaks of the present gateware, and nothing in it speaks against its claim.
@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from extremum.tb.report.document import page, parts, rewritten
+from extremum.tb.report.document import page, parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
@@ -21,17 +21,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.report", description=__doc__)
     parser.add_argument("--evidence", type=Path, default=Path("docs/evidence"), metavar="FOLDER")
     parser.add_argument("--document", type=Path, default=Path("docs/verification.md"))
+    parser.add_argument("--readme", type=Path, default=Path("README.md"))
     parser.add_argument("--page", type=Path, default=Path("build/verification.html"))
     given = parser.parse_args()
-    if given.page.resolve() == given.document.resolve():
-        parser.error(f"--page and --document name the same file: {given.page}")
+    if len({path.resolve() for path in (given.page, given.document, given.readme)}) < 3:
+        parser.error("--page, --document and --readme must be three files")
     try:
         told = {section: section.told(given.evidence) for section in SECTIONS}
         document = rewritten(given.document.read_text(), parts(told))
+        readme = rewritten(given.readme.read_text(), short_parts(told))
         text = page(told, given.evidence, document, notes(given.evidence))
         given.page.parent.mkdir(parents=True, exist_ok=True)
         given.page.write_text(text)
         given.document.write_text(document)
+        given.readme.write_text(readme)
     except (OSError, ReportError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
@@ -43,7 +46,7 @@ def main() -> int:
     for name, note in notes(given.evidence).items():
         if " gateware " in note:
             print(f"{name}: {note}")
-    print(f"{given.document} and {given.page} are written.")
+    print(f"{given.document}, {given.readme} and {given.page} are written.")
     failed = sum(map(bool, problems.values()))
     print(f"{len(told) - failed} passed, {failed} failed")
     return int(failed > 0)

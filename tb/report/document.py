@@ -16,6 +16,8 @@ from extremum.tb.report.markdown import bullets, table
 from extremum.tb.report.section import ReportError, Section, Told
 
 PART = re.compile(r"(<!-- report: ([\w-]+) -->\n).*?(<!-- /report -->)", re.DOTALL)
+SHORT = ("regression", "formal", "mutation")
+"""Names of the sections whose summaries stand in the README, too."""
 LIMITS_TITLE = "## What is not shown"
 """The heading of the document under which the limits are."""
 
@@ -34,6 +36,16 @@ def parts(told: Mapping[Section, Told]) -> dict[str, str]:
         "summary": table(["evidence", "question", "answer", "against it", "command"], rows),
         "limits": bullets(limits),
         **{section.name: each.text for section, each in told.items()},
+    }
+
+
+def short_parts(told: Mapping[Section, Told]) -> dict[str, str]:
+    """Return the Markdown of the one part of the README: what the main evidence says."""
+    chosen = ((section, each) for section, each in told.items() if section.name in SHORT)
+    return {
+        "short": bullets(
+            f"{section.title} (`{section.target}`): {each.summary}." for section, each in chosen
+        )
     }
 
 

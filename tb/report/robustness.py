@@ -16,7 +16,10 @@ def code_coverage(evidence: dict[str, Any]) -> Told:
         for name, each in kinds.items()
     ]
     holes = sum(map(_holes, kinds.values()))
-    summary = ", ".join(f"{name} {_share(each)}" for name, each in kinds.items())
+    hit, points, waived = (
+        sum(each[name] for each in kinds.values()) for name in ("hit", "total", "waived")
+    )
+    summary = f"{hit:,} of {count(points, 'point')} hit, {waived:,} waived with a reason"
     files = [
         f"`{path}`: "
         + ", ".join(f"{kind} {_holes(each)}" for kind, each in found.items() if _holes(each))
@@ -33,7 +36,6 @@ def code_coverage(evidence: dict[str, Any]) -> Told:
         bullets(files),
     ]
     cores = ", ".join(f"`{core}`" for core in evidence["cases"])
-    waived = sum(each["waived"] for each in kinds.values())
     limits = [
         f"{count(waived, 'point')} of the code coverage did not run and have a reason instead; "
         "that a point ran does not say that its result was looked at.",

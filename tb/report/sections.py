@@ -44,7 +44,7 @@ SECTIONS = (
         (("Bins of each point, by how often they were met.", _plot("coverage")),),
     ),
     Section(
-        "code-coverage", "Code coverage", "Did the tests run all of the gateware's source?",
+        "code-coverage", "Code coverage", "Did random jobs run all of the gateware's source?",
         "codecoverage", "make coverage", robustness.code_coverage,
         plots=(("What was hit of each kind of point.", _plot("code_coverage")),),
     ),

@@ -21,11 +21,11 @@ def some(count):
     return max(1, math.ceil(count * min(1, EXAMPLES / ALL)))
 
 
-def mostly_regress(cases, quick):
+def mostly_slow(cases, quick):
     """Return the cases of a test; those that are not in ``quick`` run in `make test-all` alone."""
     return [case if case in quick else _late(case) for case in cases]
 
 
 def _late(case):
     values = case if isinstance(case, tuple) else (case,)
-    return pytest.param(*values, marks=pytest.mark.regress)
+    return pytest.param(*values, marks=pytest.mark.slow)

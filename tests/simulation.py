@@ -24,27 +24,27 @@ BACKENDS = ("native", *SIMULATORS)
 ONE_COCOTB = (
     "native",
     "verilator",
-    pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+    pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.slow]),
 )
 """The same backends, for tests in which Icarus and Verilator can only behave alike.
 
 `make test` runs these on Verilator, and `make test-all` on Icarus as well.
 """
 
-NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.regress)
+NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.slow)
 """The native simulation of the AXI block: a backend and a bus, as :func:`chosen` takes them."""
 
 BLOCKS = (
     NATIVE_BLOCK,
-    pytest.param("verilator axi", marks=pytest.mark.regress),
-    pytest.param("icarus axi", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+    pytest.param("verilator axi", marks=pytest.mark.slow),
+    pytest.param("icarus axi", marks=[NEEDS_ICARUS, pytest.mark.slow]),
 )
 """The AXI block on every backend."""
 
 NATIVE_FIRST = (
     "native",
-    pytest.param("verilator", marks=pytest.mark.regress),
-    pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress]),
+    pytest.param("verilator", marks=pytest.mark.slow),
+    pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.slow]),
     NATIVE_BLOCK,
 )
 """The same backends, and the AXI block, for tests of many operators.

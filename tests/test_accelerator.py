@@ -132,7 +132,7 @@ with Accelerator("int8", **options) as accelerator:
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param(signal.SIGTERM, marks=pytest.mark.regress), signal.SIGKILL],
+    "how", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL],
     ids=["terminated", "killed"],
 )  # fmt: skip
 def test_a_simulator_ends_with_its_program(simulator, how):

@@ -18,7 +18,7 @@ NARROW = {"max_window": (1, 2, 2), "max_dilation": (1, 1, 1), "max_line": 32, "m
 CORES = [
     (0, "none"),
     (3, "none"),
-    *(pytest.param((width, "axi"), marks=pytest.mark.regress) for width in (0, 3, 9)),
+    *(pytest.param((width, "axi"), marks=pytest.mark.slow) for width in (0, 3, 9)),
 ]
 """Bits of the index, of which nine are enough for the largest tensor here, and the bus."""
 

@@ -30,7 +30,7 @@ def runs(simulator):
         for bench in BENCHES:
             marks = [NEEDS_ICARUS] if simulator == "icarus" else []
             if core != quick_core or bench not in quick_benches:
-                marks.append(pytest.mark.regress)
+                marks.append(pytest.mark.slow)
             yield pytest.param(bench, core, simulator, marks=marks)
 
 

@@ -9,7 +9,7 @@ from extremum.host.errors import SimulationError
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 
-pytestmark = pytest.mark.regress
+pytestmark = pytest.mark.slow
 
 CONFIG, _ = CORES["row"]
 

@@ -21,7 +21,7 @@ from extremum.model import Reduction
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
 
-pytestmark = pytest.mark.regress
+pytestmark = pytest.mark.slow
 
 BENCH = Path(__file__).parents[1] / "bench"
 

@@ -177,7 +177,7 @@ def test_no_numbers_lead_to_undefined_behaviour(sanitized):
     assert seen["OK"] > EXAMPLES
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_hundred_thousand_plans_are_those_of_the_package(sanitized, seed):
     seen = compare(sanitized, "small", 50_000, seed)
@@ -186,7 +186,7 @@ def test_a_hundred_thousand_plans_are_those_of_the_package(sanitized, seed):
     assert seen["no jobs"] > 0
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_more_plans_of_huge_tensors_are_those_of_the_package(sanitized):
     compare(sanitized, "huge", 10_000, 3)
 

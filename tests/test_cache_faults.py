@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from command_line import run
 
 from extremum.hdl.config import CoreConfig
@@ -102,7 +102,7 @@ BAD_SUMS = {"no JSON": "[", "no sums": "{}", "deep JSON": "[" * 100_000}
         *(("verilog", damage) for damage in ("truncated", "garbage", "removed", *BAD_SUMS)),
         ("native", "truncated"),
         ("native", "garbage"),
-        pytest.param("runtime", "garbage", marks=pytest.mark.regress),
+        pytest.param("runtime", "garbage", marks=pytest.mark.slow),
     ],
 )
 def test_a_damaged_entry_is_made_again(holding, kind, damage):
@@ -273,7 +273,7 @@ def test_its_folders_are_the_users_alone(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("which", ["the cache", "an entry"])
-@pytest.mark.parametrize("mode", mostly_regress([0o720, 0o702, 0o777], [0o720]))
+@pytest.mark.parametrize("mode", mostly_slow([0o720, 0o702, 0o777], [0o720]))
 def test_a_folder_that_others_may_write_is_refused(holding, which, mode):
     folder = holding if which == "the cache" else next(holding.glob("native-*"))
     folder.chmod(mode)

@@ -127,7 +127,7 @@ def test_run_json():
     }
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_run_on_the_block():
     """The block's own counters are told; the result is that of the core."""
     line = "run argmax --input x.npy --axes 3 --output o.npy --bus axi"

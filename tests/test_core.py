@@ -24,7 +24,7 @@ def runs(simulator):
         for bench in BENCHES:
             marks = [NEEDS_ICARUS] if simulator == "icarus" else []
             if bench not in QUICK[simulator].get(core, ()):
-                marks.append(pytest.mark.regress)
+                marks.append(pytest.mark.slow)
             yield pytest.param(bench, core, simulator, marks=marks)
 
 

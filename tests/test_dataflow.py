@@ -18,7 +18,7 @@ from extremum.host.report import BlockReport
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import DataType, Pooling, Reduction
 
-pytestmark = pytest.mark.regress
+pytestmark = pytest.mark.slow
 
 PLANES = Pooling.of((1, 4, 8, 8), "int8", 2, strides=2, return_indices=True)
 PADDED = Pooling.of((1, 4, 6, 7), "int8", 3, start_padding=1, end_padding=1)

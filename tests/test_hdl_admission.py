@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from gateware import bits, run
 
 from extremum.hdl import windows
@@ -180,7 +180,7 @@ def test_results_that_share_a_beat_take_one_credit(kind):
 
 @pytest.mark.parametrize("kind", CONFIGS)
 @pytest.mark.parametrize(
-    ("gives", "shares"), mostly_regress([(1, 0), (0.5, 0), (1, 0.5), (0.2, 0.2)], [(1, 0.5)])
+    ("gives", "shares"), mostly_slow([(1, 0), (0.5, 0), (1, 0.5), (0.2, 0.2)], [(1, 0.5)])
 )
 @pytest.mark.parametrize(("ready", "here"), [(0.3, 1), (0.5, 0.6), (0.05, 1), (1, 0.5)])
 def test_the_queue_never_holds_more_than_its_depth(kind, gives, shares, ready, here):

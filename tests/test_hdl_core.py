@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import mostly_regress, some
+from amounts import mostly_slow, some
 from gateware import stream
 
 from extremum.hdl.config import CoreConfig
@@ -152,7 +152,7 @@ POOLINGS |= {
 
 @pytest.mark.parametrize(
     "name",
-    mostly_regress(POOLINGS, ["2x2 s2", "2x2 s2 one group", "3x3 s1 p1, floats", "2x2 s2 p1"]),
+    mostly_slow(POOLINGS, ["2x2 s2", "2x2 s2 one group", "3x3 s1 p1, floats", "2x2 s2 p1"]),
 )
 def test_fixed_windows(name):
     """Small blocks pool planes of all sizes, even and odd, square and not."""
@@ -312,7 +312,7 @@ def rows_of(config, x):
 
 
 @pytest.mark.parametrize("data_type", [DataType.INT8, DataType.FLOAT32])
-@pytest.mark.parametrize("length", mostly_regress([1, 2, 3, 5, 300, 1000], [1, 3, 300]))
+@pytest.mark.parametrize("length", mostly_slow([1, 2, 3, 5, 300, 1000], [1, 3, 300]))
 def test_without_jobs(length, data_type):
     """A core without a job port gives each row's argmax, and unstalled takes a beat per clock."""
     config = endless(length, data_type)

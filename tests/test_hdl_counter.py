@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from amounts import mostly_regress
+from amounts import mostly_slow
 
 from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.shadow import shadow
@@ -105,7 +105,7 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
     yield 0, 0, 1
 
 
-@pytest.mark.parametrize("part", mostly_regress(range(3), [0]))
+@pytest.mark.parametrize("part", mostly_slow(range(3), [0]))
 @pytest.mark.parametrize(
     "parameters",
     [TimingParameters(whole_count=bits) for bits in (8, 12)]
@@ -131,7 +131,7 @@ def test_gaps_at_the_limits(gaps):
 
 
 @pytest.mark.parametrize(
-    ("bits", "part"), mostly_regress([(3, 3), (3, 14), (4, 2), (4, 3), (4, 14)], [(3, 3), (4, 2)])
+    ("bits", "part"), mostly_slow([(3, 3), (3, 14), (4, 2), (4, 3), (4, 14)], [(3, 3), (4, 2)])
 )
 @pytest.mark.parametrize("gaps", [0, 0.3])
 def test_many_segments(bits, part, gaps):

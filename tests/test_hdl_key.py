@@ -109,7 +109,7 @@ def sampled(name, count=200):
 @pytest.mark.parametrize(
     ("minimum", "ignore"),
     # Every mode is tried below on values drawn from each type; all pairs take long.
-    [MODES[0], *(pytest.param(*mode, marks=pytest.mark.regress) for mode in MODES[1:])],
+    [MODES[0], *(pytest.param(*mode, marks=pytest.mark.slow) for mode in MODES[1:])],
 )
 @pytest.mark.parametrize("name", ["float16", "int16", "uint16"])
 def test_order_of_all_pairs_of_16_bits(name, minimum, ignore):

@@ -5,7 +5,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from gateware import pack, unpack, watch
 from stimulus import Job, stimulus
 
@@ -77,7 +77,7 @@ def tell_ahead(clocks, control_shape):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("gaps", mostly_regress([0, 0.4], [0.4]))
+@pytest.mark.parametrize("gaps", mostly_slow([0, 0.4], [0.4]))
 def test_rows(name, gaps, monkeypatch):
     if name == "small segments":
         # The ordinal's carry goes through three segments and more.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.lib import data
-from amounts import mostly_regress
+from amounts import mostly_slow
 from gateware import pack, run, unpack, watch
 from stimulus import Job, stimulus
 
@@ -127,7 +127,7 @@ def make_queue(parts, depth):
 @pytest.mark.parametrize(("parts", "depth"), QUEUES)
 @pytest.mark.parametrize(
     ("stalls", "gaps"),
-    mostly_regress(
+    mostly_slow(
         [(0, 0), (0, 0.5), (0.5, 0), (0.5, 0.5), (0.9, 0), (0.1, 0.9)], [(0, 0), (0.5, 0.5)]
     ),
 )

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from gateware import advance, bits, watch
 from lines import Line, random_dimensions, small_dimensions
 from stimulus import Job, stimulus
@@ -131,7 +131,7 @@ def test_small_lines_exhaustively(check, config):
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("gaps", mostly_regress([0, 0.3, 0.8], [0.3]))
+@pytest.mark.parametrize("gaps", mostly_slow([0, 0.3, 0.8], [0.3]))
 def test_random_lines(check, gaps):
     """Some of the lines have more slots than they need, which a job may ask for."""
     rng = random.Random(2)
@@ -190,7 +190,7 @@ def fixed(axis, **registers):
 
 @pytest.mark.parametrize("padding", [False, True])
 @pytest.mark.parametrize(
-    ("taps", "stride"), mostly_regress([(2, 2), (2, 1), (3, 1), (3, 2), (1, 2)], [(2, 1), (3, 2)])
+    ("taps", "stride"), mostly_slow([(2, 2), (2, 1), (3, 1), (3, 2), (1, 2)], [(2, 1), (3, 2)])
 )
 def test_a_fixed_window(taps, stride, padding):
     """Window, stride, dilation and head are constants; sizes and end paddings vary."""
@@ -214,7 +214,7 @@ def test_a_fixed_window(taps, stride, padding):
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(
-    ("taps", "padding"), mostly_regress([(3, 1), (2, 1), (2, 3), (1, 2)], [(2, 1), (2, 3)])
+    ("taps", "padding"), mostly_slow([(3, 1), (2, 1), (2, 3), (1, 2)], [(2, 1), (2, 3)])
 )
 def test_a_fixed_head(check, taps, padding):
     """The head is a constant of 1, of 0, or a negative one."""

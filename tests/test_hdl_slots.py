@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from amounts import mostly_regress, some
+from amounts import mostly_slow, some
 from gateware import bits, run
 from lines import Line, small_dimensions
 
@@ -114,7 +114,7 @@ def walk(config, jobs, rng, stalls):
 @pytest.mark.parametrize(
     "config", [VOLUMES, PLANES, REDUCTIONS, INSIDE], ids=["volumes", "planes", "rows", "inside"]
 )
-@pytest.mark.parametrize("stalls", mostly_regress([0, 0.3, 0.8], [0, 0.8]))
+@pytest.mark.parametrize("stalls", mostly_slow([0, 0.3, 0.8], [0, 0.8]))
 def test_every_slot_is_told_once_and_in_order(config, stalls):
     rng = random.Random(f"{config.max_window} {stalls}")
     jobs = [draw(rng, config) for _ in range(some(60))]

@@ -5,7 +5,7 @@ import subprocess
 from importlib.resources import files
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 
 from extremum.hdl import CoreConfig, generate
 from extremum.hdl.verilog import TOP
@@ -34,7 +34,7 @@ CONFIGS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", mostly_regress(CONFIGS, ["endless", "max-pool"]))
+@pytest.mark.parametrize("name", mostly_slow(CONFIGS, ["endless", "max-pool"]))
 def test_equal_parameters_give_equal_text(name):
     text = generate(CONFIGS[name])
     assert text == generate(CONFIGS[name])

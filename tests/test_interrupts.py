@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from simulation import BACKENDS
 
 from extremum.host import cache
@@ -70,7 +70,7 @@ def compilers(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
-@pytest.mark.parametrize("how", mostly_regress(SIGNALS, [signal.SIGKILL]))
+@pytest.mark.parametrize("how", mostly_slow(SIGNALS, [signal.SIGKILL]))
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_compilers_end_with_their_program(backend, how, compilers):
     """The signal reaches the program alone; it must neither leave its children nor await them."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from accelerators import check, make
-from amounts import mostly_regress
+from amounts import mostly_slow
 
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError, cache
@@ -66,7 +66,7 @@ def carry_out(simulator, config, batch, options):
     return given, simulator.run(run, take)
 
 
-@pytest.mark.parametrize("core", mostly_regress(CORES, ["image", "reduction"]))
+@pytest.mark.parametrize("core", mostly_slow(CORES, ["image", "reduction"]))
 def test_the_same_as_under_cocotb(core, monkeypatch):
     """Results, cycles and statuses of a few hundred jobs, on a core that keeps its state.
 
@@ -86,7 +86,7 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
         cocotb.close()
 
 
-@pytest.mark.parametrize("core", ["reduction", pytest.param("volume", marks=pytest.mark.regress)])
+@pytest.mark.parametrize("core", ["reduction", pytest.param("volume", marks=pytest.mark.slow)])
 def test_a_reset_in_any_clock_is_the_same_as_under_cocotb(core):
     """What came before the reset is right, and so are jobs that begin in the clock behind it."""
     config, source = CORES[core], random.Random(core)

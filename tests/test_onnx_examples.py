@@ -45,7 +45,7 @@ def test_the_text_in_a_picture(trained):
     assert trained.text_of(model, outputs["classes"][0]) == text
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("rapidocr") is None, reason="rapidocr is not installed")
 def test_all_networks(capsys):
     sys.path.append(str(FOLDER))

@@ -31,7 +31,7 @@ from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType
 from extremum.tb.cores import CORES
 
-pytestmark = pytest.mark.regress
+pytestmark = pytest.mark.slow
 
 FIVE = sorted(path.stem for path in EXAMPLES.glob("*.toml"))
 PASSED = re.compile(r"^PASS: \d+ result beats are right, (\d+) clocks", re.MULTILINE)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from click.testing import CliRunner
 
 from extremum.hdl.config import PIPELINING, CoreConfig
@@ -38,7 +38,7 @@ def own_simulations():
 
 
 @pytest.mark.parametrize(
-    "number", mostly_regress(OTHERS, QUICK), ids=lambda number: TARGETS[number].name
+    "number", mostly_slow(OTHERS, QUICK), ids=lambda number: TARGETS[number].name
 )
 def test_random_jobs(number):
     """Results, order, statuses, stalls, resets, and the clocks, as in the random regression."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from plans import covered
 
 from extremum.hdl.config import CoreConfig
@@ -120,7 +120,7 @@ HUGE = [
 ]
 
 
-@pytest.mark.parametrize(("sizes", "arguments"), mostly_regress(HUGE, [*HUGE[:1], *HUGE[3:]]))
+@pytest.mark.parametrize(("sizes", "arguments"), mostly_slow(HUGE, [*HUGE[:1], *HUGE[3:]]))
 def test_huge_poolings(sizes, arguments):
     problem = Pooling.of(sizes, "int8", **arguments)
     config = CoreConfig((DataType.INT8,), lanes=4)

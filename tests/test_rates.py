@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 
 from extremum.hdl.latency import job_interval, latency, pipeline_latency
 from extremum.hdl.ports import output_layout
@@ -138,7 +138,7 @@ def test_every_generous_padding_is_tried_on_some_core():
 
 @pytest.mark.parametrize(
     ("simulator", "name"),
-    mostly_regress(WHOLE, [case for case in WHOLE if case[0] in ("image", "volume")]),
+    mostly_slow(WHOLE, [case for case in WHOLE if case[0] in ("image", "volume")]),
     indirect=["simulator"],
 )
 def test_generous_padding_costs_no_slots(simulator, name):

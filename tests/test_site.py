@@ -79,7 +79,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     pages, links, faults = checker.check(site)
     assert faults == []
@@ -87,7 +87,7 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: P
     assert links > 10_000
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_every_document_is_on_the_site_and_can_be_searched(site: Path) -> None:
     index = (site / "searchindex.js").read_text()
     for path in [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "bench" / "RESULTS.md"]:
@@ -98,7 +98,7 @@ def test_every_document_is_on_the_site_and_can_be_searched(site: Path) -> None:
     assert (site / "index.html").read_text() == (site / "README.html").read_text()
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_everything_public_is_in_the_reference(site: Path) -> None:
     anchors = set().union(*(checker.Page(page).anchors for page in (site / "docs/api").glob("*")))
     listed = {anchor.rpartition(".")[2] for anchor in anchors if anchor.startswith("extremum.")}
@@ -107,7 +107,7 @@ def test_everything_public_is_in_the_reference(site: Path) -> None:
         assert set(assigned(path, "__all__")) - listed <= {"reference"}, module
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_the_pictures_are_on_their_pages(site: Path) -> None:
     text = (site / "docs" / "integration.html").read_text()
     assert re.search(r'<img[^>]*src="\.\./_images/job\.svg"', text)
@@ -121,7 +121,7 @@ def test_the_pictures_are_on_their_pages(site: Path) -> None:
     )
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_links_to_sources_show_them(site: Path) -> None:
     shown = (site / "sources" / "model" / "reference.py.html").read_text()
     assert "<h1>model/reference.py</h1>" in shown
@@ -141,7 +141,7 @@ document.getElementById("page").onload = function () {{
 </script>"""
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 @pytest.mark.parametrize("width", [360, 1200])
 @pytest.mark.parametrize("page", ["index", "docs/fpga", "docs/verification", "docs/api/hdl"])
@@ -181,7 +181,7 @@ FAULTS = {
 """What is appended to a guide, and what the complaint about it names; nothing, for the first."""
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_a_document_fails_the_build(fault: str, tmp_path: Path) -> None:
     pytest.importorskip("furo", reason="the extra docs is not installed")

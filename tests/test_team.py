@@ -212,7 +212,7 @@ def test_wrong_settings():
         _run_share(settings, *tiled(), range(1))
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_a_scheduler():
     distributed = pytest.importorskip("distributed")
     with (
@@ -228,7 +228,7 @@ def test_a_scheduler():
         assert team._running()[1] == 2
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("extremum.host.team.CONNECT_SECONDS", 1)

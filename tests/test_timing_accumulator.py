@@ -4,7 +4,7 @@ import random
 
 import pytest
 from amaranth.hdl import Const
-from amounts import mostly_regress
+from amounts import mostly_slow
 from gateware import Circuit, watch
 
 from extremum.hdl.timing import SegmentedAccumulator, TimingParameters
@@ -99,7 +99,7 @@ def check(width, segment, addend_width, clocks, **options):
 @pytest.mark.parametrize(("width", "segment"), SIZES)
 @pytest.mark.parametrize(
     ("loads", "adds"),
-    mostly_regress([(0, 1), (0.05, 1), (0.3, 0.7), (1, 0.5), (0.02, 0.1)], [(0.05, 1), (0.3, 0.7)]),
+    mostly_slow([(0, 1), (0.05, 1), (0.3, 0.7), (1, 0.5), (0.02, 0.1)], [(0.05, 1), (0.3, 0.7)]),
     ids=str,
 )
 def test_loads_and_additions_in_any_clock(width, segment, loads, adds):

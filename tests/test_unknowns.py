@@ -13,7 +13,7 @@ pytestmark = NEEDS_ICARUS
 RUNS = [
     ("axi", "reduction"),
     *(
-        pytest.param(bus, core, marks=pytest.mark.regress)
+        pytest.param(bus, core, marks=pytest.mark.slow)
         for bus in ("none", "axi")
         for core in CORES
         if (bus, core) != ("axi", "reduction")
@@ -45,7 +45,7 @@ FAULTS = {
 """Where an output is made, and what makes it follow a payload that may mean nothing."""
 
 
-@pytest.mark.regress
+@pytest.mark.slow
 @pytest.mark.parametrize(("bus", "core"), [("none", "image"), ("axi", "reduction")])
 def test_what_follows_an_idle_payload_is_found(bus, core, tmp_path):
     made, instead = FAULTS[bus]

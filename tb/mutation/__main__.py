@@ -60,16 +60,21 @@ def run(
     builds = [(name, [b for b in some if b in blocks]) for name, some in BUILDS]
     builds = [(name, some) for name, some in builds if some]
     found: dict[str, Any] = {}
-    for name, some in builds:
+    for name, built in builds:
         design = DESIGNS[name]
         share = 60 * minutes / len(builds)
-        print(f"{', '.join(some)}: mutants of {name}", flush=True)
+        print(f"{', '.join(built)}: mutants of {name}", flush=True)
         with scaled(design):
             text = yosys.flat(design)
-            asked = {b: before[b].get("asked", MUTANTS) if again else mutants for b in some}
-            chosen = {block: yosys.mutants(design, text, block, asked[block]) for block in some}
+            asked = {b: before[b].get("asked", MUTANTS) if again else mutants for b in built}
+            chosen = {block: yosys.mutants(design, text, block, asked[block]) for block in built}
             if again:
-                chosen = {b: _those_that_lived(b, some, before[b]) for b, some in chosen.items()}
+                lived = {b: _those_that_lived(b, each, before[b]) for b, each in chosen.items()}
+                chosen = {block: each for block, each in lived.items() if each}
+            some = list(chosen)
+            if not some:
+                print("  none of them lived", flush=True)
+                continue
             campaign = Campaign(design, chosen)
             if not again:
                 campaign.kill(range(1), math.inf)

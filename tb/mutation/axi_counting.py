@@ -153,7 +153,7 @@ def bursts(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
         block.rest(0)
         stalled = rng.choice((SINKS, SINKS[:1], SINKS[1:]))
         block.rest(100, *stalled)
-        for _ in range(rng.choice((3, 7, 7, 7, 8))):
+        for _ in range(rng.choice((3, 7, 8, VISIT_CLOCKS + 8))):
             start(block, rng, job)
         refused = rng.choice((0, 8, 10))
         for _ in range(refused):

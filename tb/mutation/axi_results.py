@@ -53,6 +53,29 @@ def halves(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
         read(block, "JOBS")
 
 
+def one_behind(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Hold one stream back while the other gives the ends of jobs: these have not ended yet.
+
+    There are more jobs than the core's queue has places, so that each place has held an end.
+    """
+    job = empty_results(config, 1)
+    write(block, job, config)
+    block.access(regs.IRQ_ENABLE, 1)
+    for _ in range(90):
+        block.rest(0)
+        block.pass_clocks(rng.randrange(6))
+        waiting = rng.choice(SINKS)
+        block.rest(100, waiting)
+        for _ in range(rng.randint(1, 2)):
+            start(block, rng, job)
+        block.pass_clocks(40)
+        block.access(regs.IRQ_STATUS)
+        block.rest(0)
+        block.pass_clocks(10)
+        block.access(regs.IRQ_STATUS, 3)
+    read(block, "JOBS")
+
+
 def poolings(rng: random.Random, config: CoreConfig, count: int) -> Iterator[Job]:
     """Yield poolings of one job each, with several windows in both dimensions."""
     while count:

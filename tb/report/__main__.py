@@ -1,4 +1,6 @@
-"""Tells what the evidence says, in ``docs/verification.md``, in the README, and on a page with plots.
+"""Tells what the evidence says: in two documents, and on a page with plots.
+
+The documents are ``docs/verification.md``, and the README, which has the main figures.
 
 ``python -m extremum.tb.report`` ends with the line ``N passed, N failed``: a kind of evidence
 passes if it is there, speaks of the present gateware, and nothing in it speaks against its claim.

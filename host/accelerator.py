@@ -29,6 +29,7 @@ from extremum.model import (
     Reduction,
     as_tensor,
 )
+from extremum.model.checks import as_tensor_of
 from extremum.model.keywords import suggests_keywords
 
 if TYPE_CHECKING:
@@ -322,14 +323,16 @@ class Accelerator:
 
         Raises
         ------
+        TypeError
+            The tensor is not of the operator's type.
         ValueError
-            The core was not built for the type, or the tensor is not the operator's.
+            It is not of the operator's sizes, or the core was not built for the operator.
         ToolError
             A tool is missing or too old.
         SimulationError
             The simulator crashed, or the core hung or broke a stream rule.
         """
-        tensor = checks.tensor_of(problem, x)
+        tensor = as_tensor_of(x, problem.data_type, problem.sizes)
         with self._turns.take():
             return self._run(problem, tensor)
 

@@ -7,31 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
-from extremum.model import DataType, Pooling, Reduction, as_tensor
+from extremum.model import DataType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import DTypeLike
 
 MOST_CLOCKS = (1 << 64) - 1
 """The largest number of a clock: the simulation counts in 64 bits."""
-
-
-def tensor_of(problem: Reduction | Pooling, x: ArrayLike) -> np.ndarray:
-    """Return the tensor of an operator, in the byte order of the machine.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is no tensor, or not of the operator's type and sizes.
-    """
-    tensor = as_tensor(x)
-    if tensor.shape != problem.sizes or tensor.dtype != problem.data_type.dtype:
-        raise ValueError(
-            f"x must be {problem.data_type.value} of sizes {problem.sizes}, "
-            f"not {tensor.dtype} of sizes {tensor.shape}"
-        )
-    return tensor
 
 
 def check_simulation(

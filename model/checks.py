@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Integers",
     "as_tensor",
+    "as_tensor_of",
     "boolean",
     "element_count",
     "integer",
@@ -265,3 +266,27 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     if not (1 <= array.ndim <= MAX_RANK and 1 <= array.size <= MAX_ELEMENTS):
         tensor_sizes(array.shape)
     return array if array.dtype.isnative else array.astype(data_type.dtype)
+
+
+def as_tensor_of(x: ArrayLike, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:
+    """Convert `x` to a tensor as `as_tensor` does, and check that it is the one that is expected.
+
+    Parameters
+    ----------
+    x : array_like
+    data_type : DataType
+    sizes : tuple of int
+
+    Raises
+    ------
+    TypeError
+        If `x` has another type.
+    ValueError
+        If it has other sizes.
+    """
+    tensor = as_tensor(x)
+    if DataType.from_dtype(tensor.dtype) is not data_type:
+        raise TypeError(f"x must have type {data_type.value}, not {tensor.dtype}")
+    if tensor.shape != sizes:
+        raise ValueError(f"x must have sizes {sizes}, not {tensor.shape}")
+    return tensor

@@ -13,7 +13,7 @@ import numpy as np
 
 from extremum.model.checks import (
     Integers,
-    as_tensor,
+    as_tensor_of,
     boolean,
     element_count,
     integers,
@@ -259,11 +259,7 @@ class Pooling:
         EmptyWindowWarning
             If some windows lie wholly in padding; one warning for all of them.
         """
-        tensor = as_tensor(x)
-        if DataType.from_dtype(tensor.dtype) is not self.data_type:
-            raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
-        if tensor.shape != self.sizes:
-            raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
+        tensor = as_tensor_of(x, self.data_type, self.sizes)
         return self.pool(tensor, stacklevel=stacklevel + 1)
 
     def pool(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from extremum.model.checks import Integers, as_tensor, integers, normalise_axes, tensor_sizes
+from extremum.model.checks import Integers, as_tensor_of, integers, normalise_axes, tensor_sizes
 from extremum.model.fast.reduction import ReductionKernel
 from extremum.model.types import (
     UINT32,
@@ -192,11 +192,7 @@ class Reduction:
         TypeError, ValueError
             If `x` has another type or other sizes.
         """
-        tensor = as_tensor(x)
-        if DataType.from_dtype(tensor.dtype) is not self.data_type:
-            raise TypeError(f"x must have type {self.data_type.value}, not {tensor.dtype}")
-        if tensor.shape != self.sizes:
-            raise ValueError(f"x must have sizes {self.sizes}, not {tensor.shape}")
+        tensor = as_tensor_of(x, self.data_type, self.sizes)
         return self.reduce(tensor)
 
     def reduce(self, tensor: np.ndarray) -> np.ndarray:

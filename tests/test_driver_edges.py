@@ -146,9 +146,9 @@ def test_an_operator_takes_a_tensor_in_any_byte_order(driver):
 @pytest.mark.parametrize(
     ("x", "error", "message"),
     [
-        (np.zeros((3, 4), np.int8), ValueError, "x must be int64 of sizes (3, 4), not int8"),
-        (np.zeros((4, 3), np.int64), ValueError, "not int64 of sizes (4, 3)"),
-        (np.zeros((6, 4), np.int64), ValueError, "not int64 of sizes (6, 4)"),
+        (np.zeros((3, 4), np.int8), TypeError, "x must have type int64, not int8"),
+        (np.zeros((4, 3), np.int64), ValueError, "x must have sizes (3, 4), not (4, 3)"),
+        (np.zeros((6, 4), np.int64), ValueError, "x must have sizes (3, 4), not (6, 4)"),
         (np.zeros((3, 4), bool), TypeError, "data type must be one of"),
         (np.ma.zeros((3, 4), np.int64), TypeError, "x must be a plain array, not a masked one"),
     ],

@@ -19,10 +19,11 @@ from extremum.hdl.latency import (
     walk_clock,
     word_clock,
 )
+from extremum.hdl.pass_buffer import PassBuffer
 from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
-from extremum.hdl.queue import PassBuffer, result_queue
+from extremum.hdl.queue import result_queue
 from extremum.hdl.registers import job_shapes
-from extremum.hdl.timing import Timed, copied, copies, timing_parameters
+from extremum.hdl.timing import Timed, copied, copy_count, timing_parameters
 from extremum.hdl.words import Words, feed, pass_through
 
 
@@ -108,7 +109,7 @@ class Core(wiring.Component):
         parameters = timing_parameters(config)
         m.submodules.queue = queue = result_queue(
             len(Value.cast(self.o.payload)), queue_depth(config), parameters,
-            writes=copies(parameters, config.lanes),
+            writes=copy_count(parameters, config.lanes),
         )  # fmt: skip
         m.submodules.admission = admission = Admission(
             config, queue.depth, results_of(config, credit_delay(config)),
@@ -265,7 +266,10 @@ class Core(wiring.Component):
         return words, tap_bits
 
     def _given(self, m: Module, words: Words, kind: Value) -> Timed:
-        """Return whether a word of some kind gives a window, as it goes into the first of them."""
+        """Return whether a word with ``kind`` set gives a window in every dimension.
+
+        It is valid in the clock in which the word goes into the first stage of windows.
+        """
         control = words.control.value
         emits = (control[f"emit_{DIMENSIONS[axis]}"] for axis in self.config.axes)
         return Timed(m, words.valid.value & kind & Cat(*emits).all(), words.valid.clock)
@@ -313,7 +317,7 @@ class Core(wiring.Component):
         ]
         if config.has_values:
             m.submodules.decoder = decoder = key.KeyDecoder(config, tap_bits)
-            clock, count = winners.token.clock, copies(timing_parameters(config), config.lanes)
+            clock, count = winners.token.clock, copy_count(timing_parameters(config), config.lanes)
             tokens = copied(m, (winners if count == 1 else words).token, clock, count, "token")
             m.d.comb += [
                 decoder.job.eq(job),
@@ -336,7 +340,7 @@ class Core(wiring.Component):
 
     def _empties(self, m: Module, words: Words, winners: Words, clock: int) -> list[Value]:
         """Return the copies, valid in a clock, of whether the winner's window has no element."""
-        count = copies(timing_parameters(self.config), self.config.lanes)
+        count = copy_count(timing_parameters(self.config), self.config.lanes)
         # Copies need the flag ahead of the winner, so they take it from the words in front of it.
         control = (winners if count == 1 else words).control
         return copied(m, Timed(m, control.value.empty, control.clock), clock, count, "empty")

@@ -11,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, copied, copies, domain, timing_parameters
+from extremum.hdl.timing import Timed, copied, copy_count, domain, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
@@ -84,7 +84,7 @@ class Fold(wiring.Component):
             for lane, number in enumerate(numbers)
         ]
         won = tree(m, parameters, taps, decreasing)
-        count, clocks = copies(parameters, config.lanes), parameters.choose_clocks
+        count, clocks = copy_count(parameters, config.lanes), parameters.choose_clocks
         tokens = copied(m, words.token, won.clock, count, "token")
         folds = [self._shadow(m, "fold", token) for token in tokens]
         passed = Value.cast(words.lanes.at(won.clock))
@@ -104,7 +104,7 @@ class Fold(wiring.Component):
         lanes takes as long as the comparison of their words.
         """
         lanes, parameters = range(self.config.lanes), timing_parameters(self.config)
-        if copies(parameters, self.config.lanes) == 1:
+        if copy_count(parameters, self.config.lanes) == 1:
             tail = self._shadow(m, "tail", token)
             return [tail > lane for lane in lanes]
         new = register(self.config, self.job, "tail")

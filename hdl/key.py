@@ -33,9 +33,10 @@ from amaranth.lib.wiring import In, Out
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import input_layout, job_layout
 from extremum.hdl.registers import register
+from extremum.hdl.select import select
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, copied, copies, delay, domain, timing_parameters
-from extremum.hdl.words import candidate_layout, result_layout, select
+from extremum.hdl.timing import Timed, copied, copy_count, delay, domain, timing_parameters
+from extremum.hdl.words import candidate_layout, result_layout
 from extremum.model import DataType
 
 
@@ -94,7 +95,7 @@ class KeyEncoder(wiring.Component):
         # the other bits are inverted, and the last clock makes the key.
         analysed, parameters = _analysis(config), timing_parameters(config)
         clocks = parameters.key_clocks
-        count = copies(parameters, config.lanes)
+        count = copy_count(parameters, config.lanes)
         tokens = copied(m, Timed(m, self.token), analysed, count, "token")
         token = tokens[0]
         new_type, new_minimum, new_ignore_nan = (
@@ -210,7 +211,7 @@ class KeyDecoder(wiring.Component):
 
     def __init__(self, config: CoreConfig, tap_bits: dict[str, int]):
         self.config = config
-        count = copies(timing_parameters(config), config.lanes)
+        count = copy_count(timing_parameters(config), config.lanes)
         super().__init__(
             {
                 "job": In(job_layout(config)),

@@ -21,7 +21,8 @@ def word_clock(config: CoreConfig) -> int:
 def walk_clock(config: CoreConfig) -> int:
     """Return the clocks from a slot to the one in which the control walks over it.
 
-    Where nothing asks the control at once, it walks so late that it is ready with the keys.
+    In a small or balanced core without windows it begins later, so that it is ready with the keys,
+    and needs no registers to wait for them.
     """
     if timing_parameters(config).is_one_job and not config.has_windows:
         return word_clock(config) - windows.latency(config)

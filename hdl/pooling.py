@@ -13,7 +13,7 @@ from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
-from extremum.hdl.timing import Timed, copied, copies, registered, timing_parameters
+from extremum.hdl.timing import Timed, copied, copy_count, registered, timing_parameters
 from extremum.hdl.winner import Tap, tree, tree_latency
 from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 
@@ -21,7 +21,7 @@ from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout
 def _storage_latency(config: CoreConfig, axis: int) -> int:
     """Return the clocks from a word to the older words that this dimension has stored."""
     parameters = timing_parameters(config)
-    is_part = copies(parameters, config.lanes) > 1
+    is_part = copy_count(parameters, config.lanes) > 1
     return storage.latency(config.max_spacing[axis], parameters, is_part=is_part)
 
 
@@ -112,7 +112,7 @@ class SlidingWindow(wiring.Component):
         if self.window == 1:
             return m
         winners: list[Timed] = []
-        for taps in self._taps(m, words):
+        for taps in self._taps(m):
             winners += tree(m, timing_parameters(self.config), taps).lanes
         for lane, value in enumerate(winners):
             m.d.comb += Value.cast(self.o.lanes[lane]).eq(value.at(clocks))
@@ -124,7 +124,7 @@ class SlidingWindow(wiring.Component):
                 m.d.comb += self.o.lanes[lane][f"tap_{self.name}"].eq(shifted)
         return m
 
-    def _taps(self, m: Module, words: Words) -> list[list[Tap]]:
+    def _taps(self, m: Module) -> list[list[Tap]]:
         """Return the candidates of the window, in scan order, once for each part of the lanes."""
         config = self.config
         word = Timed(m, Value.cast(self.i.lanes))

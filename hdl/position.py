@@ -20,17 +20,18 @@ from amaranth.utils import bits_for, ceil_log2
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
+from extremum.hdl.select import select
 from extremum.hdl.shadow import shadow
 from extremum.hdl.timing import (
     SegmentedAccumulator,
     Timed,
     copied,
-    copies,
+    copy_count,
     delay,
     registered,
     timing_parameters,
 )
-from extremum.hdl.words import WordPort, WordStream, control_layout, result_layout, select
+from extremum.hdl.words import WordPort, WordStream, control_layout, result_layout
 
 
 def _digits(config: CoreConfig, axis: int) -> int:
@@ -41,7 +42,7 @@ def _digits(config: CoreConfig, axis: int) -> int:
 
 def _copy_clocks(config: CoreConfig) -> int:
     """Return the clocks that control waits for its copies: on the way to them, and in them."""
-    return 2 if copies(timing_parameters(config), config.lanes) > 1 else 0
+    return 2 if copy_count(timing_parameters(config), config.lanes) > 1 else 0
 
 
 def clocks_ahead(config: CoreConfig) -> int:
@@ -143,7 +144,7 @@ class PositionGenerator(wiring.Component):
 
     def _tokens(self, m: Module, clock: int) -> list[Value]:
         """Return the copies of the token, valid so many clocks after it comes with the winners."""
-        count = copies(timing_parameters(self.config), self.config.lanes)
+        count = copy_count(timing_parameters(self.config), self.config.lanes)
         token = Timed(m, self.i.token)
         if count > 1:
             # Copies need the token ahead of the winners.
@@ -198,7 +199,7 @@ class PositionGenerator(wiring.Component):
         config, job, timing = self.config, self.job, timing_parameters(self.config)
         begin = -clocks_ahead(config)
         early = begin + _copy_clocks(config)
-        count = copies(timing, config.lanes)
+        count = copy_count(timing, config.lanes)
         # The step is that of the innermost dimension that is not at its end.
         token = Timed(m, self.early_token, begin).at(early)
         names = [f"{DIMENSIONS[axis]}.position_step" for axis in config.axes] + ["group_step"]

@@ -16,7 +16,7 @@ from extremum.hdl.timing import (
     SegmentedAccumulator,
     Timed,
     copied,
-    copies,
+    copy_count,
     domain,
     timing_parameters,
 )
@@ -72,7 +72,7 @@ def is_ordinal_given(config: CoreConfig) -> bool:
 
 def has_early(config: CoreConfig) -> bool:
     """Return whether the reducer is told of a word a clock ahead, so that it can copy the flags."""
-    return copies(timing_parameters(config), config.lanes) > 1
+    return copy_count(timing_parameters(config), config.lanes) > 1
 
 
 class Reducer(wiring.Component):
@@ -179,7 +179,7 @@ class Reducer(wiring.Component):
 
     def _shadows(self, m: Module, name: str, clock: int) -> list[Value]:
         """Return the copies, valid in a clock, of the shadow of a job's flag."""
-        count = copies(timing_parameters(self.config), self.config.lanes)
+        count = copy_count(timing_parameters(self.config), self.config.lanes)
         return copied(m, self._shadow(m, name), clock, count, name)
 
     def _for_lanes(self, flags: list[Value]) -> Value:
@@ -194,19 +194,19 @@ class Reducer(wiring.Component):
         """
         config, timing = self.config, timing_parameters(self.config)
         if "ordinal" not in self.o_layout.members:
-            return [[]] * copies(timing, config.lanes)
+            return [[]] * copy_count(timing, config.lanes)
         if is_ordinal_given(config):
             number: Value = self.number
             if config.can_fold:
                 in_fold = (number << exact_log2(config.lanes))[: len(number)]
                 number = Mux(self._shadow(m, "fold").value, in_fold, number)
             return [[Timed(m, number, clock)]]
-        steps: list[Value] = [Const(1, 1)] * copies(timing, config.lanes)
+        steps: list[Value] = [Const(1, 1)] * copy_count(timing, config.lanes)
         if config.can_fold:
             folds = self._shadows(m, "fold", clock)
             steps = [Mux(fold, config.lanes, 1) for fold in folds]
         loads, enables = (
-            copied(m, flag, clock, copies(timing, config.lanes), name)
+            copied(m, flag, clock, copy_count(timing, config.lanes), name)
             for flag, name in ((last, "row_ends"), (valid, "counts"))
         )
         return [
@@ -274,7 +274,7 @@ class Reducer(wiring.Component):
     def _begin(self, m: Module, valid: Timed, first: Timed, clock: int) -> tuple[Value, Value]:
         """Return for each lane whether a word is its row's first, and whether it is another one."""
         lanes, timing = self.config.lanes, timing_parameters(self.config)
-        if (count := copies(timing, lanes)) == 1:
+        if (count := copy_count(timing, lanes)) == 1:
             return (
                 (valid.at(clock) & first.at(clock)).replicate(lanes),
                 (valid.at(clock) & ~first.at(clock)).replicate(lanes),

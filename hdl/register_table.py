@@ -1,7 +1,7 @@
 """The table of the job registers in plain numbers: names, bits, and which core has which.
 
-A job describes one run of a core (:class:`extremum.hdl.job.JobRegisters`). This module uses no
-hardware library itself, so that a configuration can be checked against it.
+A job describes one run of a core (:class:`extremum.hdl.job.JobRegisters`). This module
+imports neither Amaranth nor `CoreConfig`, which imports it to check what a configuration fixes.
 """
 
 from __future__ import annotations

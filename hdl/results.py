@@ -12,7 +12,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, output_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow
-from extremum.hdl.timing import Timed, copied, copies, own_copy, timing_parameters
+from extremum.hdl.timing import Timed, copied, copy_count, own_copy, timing_parameters
 
 
 def clocks_ahead(config: CoreConfig) -> int:
@@ -105,7 +105,7 @@ class Packer(wiring.Component):
                 "done": In(1),
                 "results": In(data.ArrayLayout(data.StructLayout(self.fields), config.lanes)),
                 "packed": Out(1),
-                "o_valid": Out(copies(timing_parameters(config), config.lanes)),
+                "o_valid": Out(copy_count(timing_parameters(config), config.lanes)),
                 "o": Out(output_layout(config, marks_lanes=marks_lanes)),
             }
         )
@@ -179,7 +179,7 @@ class Packer(wiring.Component):
         ``control`` is valid in ``clock``, and so is a single copy. Several are valid a clock later.
         """
         config, parameters = self.config, timing_parameters(self.config)
-        count = copies(parameters, config.lanes)
+        count = copy_count(parameters, config.lanes)
         if count == 1:
             return clock, [control]
 

@@ -10,9 +10,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import bits_for
 
+from extremum.hdl.select import select
 from extremum.hdl.shadow import precomputed, shadow
 from extremum.hdl.timing import Timed, TimingParameters, own_copy
-from extremum.hdl.words import select
 
 MEMORY_LATENCY = 2
 """Clocks from an address to the word: the memory's own, and its output register."""

@@ -30,17 +30,28 @@ MEMORY = "extremum_memory"
 
 
 def generate(config: CoreConfig, platform: object = None, *, bus: str = "none") -> str:
-    """Return the Verilog of a core; equal configurations give equal text.
+    """Return the Verilog of a core, or of the AXI block around it; equal arguments give equal text.
 
-    With ``bus="axi"`` it is the Verilog of :class:`extremum.hdl.axi.block.AxiBlock`: the module is
-    named :data:`BLOCK`, and its ports are as AXI names them.
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+    platform
+        May bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`). Without one each large
+        memory is an instance of the module :data:`MEMORY`, which the text contains.
+    bus
+        ``"none"``: the module is :data:`TOP`, and its ports are ``clk``, ``rst`` (synchronous,
+        active high) and the members of :class:`extremum.hdl.core.Core`, joined by double
+        underscores. ``"axi"``: it is :data:`BLOCK`, and its ports are as AXI names them, see
+        :class:`extremum.hdl.axi.block.AxiBlock`.
 
-    A platform may bring memories of its own (:class:`extremum.hdl.ecp5.Ecp5`); without one each
-    large memory is an instance of the module :data:`MEMORY`, which the text contains.
-
-    Otherwise the module is named :data:`TOP`, and its ports are ``clk``, ``rst`` (synchronous,
-    active high) and the members of :class:`extremum.hdl.core.Core`, joined by double underscores.
+    Raises
+    ------
+    ValueError
+        The bus is neither.
     """
+    if bus not in TOPS:
+        raise ValueError(f"bus must be one of {', '.join(TOPS)}, not {bus!r}")
     memories = VerilogMemories()
     with _without_garbage_collection():
         text = verilog.convert(

@@ -71,8 +71,8 @@ class WindowSchedule(wiring.Component):
     done : Out(1)
         The slot's result is the job's last.
     number : Out
-        The number of the window among those reduced to one result, from 0 on, if counters are
-        plain; told with ``control``.
+        The number of the window among those reduced to one result, from 0 on; told with
+        ``control``. Only if :func:`gives_number`.
     """
 
     job: data.View

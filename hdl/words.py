@@ -8,11 +8,10 @@ none of its parts notices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from amaranth.hdl import Module, Mux, Shape, Signal, Value, ValueLike, unsigned
+from amaranth.hdl import Module, Shape, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 from amaranth.utils import bits_for
@@ -180,15 +179,3 @@ def pass_through(
     """Send words through a component; return those that come out, ``clocks`` clocks later."""
     feed(m, component, words, job)
     return Words.of(m, component.o, words.token.clock + clocks)
-
-
-def select(index: Value, values: Sequence[ValueLike]) -> Value:
-    """Return ``values[index]``, by a tree of multiplexers; the index must be within the values."""
-    level: list[Any] = [Value.cast(value) for value in values]
-    for bit in index:
-        if len(level) == 1:
-            break
-        if len(level) % 2:
-            level.append(level[-1])
-        level = [Mux(bit, odd, even) for even, odd in zip(level[::2], level[1::2], strict=True)]
-    return level[0]

@@ -12,7 +12,7 @@ from extremum.hdl.timing import (
     Timed,
     TimingParameters,
     copied,
-    copies,
+    copy_count,
     delay,
     fanout_copy,
     own_copy,
@@ -41,15 +41,15 @@ def test_a_copy_is_the_flag_a_clock_later(copy):
 @pytest.mark.parametrize(("lanes", "count"), [(1, 1), (16, 1), (17, 2), (32, 2), (33, 3), (64, 4)])
 def test_each_copy_serves_so_many_lanes(lanes, count):
     """All of them are valid in the clock that was asked for."""
-    assert copies(PARAMETERS, lanes) == count == (lanes - 1) // PARAMETERS.lanes_of_copy + 1
+    assert copy_count(PARAMETERS, lanes) == count == (lanes - 1) // PARAMETERS.lanes_of_copy + 1
 
     def logic(m, port):
         found = copied(m, Timed(m, port.flag, -1), 2, count, "flag")
         assert len(found) == count
-        return {"late": delay(m, port.flag, 3), "copies": Cat(found)}
+        return {"late": delay(m, port.flag, 3), "copy_count": Cat(found)}
 
     for clock in seen_of(logic):
-        assert clock["copies"] == clock["late"] * ((1 << count) - 1)
+        assert clock["copy_count"] == clock["late"] * ((1 << count) - 1)
 
 
 def test_a_constant_needs_no_copies():

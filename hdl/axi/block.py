@@ -260,7 +260,8 @@ class AxiBlock(wiring.Component):
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         config = self.config
         ended = outputs.ended(m, taken, drops)
-        # Told a clock late, which no reader sees: a read takes longer than a command in the queue.
+        # It is told a clock late. No reader sees that: a read takes longer than a command takes to
+        # leave the queue.
         busy = (
             queue.valid | starter.busy | packets.busy | core.status.busy
             | Cat(getattr(self, f"{name}_tvalid") for name, width in port_widths(config).items()

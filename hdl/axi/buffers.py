@@ -49,7 +49,7 @@ class _Buffer(wiring.Component):
 
 
 class InputBuffer(_Buffer):
-    """Takes a stream in: words go into registers at once, and a multiplexer gives them.
+    """A register slice that takes a stream in: words go into registers, a multiplexer gives them.
 
     A sink that decides late in the clock turns only the multiplexer.
 
@@ -83,7 +83,7 @@ class InputBuffer(_Buffer):
 
 
 class OutputBuffer(_Buffer):
-    """Gives a stream out: all its outputs are registers.
+    """A register slice, also called skid buffer: gives a stream out, all outputs from registers.
 
     ``i_ready`` comes from a register, so the source learns a clock late that the sink has stalled.
     What arrives in that clock waits in a second register.

@@ -237,7 +237,7 @@ class BlockControl(wiring.Component):
             m.d.sync += bus.read_data.eq(Cat(bus.read_data[BYTE_BITS:], byte))
 
     def _live_byte(self, m: Module, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
-        """Return, a clock later, a byte of a word that is alive, or zero at another address."""
+        """Return, a clock later, a byte of a word that changes but is no counter, else zero."""
         address = self.bus.read_address
         bits: Value = Const(0, BYTE_BITS)
         for word, parts in live.items():

@@ -59,6 +59,8 @@ COMMANDS = 64
 :func:`register_names`, then those of :data:`PACKET_REGISTERS`, at last the start."""
 
 PACKET_COMMAND = 56
+"""Number of the first of the packet registers; there is room in front of it for job registers."""
+
 PACKET_REGISTERS = ("input_beats",)
 """The registers of a job that the core does not know: how its packet on ``s_axis`` looks.
 
@@ -126,7 +128,8 @@ def configuration_hash(config: CoreConfig) -> int:
         "fixed": sorted(dict(config.fixed).items()),
     }
     if config.pipelining == "fast":
-        # The default came later than the hash, which stays what it was.
+        # `pipelining` was added behind the hash. Without its default, older configurations keep
+        # their hashes.
         del described["pipelining"]
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).digest()
     return int.from_bytes(digest[:WORD_BYTES], "big")
@@ -281,7 +284,7 @@ def _build(config: CoreConfig) -> Iterator[Register]:
     names, fixed = register_names(), dict(config.fixed)
     on_port = sum(1 << names.index(name) for name in written_bits(config) if name in names)
     is_fixed = sum(1 << names.index(name) for name in fixed)
-    types = sum((n + 1) << 4 * _types().index(t) for n, t in enumerate(config.data_types))
+    types = sum((n + 1) << 4 * [*DataType].index(t) for n, t in enumerate(config.data_types))
     low = (1 << WORD_BITS) - 1
     words = {
         "CORE": (
@@ -352,10 +355,6 @@ _BUILD_TEXTS = {
 def command_queue_depth(config: CoreConfig) -> int:
     """Return how many commands the queue holds: all that a job may need, at least 16."""
     return max(16, 1 << len(written_bits(config)).bit_length())
-
-
-def _types() -> tuple[DataType, ...]:
-    return tuple(DataType)
 
 
 def _commands(config: CoreConfig) -> Iterator[Register]:

@@ -9,9 +9,6 @@ from extremum.hdl.timing import delay
 SEGMENT = 12
 """Bits that are compared with zero in a clock."""
 
-ZERO_CLOCKS = 1
-"""Clocks from a number to the answer of :func:`late_is_zero`."""
-
 
 def late_is_zero(m: Module, value: Value) -> Value:
     """Return whether a number was zero in the clock before; it has any number of bits."""

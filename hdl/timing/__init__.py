@@ -15,7 +15,7 @@ from extremum.hdl.timing.alignment import (
     registered,
 )
 from extremum.hdl.timing.comparison import NEVER, exceeds, late_equal, late_exceeds
-from extremum.hdl.timing.copies import copied, copies, fanout_copy, own_copy
+from extremum.hdl.timing.copies import copied, copy_count, fanout_copy, own_copy
 from extremum.hdl.timing.credits import Credits
 from extremum.hdl.timing.parameters import TimingParameters, timing_parameters
 
@@ -27,7 +27,7 @@ __all__ = [
     "Timed",
     "TimingParameters",
     "copied",
-    "copies",
+    "copy_count",
     "delay",
     "domain",
     "exceeds",

@@ -27,7 +27,7 @@ def fanout_copy(m: Module, flag: Value) -> Value:
     return ~inverted
 
 
-def copies(parameters: TimingParameters, lanes: int) -> int:
+def copy_count(parameters: TimingParameters, lanes: int) -> int:
     """Return how many copies of a flag so many lanes have; 1 if they share a register.
 
     Lane ``n`` uses the copy of number ``n // parameters.lanes_of_copy``.

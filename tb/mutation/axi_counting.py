@@ -17,6 +17,8 @@ from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 START = regs.command_address(regs.START_COMMAND)
 CLEAR = 2
 NAMES = [name for name, _ in regs.COUNTERS]
+JOB_CLOCKS = 30
+"""Clocks in which a job of one beat follows another."""
 CARRY = 1 << 8
 """The count at which a counter's lowest byte goes over."""
 
@@ -153,13 +155,14 @@ def bursts(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None
         block.rest(0)
         stalled = rng.choice((SINKS, SINKS[:1], SINKS[1:]))
         block.rest(100, *stalled)
-        for _ in range(rng.choice((3, 7, 8, VISIT_CLOCKS + 8))):
+        jobs = rng.choice((3, 7, 8, VISIT_CLOCKS + 8))
+        for _ in range(jobs):
             start(block, rng, job)
         refused = rng.choice((0, 8, 10))
         for _ in range(refused):
             block.access(tail, 1 << 31)
             block.access(START, 1)
-        block.pass_clocks(rng.randint(200, 200 + VISIT_CLOCKS))
+        block.pass_clocks(JOB_CLOCKS * jobs + rng.randrange(VISIT_CLOCKS))
         for _ in range(refused):
             block.send_beats(rng.randbytes(block.beat_bytes))
         block.pass_clocks(rng.randrange(12))

@@ -8,7 +8,7 @@ from amaranth.hdl import Const, Mux, Value
 
 from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.hdl.key import KeyDecoder, KeyEncoder, latency, restore_latency
-from extremum.hdl.words import select
+from extremum.hdl.select import select
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.job import Job

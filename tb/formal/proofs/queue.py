@@ -6,7 +6,8 @@ from functools import partial
 
 from amaranth.hdl import Const, Mux, Signal, Value
 
-from extremum.hdl.queue import PassBuffer, Queue, latency
+from extremum.hdl.pass_buffer import PassBuffer
+from extremum.hdl.queue import Queue, latency
 from extremum.hdl.timing import TimingParameters
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.marked import Marked
@@ -154,7 +155,7 @@ PROOFS = (
     _proof(32, BOTH, SLOW, quick=True),
     Proof(
         "queue-pass",
-        "hdl/queue.py",
+        "hdl/pass_buffer.py",
         "The buffer at the input of a core that stops gives each word once, intact and in order, "
         "in the clock in which it comes or when the sink takes it, if the sink wants it until "
         "then.",

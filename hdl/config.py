@@ -13,7 +13,11 @@ from .register_table import DIMENSIONS, POSITION_WIDTH
 __all__ = [
     "DIMENSIONS",
     "FASTEST_TO_SIMULATE",
+    "MAX_DILATION",
     "MAX_LANES",
+    "MAX_LINE",
+    "MAX_PLANE",
+    "MAX_WINDOW",
     "OPERATORS",
     "PIPELINING",
     "POSITION_WIDTH",
@@ -35,6 +39,12 @@ FASTEST_TO_SIMULATE = PIPELINING[0]
 MAX_LANES = 64
 """The most elements that a beat can carry."""
 
+MAX_WINDOW, MAX_DILATION = 255, 255
+"""The largest values of ``max_window`` and ``max_dilation`` in each dimension."""
+
+MAX_LINE, MAX_PLANE = 1 << 16, 1 << 24
+"""The largest values of ``max_line`` and ``max_plane``."""
+
 
 @dataclass(frozen=True)
 class CoreConfig:
@@ -51,20 +61,23 @@ class CoreConfig:
     lanes
         Elements per beat, 1 to 64. Cost: every lane has a datapath and storage of its own.
     max_window
-        Largest window (depth, height, width). A 1 leaves the stage of that dimension out. Cost:
-        one comparator per tap and lane; ``window - 1`` stored lines (height) or planes (depth).
+        Largest window (depth, height, width), each 1 to 255. A 1 leaves the stage of that dimension
+        out. Cost: one comparator per tap and lane; ``window - 1`` stored lines (height) or planes
+        (depth).
     max_dilation
-        Largest dilation (depth, height, width). Cost: it multiplies the stored elements, lines
-        and planes of its dimension; a dilation above 1 also needs a subtraction for every tap.
+        Largest dilation (depth, height, width), each 1 to 255. Cost: it multiplies the stored
+        elements, lines and planes of its dimension; a dilation above 1 also needs a subtraction for
+        every tap.
     max_line
-        Longest line of pooled outputs that is kept on chip, for windows higher than 1. Cost: as
-        many words of storage for each stored line.
+        Longest line of pooled outputs that is kept on chip, for windows higher than 1; 1 to 65536.
+        Cost: as many words of storage for each stored line.
     max_plane
-        Largest plane of pooled outputs that is kept on chip, for windows deeper than 1. Cost: as
-        many words of storage for each stored plane.
+        Largest plane of pooled outputs that is kept on chip, for windows deeper than 1; 1 to
+        ``2**24``. Cost: as many words of storage for each stored plane.
     coordinate_width
-        Bits of a spatial coordinate: a padded dimension has fewer than ``2**coordinate_width``
-        elements. Cost: the width of the counters that walk over lines and planes.
+        Bits of a spatial coordinate, 4 to 24: a padded dimension has fewer than
+        ``2**coordinate_width`` elements. Cost: the width of the counters that walk over lines and
+        planes.
     operators
         Some of :data:`OPERATORS`. Without ``"max-pool"``, no values leave the core, and it keeps
         only what decides the order of the elements. Without ``"argmin"`` and ``"argmax"``, it has
@@ -118,14 +131,14 @@ class CoreConfig:
                 f"data_types must name one or more types, each once, not {self.data_types!r}"
             )
         _check_range("lanes", self.lanes, 1, MAX_LANES)
-        for name in ("max_window", "max_dilation"):
+        for name, most in (("max_window", MAX_WINDOW), ("max_dilation", MAX_DILATION)):
             sizes: Any = getattr(self, name)
             if not isinstance(sizes, tuple) or len(sizes) != 3:
                 raise TypeError(f"{name} must be (depth, height, width), not {sizes!r}")
             for size in sizes:
-                _check_range(name, size, 1, 255, sizes)
-        _check_range("max_line", self.max_line, 1, 1 << 16)
-        _check_range("max_plane", self.max_plane, 1, 1 << 24)
+                _check_range(name, size, 1, most, sizes)
+        _check_range("max_line", self.max_line, 1, MAX_LINE)
+        _check_range("max_plane", self.max_plane, 1, MAX_PLANE)
         _check_range("coordinate_width", self.coordinate_width, 4, 24)
         _check_range("index_width", self.index_width, 0, POSITION_WIDTH)
         known = isinstance(self.operators, tuple) and all(

@@ -39,7 +39,7 @@ Done = tuple[Any, Report]
 """What an operator gave, and its report."""
 
 
-START_CLOCKS = {"native": 2_000_000, "verilator": 50_000, "icarus": 10_000, "model": 2_000_000}
+WORTHWHILE_CLOCKS = {"native": 2_000_000, "verilator": 50_000, "icarus": 10_000, "model": 2_000_000}
 """Clocks of a backend that take about as long as the start of processes, a second or two."""
 
 
@@ -47,7 +47,7 @@ class Team:
     """Processes with an accelerator each.
 
     They are started when there are several jobs for the first time that take longer than a start,
-    by :data:`START_CLOCKS`; until then, and if there is one job, this process runs it.
+    by :data:`WORTHWHILE_CLOCKS`; until then, and if there is one job, this process runs it.
 
     Threads may share a team; its processes are started once. A forked copy leaves the processes of
     its original alone, and starts its own.
@@ -181,7 +181,7 @@ class Team:
         """Return whether the processes are to do what takes so many clocks."""
         if self._scheduler is not None or self._executor is not None:
             return True
-        return self._workers > 1 and clocks >= START_CLOCKS[self._here.backend]
+        return self._workers > 1 and clocks >= WORTHWHILE_CLOCKS[self._here.backend]
 
     def _shares(self, todo: Plan, workers: int) -> list[range | None]:
         """Return the jobs of each share of an operator; None stands for all of them."""

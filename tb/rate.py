@@ -28,7 +28,6 @@ async def every_job_takes_what_is_predicted(dut: Any) -> None:
         board.add(job, x)
         outcome = await carry_out(bench, board)
         assert outcome.cycles == job.cycles, job
-        assert outcome.cycles == job.schedule.cycles(latency(config))
         folded += job.registers.fold
     assert bool(folded) == config.can_fold
 

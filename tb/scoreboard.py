@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
+from extremum.host.plan.expected import numbers_of_results, winners
 from extremum.host.plan.gathered import GatheredJob
 from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
-from extremum.host.plan.results import Results
 from extremum.host.simulation.agents import PortRun
-from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
+from extremum.model import ReduceFunction, Reduction
 
 
 class ScoreboardError(AssertionError):
@@ -91,24 +89,6 @@ class Scoreboard:
             raise ScoreboardError(f"{taken} beats were taken, expected {len(self.beats)}")
 
 
-def golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the winning values and their positions (uint32), whichever the operator returns."""
-    if isinstance(problem, Pooling):
-        both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyWindowWarning)
-            values, positions = both.evaluate(x)
-        return values, positions
-    minimum = problem.function in (ReduceFunction.ARGMIN, ReduceFunction.MIN)
-    function = ReduceFunction.ARGMIN if minimum else ReduceFunction.ARGMAX
-    arg = replace(problem, function=function, index_type=np.dtype(np.uint32))
-    positions = arg.evaluate(x)
-    kept = [axis for axis in range(x.ndim) if axis not in problem.axes]
-    rows = x.transpose(*kept, *problem.axes).reshape(-1, problem.count)
-    values = rows[np.arange(len(rows)), positions.reshape(-1)]
-    return values.reshape(positions.shape), positions
-
-
 def noisy_beats(job: Job, x: np.ndarray, rng: random.Random) -> np.ndarray:
     """Return a job's input beats, with random bits wherever the core must not look.
 
@@ -137,7 +117,7 @@ def noisy_beats(job: Job, x: np.ndarray, rng: random.Random) -> np.ndarray:
 
 
 Won = tuple[np.ndarray, np.ndarray]
-"""What :func:`golden` returns: values and positions."""
+"""What :func:`extremum.host.plan.expected.winners` returns: values and positions."""
 
 
 def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
@@ -150,7 +130,7 @@ def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
     x
         The operator's tensor.
     won
-        The operator's result from :func:`golden`, for whoever has it: several jobs may share it.
+        The operator's winners, for whoever has them: several jobs may share them.
 
     Returns
     -------
@@ -170,16 +150,13 @@ def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
         live = job.rows.count
         rows = _rows(job, x)
         problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
-        best, where = golden(problem, rows)
+        best, where = winners(problem, rows)
         values[:live], positions[:live] = best[:, 0], where[:, 0]
     elif isinstance(job, (ReductionJob, SlidingJob)):
-        # Scattering the numbers of the results tells which output each of them belongs to.
-        best, where = golden(job.problem, x) if won is None else won
-        numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
-        owner = np.full(best.shape, -1, np.int64)
-        job.scatter(numbers, numbers, Results(job.problem, owner, None))
-        met = owner >= 0
-        values[owner[met]], positions[owner[met]] = best[met], where[met]
+        best, where = winners(job.problem, x) if won is None else won
+        number = numbers_of_results(job)
+        met = number >= 0
+        values[number[met]], positions[number[met]] = best[met], where[met]
     else:
         raise TypeError(f"a {job.kind} job has no expected results here")
     positions &= np.uint32((1 << config.index_width) - 1)

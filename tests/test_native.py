@@ -18,7 +18,7 @@ from extremum.host.progress import Progress
 from extremum.host.simulation import native_build
 from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
-from extremum.host.simulation.native import NativeSimulator, Phases, load
+from extremum.host.simulation.native import NativeSimulator, PhasesStruct, load
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.stalls import Stalls
 from extremum.host.simulation.verilated import compiler_version
@@ -133,7 +133,7 @@ PHASES = [(7, 0), (0, 90), (100, 100), (1, 50), (333, 30), (5, 0), (1, 80)]
 def test_the_stalls_of_both_languages_agree(rate, seed):
     library = load(compile_native(CORES["reduction"]))
     stalls = np.empty(10_000, np.uint8)
-    library.pump_stalls(Phases.of(rate), seed, len(stalls), stalls.ctypes.data)
+    library.pump_stalls(PhasesStruct.of(rate), seed, len(stalls), stalls.ctypes.data)
     python = Stalls(rate, seed)
     assert stalls.tolist() == [python() for _ in stalls]
 

@@ -65,7 +65,7 @@ def test_branches():
 
 
 def test_a_team_runs_layers_side_by_side(monkeypatch):
-    monkeypatch.setattr("extremum.host.team.START_CLOCKS", {"model": 0})
+    monkeypatch.setattr("extremum.host.team.WORTHWHILE_CLOCKS", {"model": 0})
     network = load(branches())
     config = core_for(network.candidates, lanes=2)
     with Team(config, workers=2, backend="model") as team:

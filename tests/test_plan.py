@@ -156,8 +156,8 @@ def test_what_fits_whole_is_not_cut():
     [
         ({}, {"window": (3, 3)}, SlidingJob, "max_line 4"),
         ({"coordinate_width": 4}, {"window": (1, 3)}, SlidingJob, "coordinate_width 4"),
-        ({}, {"window": (2, 4)}, GatheredJob, "width of the window 4 exceeds max_window 3"),
-        ({}, {"window": (4, 2)}, GatheredJob, "height of the window 4 exceeds max_window 3"),
+        ({}, {"window": (2, 4)}, GatheredJob, "window width 4 exceeds max_window 3"),
+        ({}, {"window": (4, 2)}, GatheredJob, "window height 4 exceeds max_window 3"),
         ({}, {"window": 2, "dilations": (1, 3)}, GatheredJob, "dilation 3 exceeds max_dilation 2"),
         ({}, {"window": 2, "dilations": (9, 1)}, GatheredJob, "no line or plane"),
     ],

@@ -13,7 +13,7 @@ import pytest
 from equal_bits import assert_equal_bits
 
 from extremum.host import Accelerator, SimulationError
-from extremum.host.team import START_CLOCKS, Team, _run_share
+from extremum.host.team import WORTHWHILE_CLOCKS, Team, _run_share
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.tb.cores import CORES
 
@@ -46,7 +46,7 @@ def assert_same(actual, expected):
 def started_at_once():
     """Let processes be started for the smallest work."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("extremum.host.team.START_CLOCKS", dict.fromkeys(START_CLOCKS, 0))
+        patch.setattr("extremum.host.team.WORTHWHILE_CLOCKS", dict.fromkeys(WORTHWHILE_CLOCKS, 0))
         yield
 
 
@@ -57,7 +57,7 @@ def team():
 
 
 def test_little_work_starts_no_process(monkeypatch):
-    monkeypatch.setattr("extremum.host.team.START_CLOCKS", START_CLOCKS)
+    monkeypatch.setattr("extremum.host.team.WORTHWHILE_CLOCKS", WORTHWHILE_CLOCKS)
     with Team(CONFIG, workers=2) as small, warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyWindowWarning)
         small.run(*tiled())
@@ -169,7 +169,7 @@ import sys, time
 from extremum.host import team as module
 from extremum.host.team import Team
 from test_team import CONFIG, tiled
-module.START_CLOCKS = dict.fromkeys(module.START_CLOCKS, 0)
+module.WORTHWHILE_CLOCKS = dict.fromkeys(module.WORTHWHILE_CLOCKS, 0)
 if __name__ == "__main__":
     team = Team(CONFIG, workers=2)
     team.run(*tiled())

@@ -31,14 +31,15 @@ JOBS_AHEAD = 8
 """Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
 
 START_CLOCKS = 12
-"""Clocks from the start of a job to its first slot in the core, and from the last result that
-leaves the core to the last that leaves the block: at most so many, if nothing else is under way."""
+"""The most clocks that a block adds to a job of the core, if nothing else is under way: from the
+start to the first slot, and from the core's last result to the block's, together."""
 
 END_CLOCKS = 9
 """Clocks for which a block is busy behind a job's last element, if no result comes later."""
 
 STAYS_CLOCKS = 4
-"""The same behind the way of the last slot through the pipeline, in a core that holds one job."""
+"""Clocks for which a block stays busy when a job's last slot has left the pipeline of a core that
+holds one job at a time."""
 
 DATAFLOW_CLOCKS = 3
 """Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""

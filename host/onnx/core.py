@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from extremum.hdl.config import CoreConfig
-from extremum.model import DataType, Pooling, ReduceFunction, Reduction
+from extremum.hdl.config import MAX_DILATION, MAX_LINE, MAX_PLANE, CoreConfig
+from extremum.model import DataType, Pooling, Reduction
 from extremum.onnx.layers import attributes_of
 from extremum.onnx.network import Candidate
 
@@ -15,9 +15,6 @@ __all__ = ["core_for"]
 
 WIDEST_WINDOW = 16
 """Larger windows are not built: the host gathers them, and the core reduces them."""
-
-LARGEST = {"max_dilation": 255, "max_line": 1 << 16, "max_plane": 1 << 24}
-"""The largest values of these parameters of a core."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +59,11 @@ def core_for(layers: Iterable[Candidate | Reduction | Pooling], **given: Any) ->
     chosen["max_window"] = tuple(map(max, zip(*windows, strict=True)))
     # What exceeds the largest core is cut into tiles, or gathered by the host.
     chosen["max_dilation"] = tuple(
-        min(max(each), LARGEST["max_dilation"]) for each in zip(*dilations, strict=True)
+        min(max(each), MAX_DILATION) for each in zip(*dilations, strict=True)
     )
-    for name, sizes in (
-        ("max_line", [needs.line for needs, _ in sliding]),
-        ("max_plane", [needs.plane for needs, _ in sliding]),
-    ):
-        chosen[name] = min(max(sizes, default=1), LARGEST[name])
+    line = max((needs.line for needs, _ in sliding), default=1)
+    plane = max((needs.plane for needs, _ in sliding), default=1)
+    chosen |= {"max_line": min(line, MAX_LINE), "max_plane": min(plane, MAX_PLANE)}
     chosen["padding"] = any(needs.padding for needs, _ in sliding)
     return CoreConfig(**chosen | given)
 
@@ -80,8 +75,7 @@ def _needs(layer: Candidate | Reduction | Pooling) -> _Needs | None:
             return None if layer.reason else _needs_of_node(layer)
         layer = layer.layer.problem
     if isinstance(layer, Reduction):
-        minimum = layer.function in (ReduceFunction.ARGMIN, ReduceFunction.MIN)
-        return _Needs(layer.data_type, minimum)
+        return _Needs(layer.data_type, layer.function.is_minimum)
     # Windows of a whole plane are reductions, and the largest are gathered.
     whole = all(size == 1 for size in layer.output_sizes[2:])
     if whole or max(layer.window) > WIDEST_WINDOW:

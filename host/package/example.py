@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,10 +12,10 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.package.candidates import candidates
 from extremum.host.plan import plan
+from extremum.host.plan.expected import numbers_of_results, winners
 from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
-from extremum.host.plan.results import Results
 from extremum.host.simulation.packing import pack_beats
-from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
+from extremum.model import Pooling, Reduction
 
 __all__ = ["MOST_BEATS", "Example", "example_job"]
 
@@ -84,7 +83,7 @@ def example_job(config: CoreConfig) -> Example | None:
     return None
 
 
-def _only_job(problem: Reduction | Pooling, config: CoreConfig) -> Job | None:
+def _only_job(problem: Reduction | Pooling, config: CoreConfig) -> ReductionJob | SlidingJob | None:
     """Return the one job that computes an operator; None if this core needs another way."""
     try:
         jobs = plan(problem, config).jobs
@@ -97,25 +96,22 @@ def _only_job(problem: Reduction | Pooling, config: CoreConfig) -> Job | None:
     return job if isinstance(job, (ReductionJob, SlidingJob)) else None
 
 
-def _carried_out(problem: Reduction | Pooling, job: Job) -> Example:
+def _carried_out(problem: Reduction | Pooling, job: ReductionJob | SlidingJob) -> Example:
     """Return a job with a tensor and the results of the golden model."""
     config, dtype = job.config, problem.data_type.dtype
     source = random.Random(1)
     count = int(np.prod(problem.sizes))
     letters = np.array([source.choice(ALPHABET) for _ in range(count)])
     x = (letters if dtype.kind != "u" else letters + 3).astype(dtype).reshape(problem.sizes)
-    won, where = _golden(problem, x)
+    won, where = winners(problem, x)
     shape = (job.beats_out, config.lanes)
     values = np.zeros(shape, dtype)
     positions, valid = np.zeros(shape, np.uint32), np.zeros(shape, bool)
-    # Scattering the numbers of the results tells which output each of them belongs to.
-    numbers = np.arange(values.size).reshape(shape)
-    owner = np.full(won.shape, -1, np.int64)
-    job.scatter(numbers, numbers, Results(problem, owner, owner.copy()))
-    met = owner >= 0
-    values.reshape(-1)[owner[met]] = won[met]
-    positions.reshape(-1)[owner[met]] = where[met]
-    valid.reshape(-1)[owner[met]] = True
+    number = numbers_of_results(job)
+    met = number >= 0
+    values.reshape(-1)[number[met]] = won[met]
+    positions.reshape(-1)[number[met]] = where[met]
+    valid.reshape(-1)[number[met]] = True
     return Example(
         problem,
         job,
@@ -124,22 +120,3 @@ def _carried_out(problem: Reduction | Pooling, job: Job) -> Example:
         positions & np.uint32(((1 << config.index_width) - 1) & EMPTY_INDEX),
         valid,
     )
-
-
-def _golden(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return winners and positions of the golden model, whichever the operator asks for."""
-    if isinstance(problem, Pooling):
-        both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyWindowWarning)
-            values, positions = both.evaluate(x)
-        return np.asarray(values), np.asarray(positions)
-    least = problem.function.is_minimum
-    arg = replace(
-        problem,
-        function=ReduceFunction.ARGMIN if least else ReduceFunction.ARGMAX,
-        index_type=np.dtype(np.uint32),
-    )
-    positions = np.asarray(arg.evaluate(x))
-    winners = np.take_along_axis(x, positions.astype(np.int64), axis=problem.axes[0])
-    return winners, positions

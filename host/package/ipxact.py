@@ -90,7 +90,7 @@ class _Writer:
             if maps is None:
                 raise ValueError("the IP-XACT of the register map has no memoryMaps")
             root.append(maps)
-        self._model(self._add(root, "model"), root)
+        self._model(self._add(root, "model"))
         self._file_sets(self._add(root, "fileSets"))
         self._add(
             root, "description", f"Argmin, argmax and max pooling, {settings.form} {settings.hash}"
@@ -179,7 +179,7 @@ class _Writer:
         self._add(parameter, "name", name)
         self._add(parameter, "value", value)
 
-    def _model(self, model: ET.Element, root: ET.Element) -> None:
+    def _model(self, model: ET.Element) -> None:
         """Add the view for synthesis and simulation, and the ports."""
         view = self._add(self._add(model, "views"), "view")
         self._add(view, "name", "rtl")

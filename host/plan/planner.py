@@ -168,11 +168,11 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         DIMENSIONS, dimensions, config.max_window, config.max_dilation, strict=True
     ):
         if dimension.window > window:
-            return f"{name} of the window {dimension.window} exceeds max_window {window}"
+            return f"window {name} {dimension.window} exceeds max_window {window}"
         # A dilation may exceed max_dilation if the storage suffices, which is seen later. But a
         # core whose max_dilation is 1 has no dilation logic.
         if dilation == 1 < dimension.dilation and dimension.window > 1:
-            return f"{name} of the dilation {dimension.dilation} exceeds max_dilation 1"
+            return f"{name} dilation {dimension.dilation} exceeds max_dilation 1"
         # A dimension without a stage has no schedule: its planes pass one by one, unpadded.
         passes = dimension.stride == 1 and dimension.padded == dimension.size
         if DIMENSIONS.index(name) not in config.axes and not passes:
@@ -180,15 +180,12 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         (line,) = sliding_registers([dimension], [0], config)
         if line.has_padding and not config.padding:
             return f"padding in {name} needs a core that was built with padding"
-        for what, value in (("stride", dimension.stride), ("window's extent", dimension.extent)):
+        for what, value in (("stride", dimension.stride), ("window extent", dimension.extent)):
             if value >= 1 << config.coordinate_width:
-                return (
-                    f"{name} of the {what} {value} exceeds coordinate_width "
-                    f"{config.coordinate_width}"
-                )
+                return f"{name} {what} {value} exceeds coordinate_width {config.coordinate_width}"
     width, limit = dimensions[-1], config.max_spacing[-1]
     if width.window > 1 and width.dilation > limit:
-        return f"width of the dilation {width.dilation} exceeds max_dilation {limit}"
+        return f"width dilation {width.dilation} exceeds max_dilation {limit}"
     return None
 
 

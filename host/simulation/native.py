@@ -28,13 +28,13 @@ BUFFER_ELEMENTS = 1 << 16
 _DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
 
 
-class Phases(ctypes.Structure):
+class PhasesStruct(ctypes.Structure):
     """Stalls that change, with the layout of ``Phases`` in ``streams.hpp``."""
 
     _fields_ = (("first", ctypes.c_void_p), ("count", ctypes.c_uint64))
 
     @classmethod
-    def of(cls, rests: int | stalls.Phases) -> Phases:
+    def of(cls, rests: int | stalls.Phases) -> PhasesStruct:
         """Return a rate in percent, or rates that change, as the pump takes them."""
         pairs = [(1, rests)] if isinstance(rests, int) else list(rests)
         array = np.array(pairs, np.uint64).reshape(-1, 2)
@@ -54,9 +54,9 @@ class _Request(ctypes.Structure):
         ("statuses", ctypes.c_void_p),
         ("watchdog", ctypes.c_uint64),
         ("stop_after", ctypes.c_uint64),
-        ("input_stalls", Phases),
-        ("output_stalls", Phases),
-        ("job_stalls", Phases),
+        ("input_stalls", PhasesStruct),
+        ("output_stalls", PhasesStruct),
+        ("job_stalls", PhasesStruct),
         ("seed", ctypes.c_uint32),
     )
 
@@ -138,7 +138,7 @@ class NativeSimulator(NativeModel):
         counts = list(itertools.accumulate(count for count in run.beats_out if count))
         ends[: len(counts)] = counts
         statuses = np.zeros(len(run.jobs), np.uint64)
-        rests = [Phases.of(r) for r in (run.input_stalls, run.output_stalls, run.job_stalls)]
+        rests = [PhasesStruct.of(r) for r in (run.input_stalls, run.output_stalls, run.job_stalls)]
         request = _Request(
             jobs.ctypes.data, ends.ctypes.data, len(run.jobs), run.beats_in,
             statuses.ctypes.data, run.watchdog,
@@ -235,6 +235,6 @@ def load(path: Path) -> ctypes.CDLL:
             ("pump_outcome", ctypes.POINTER(_Outcome), POINTER),
             ("pump_reset", None, POINTER, COUNT),
             ("pump_idle", None, POINTER, COUNT),
-            ("pump_stalls", None, ctypes.POINTER(Phases), NUMBER, COUNT, POINTER),
+            ("pump_stalls", None, ctypes.POINTER(PhasesStruct), NUMBER, COUNT, POINTER),
         ),
     )

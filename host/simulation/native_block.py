@@ -33,8 +33,8 @@ class _Settings(ctypes.Structure):
 
     _fields_ = (
         ("watchdog", ctypes.c_uint64),
-        ("input_stalls", native.Phases),
-        ("output_stalls", native.Phases),
+        ("input_stalls", native.PhasesStruct),
+        ("output_stalls", native.PhasesStruct),
         ("seed", ctypes.c_uint32),
     )
 
@@ -128,7 +128,7 @@ class NativeBlock(NativeModel):
     def begin(self, settings: StreamSettings) -> None:
         """Set the streams, and count clocks and packets anew. Nothing may be under way."""
         self._settings = settings
-        rests = [native.Phases.of(r) for r in (settings.input_stalls, settings.output_stalls)]
+        rests = [native.PhasesStruct.of(r) for r in (settings.input_stalls, settings.output_stalls)]
         made = _Settings(settings.watchdog, *rests, settings.seed & 0xFFFFFFFF)
         self._library.pump_begin(self._pump, ctypes.byref(made))
         self._rests = rests  # kept, since the pump points to their phases

@@ -1,7 +1,7 @@
 """Packs elements into the bits on the core's ports, and unpacks the bits of its results.
 
 The backends under cocotb use it. The native backend does the same in C++ (``streams.hpp``), and a
-test holds the two against each other.
+test compares the two.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import JobError
+from extremum.host.plan.expected import winners
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.results import EMPTY
 from extremum.tb.refusal import bad_jobs
@@ -18,7 +19,7 @@ from extremum.tb.regression.observe import Offered
 from extremum.tb.regression.operators import jobs_of
 from extremum.tb.regression.target import Target
 from extremum.tb.regression.tensors import tensor
-from extremum.tb.scoreboard import Won, expected_beats, golden
+from extremum.tb.scoreboard import Won, expected_beats
 
 WATCHDOG = 4000
 """Clocks without a transfer, in addition to slots and rests, before a batch is given up."""
@@ -79,7 +80,7 @@ def _todo_of_item(target: Target, item: Item) -> list[Todo]:
     problem, config = item.problem, target.config
     x = tensor(item.fill, item.fill_seed, problem.data_type, problem.sizes)
     jobs = jobs_of(item, config)
-    won = golden(problem, x) if any(job.kind != "gathered" for job in jobs) else None
+    won = winners(problem, x) if any(job.kind != "gathered" for job in jobs) else None
     todo = [Todo(item, job, x, payload=job.registers.to_bits(config), won=won) for job in jobs]
     bad = list(_bad_payloads(jobs[0], config)) if item.refused is not None and jobs else []
     if item.refused is not None and bad:

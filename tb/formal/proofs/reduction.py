@@ -85,7 +85,7 @@ class _Row:
             p.invariant("a row folds or not", ~is_open | (self.folds == job.registers.fold))
 
 
-def _effective(config: CoreConfig, candidate: data.View, ignore: Value) -> Value:
+def _effective(candidate: data.View, ignore: Value) -> Value:
     """Return the key as the reducer compares it: that of all NaNs is the same."""
     key = Value.cast(candidate.key)
     if "nan" not in candidate.shape().members:
@@ -123,7 +123,7 @@ def reduction(config: CoreConfig, p: Property) -> None:
         p.late(value, clocks - 1) for value in (row.number, row.begun, row.seen, row.decreasing)
     )
     rival = data.View(block.i_layout, p.late(Value.cast(row.rival), clocks - 1))
-    rival_key, rivals = _effective(config, rival, ignore), begun & seen
+    rival_key, rivals = _effective(rival, ignore), begun & seen
     # The key that is best of all: it leaves the core only with values.
     best, aligned = _best(p, inside, block, lane, ignore)
     compared = p.late(best, clocks - aligned)
@@ -152,7 +152,7 @@ def reduction(config: CoreConfig, p: Property) -> None:
         "the second of three words wins",
         known & rivals & (number == 2) & (result.ordinal == 1),
     )
-    own = _effective(config, row.rival, ignore)
+    own = _effective(row.rival, ignore)
     if not _is_at_once(config):
         _help(p, inside, config, row, own)
         return
@@ -193,7 +193,7 @@ def _best(
 ) -> tuple[Value, int]:
     """Return the running winner's key, and the clocks behind a word in which it is known."""
     if _is_at_once(block.config):
-        return _effective(block.config, _whole_best(inside, block, lane), ignore), 1
+        return _effective(_whole_best(inside, block, lane), ignore), 1
     digits = _digits(block.config)
     start = int(block.config.has_floats and block.config.has_values)
     parts = [

@@ -1,0 +1,63 @@
+"""What a job must give according to the golden model, for whoever checks a core against it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from extremum.host.plan.jobs import ReductionJob, SlidingJob
+from extremum.host.plan.results import Results
+from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
+
+__all__ = ["numbers_of_results", "winners"]
+
+
+def winners(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the winning values and their positions, whichever of both the operator returns.
+
+    Parameters
+    ----------
+    problem
+        The operator.
+    x
+        A tensor of its type and sizes.
+
+    Returns
+    -------
+    values : ndarray
+        Of the operator's output sizes, and the tensor's type.
+    positions : ndarray
+        Of the same sizes, uint32. Those of a pooling are in its index layout.
+    """
+    if isinstance(problem, Pooling):
+        both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyWindowWarning)
+            values, positions = both.evaluate(x)
+        return np.asarray(values), np.asarray(positions)
+    least = problem.function.is_minimum
+    function = ReduceFunction.ARGMIN if least else ReduceFunction.ARGMAX
+    arg = replace(problem, function=function, index_type=np.dtype(np.uint32))
+    positions = np.asarray(arg.evaluate(x))
+    kept = [axis for axis in range(x.ndim) if axis not in problem.axes]
+    rows = x.transpose(*kept, *problem.axes).reshape(-1, problem.count)
+    values = rows[np.arange(len(rows)), positions.reshape(-1)]
+    return values.reshape(positions.shape), positions
+
+
+def numbers_of_results(job: ReductionJob | SlidingJob) -> np.ndarray:
+    """Return which result of a job belongs to each output of its operator.
+
+    Returns
+    -------
+    ndarray
+        Of the operator's output sizes: the number of the beat times the lanes, plus the lane; -1 at
+        an output that another job gives.
+    """
+    lanes = job.config.lanes
+    numbers = np.arange(job.beats_out * lanes).reshape(-1, lanes)
+    found = np.full(job.problem.output_sizes, -1, np.int64)
+    job.scatter(numbers, numbers, Results(job.problem, found, None))
+    return found

@@ -306,6 +306,16 @@ def test_a_missing_tool(tool, monkeypatch):
     assert not Path("out").exists()
 
 
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_measured(monkeypatch):
+    def measured(*_, **__):
+        raise AssertionError("measured, which takes minutes")
+
+    monkeypatch.setattr("extremum.host.cli.verilog_command.smallest_for", measured)
+    status, out, err = run("verilog --output not/there --clock 10")
+    assert (status, out) == (2, [])
+    assert "--output cannot be written: not/there" in err[0]
+
+
 def test_every_option_and_every_preset_is_documented():
     text = (Path(__file__).parents[1] / "docs" / "fpga.md").read_text()
     options = [name for command in (verilog, fpga) for o in command.params for name in o.opts[:1]]

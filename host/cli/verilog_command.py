@@ -77,12 +77,6 @@ def verilog(
     """
     core_options.refuse_two_settings(options, clock)
     settings = _settings(options)
-    found = None
-    if clock is not None:
-        part = DEVICES[settings.device or CLOCK_DEVICE]
-        with progress() as say:
-            found = smallest_for(clock, settings.config, part, say=say, bus=settings.bus)
-        settings = replace(settings, config=found.config)
     target = Path(output)
     is_alone = target.suffix == ".v"
     if not is_alone and (target.suffix.lower() in SOURCES or target.name in SOURCES):
@@ -90,6 +84,12 @@ def verilog(
     if is_alone and cost is not None:
         raise click.UsageError("--cost needs a folder as --output: it goes into the README there")
     _refuse_unwritable(target, is_alone=is_alone)
+    found = None
+    if clock is not None:
+        part = DEVICES[settings.device or CLOCK_DEVICE]
+        with progress() as say:
+            found = smallest_for(clock, settings.config, part, say=say, bus=settings.bus)
+        settings = replace(settings, config=found.config)
     measured = _measured(cost, settings) if cost else None
     require(*GATEWARE)
     from extremum.host.package.description import describe  # noqa: PLC0415 (needs the gateware)

@@ -154,6 +154,13 @@ class JobRegisters:
         """Return the value of every register, by name, in the order of the job port."""
         return _flatten(self)
 
+    def values_in(self, config: CoreConfig) -> dict[str, int]:
+        """Return the values as registers of a core: positions modulo ``2**index_width``."""
+        return {
+            name: value % (1 << config.index_width) if is_position(name) else value
+            for name, value in self.values().items()
+        }
+
     def to_bits(self, config: CoreConfig) -> int:
         """Return the bits of the core's ``job`` port, each register in its place.
 
@@ -164,7 +171,7 @@ class JobRegisters:
         ValueError
             A register is not on the port of this core, and the job needs another value.
         """
-        values = _flatten(self)
+        values = self.values_in(config)
         self._check_padding(config)
         for name, value in fixed_registers(config).items():
             if values[name] != value and (not is_indifferent(name) or name in dict(config.fixed)):
@@ -175,8 +182,6 @@ class JobRegisters:
         bits = offset = 0
         for name, shape in job_shapes(config).items():
             value = values[name]
-            if is_position(name):
-                value %= 1 << shape.width
             low, high = value_range(name, shape)
             if not low <= value <= high:
                 raise OverflowError(

@@ -33,6 +33,7 @@ END
 proc -norom
 memory_collect
 opt_clean -purge
+hierarchy -auto-top
 attrmap {attributes}
 attrmap -modattr {attributes}
 write_verilog
@@ -83,7 +84,7 @@ def block(
         design, name=name, platform=memories if platform is None else platform, emit_src=source
     )
     text = plain_verilog(relative_sources(str(made)))
-    if memories.used:
+    if memories.used and MEMORY in text:
         text += "\n" + (files("extremum.hdl") / "memory.v").read_text()
     return re.sub(rf"\b{MEMORY}\b", f"{name}_memory", text)
 

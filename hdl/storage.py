@@ -177,32 +177,28 @@ class DelayLine(DelayLinePorts):
             m.d.comb += shown.eq(select(spacing_less_one, choices))
 
     def _memory(self, m: Module) -> None:
-        """Keep the words in the rows of a memory: read a row, and write it back one tap further."""
-        given = self._given_spacing_less_one
-        row = Signal(range(self.max_spacing), name="row", reset_less=True)
-        with m.If(self.step):
-            m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))
-        m.submodules.memory = memory = RegisteredMemory(
-            self.width * self.taps,
-            self.max_spacing,
+        """Keep the words in the rows of a memory: read a row, and write it back one tap further.
+
+        The memory can show a row only if it was written before the row's address came. If there are
+        no more rows than clocks of latency, they come from registers and the memory is not used.
+        """
+        given, shown, fixed = (
+            self._given_spacing_less_one,
             self.latency,
+            self.fixed_spacing_less_one,
         )
-        shown, stops = self.latency, self.parameters.is_one_job
+        row = Signal(range(self.max_spacing), name="row", reset_less=True)
+        memory = None
+        if fixed is None or fixed >> (shown - 1):
+            with m.If(self.step):
+                m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))
+            m.submodules.memory = memory = RegisteredMemory(
+                self.width * self.taps, self.max_spacing, shown
+            )
         token = self._flag(m, "token")
-        valid, word, written_row = (
-            value.at(shown) for value in (self._flag(m, "valid"), Timed(m, self.i), Timed(m, row))
-        )
-        m.d.comb += [
-            memory.read_address.eq(row),
-            memory.read_enable.eq(self.go if stops else 1),
-            memory.output_enable.eq(self.go if stops else 1),
-            memory.write_address.eq(written_row),
-            memory.write_data.eq(self._moved_on(word, memory.read_data)),
-            memory.write_enable.eq(valid & self.go if stops else valid),
-        ]
-        # The memory can show a row only if it was written before the row's address came. If there
-        # are no more rows than clocks of latency, they come from registers and the memory is not
-        # used.
+        valid, word = (value.at(shown) for value in (self._flag(m, "valid"), Timed(m, self.i)))
+        if memory is not None:
+            self._connect(m, memory, row, valid=valid, word=word)
         is_one = precomputed(m, self.parameters, lambda given: given == 0, given)
         is_many = precomputed(m, self.parameters, lambda given: given >> (shown - 1) != 0, given)
         is_one_row = shadow(m, self.parameters, is_one, token.at(shown - 1), "is_single")
@@ -216,7 +212,21 @@ class DelayLine(DelayLinePorts):
                 other.eq(moved_on),
                 near.eq(Mux(is_one_row, moved_on, other) if shown > 1 else moved_on),
             ]
-        m.d.comb += self.o.eq(Mux(is_far, memory.read_data, near))
+        m.d.comb += self.o.eq(near if memory is None else Mux(is_far, memory.read_data, near))
+
+    def _connect(
+        self, m: Module, memory: RegisteredMemory, row: Signal, *, valid: Value, word: Value
+    ) -> None:
+        """Connect the memory; the word that comes goes into the row that was read for it."""
+        stops = self.parameters.is_one_job
+        m.d.comb += [
+            memory.read_address.eq(row),
+            memory.read_enable.eq(self.go if stops else 1),
+            memory.output_enable.eq(self.go if stops else 1),
+            memory.write_address.eq(Timed(m, row).at(self.latency)),
+            memory.write_data.eq(self._moved_on(word, memory.read_data)),
+            memory.write_enable.eq(valid & self.go if stops else valid),
+        ]
 
     def _moved_on(self, word: Value, row: Value) -> Value:
         """Return a row with a word added at its front and the oldest word dropped."""

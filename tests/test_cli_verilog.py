@@ -354,7 +354,30 @@ def test_a_file_of_no_package_is_not_overwritten():
     assert run(line)[0] == run(line)[0] == run(line.replace("one", "two"))[0] == 0
     Path("component.xml").unlink()
     Path("component.xml").mkdir()
-    assert run(line)[0] == 2
+    assert run(line)[::2] == (
+        2, ["extremum: component.xml is a folder, and a package has a file there"]
+    )  # fmt: skip
+
+
+def test_a_page_that_only_names_the_project_is_not_overwritten():
+    Path("README.md").write_text("Pooling, built with extremum.\n")
+    status, out, (said,) = run("verilog --preset argmax-int8 --name one --output .")
+    assert (status, out) == (2, [])
+    assert said.startswith("extremum: README.md would be overwritten, and is of no package")
+
+
+@pytest.mark.parametrize("place", ["registers", "registers/html"])
+def test_a_file_in_place_of_a_folder(place):
+    """It is named, and nothing is written."""
+    Path("registers").mkdir()
+    if place == "registers":
+        Path("registers").rmdir()
+    Path(place).write_text("mine\n")
+    before = sorted(map(str, Path().rglob("*")))
+    status, out, (said,) = run("verilog --preset pool2x2-int8 --name one --output .")
+    assert (status, out) == (2, [])
+    assert said == f"extremum: {place} is a file, and a package has a folder there"
+    assert sorted(map(str, Path().rglob("*"))) == before
 
 
 def test_two_packages_in_a_folder():

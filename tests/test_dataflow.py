@@ -47,6 +47,9 @@ FLAT = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))
 
 CORES = {
     "planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), PLANES), PLANES),
+    "narrow positions": (
+        fixed(CoreConfig((DataType.INT8,), 2, index_width=9, **SMALL), PLANES), PLANES
+    ),
     "padded": (fixed(CoreConfig((DataType.INT8,), 1, index_width=0, **SMALL), PADDED), PADDED),
     "row": (
         fixed(

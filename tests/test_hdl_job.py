@@ -152,6 +152,18 @@ def test_positions_are_modulo_the_width_of_an_index(width):
                 assert name.replace(".", "_") not in found
 
 
+@pytest.mark.parametrize("value", [-28, -28 + (1 << 9), -28 + (1 << 32)])
+def test_fixed_positions_are_modulo_the_width_of_an_index(value):
+    """The host counts them modulo 2^32, and a core with as many bits as its index has."""
+    fixed = (("height.tap_step", -28 + (1 << 9)),)
+    config = dataclasses.replace(CONFIG, index_width=9, fixed=fixed)
+    job = changed("height.tap_step", value)
+    assert job.values_in(config)["height.tap_step"] == fixed[0][1]
+    job.to_bits(config)
+    with pytest.raises(ValueError, match=r"fixed to 484, and the job needs 485$"):
+        changed("height.tap_step", value + 1).to_bits(config)
+
+
 def test_lead():
     """A negative head means slots without an element at the start of a line."""
     assert DimensionRegisters(head=3).lead == 0

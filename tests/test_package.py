@@ -245,6 +245,38 @@ def test_an_example_is_found_for_every_core_that_has_a_short_job(name):
         assert example.valid.any(axis=1).all()
 
 
+ONE_ROW = CoreConfig(
+    (DataType.INT8,), max_window=(1, 3, 1), operators=("max-pool",), index_width=0,
+    fixed=(("height.spacing", 1),),
+)  # fmt: skip
+"""Windows of one column: the rows that a window needs lie next to each other in the input."""
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_a_memory_that_is_not_needed_is_not_there(bus):
+    """Every module but the top is instantiated, so tools find one top."""
+    text = block_verilog(Settings(ONE_ROW, "row", bus))
+    modules = re.findall(r"^module (\w+)", text, re.MULTILINE)
+    assert not any(
+        "memory" in name for name in modules if "queue" not in name and "storage" in name
+    )
+    used = set(re.findall(r"^  (row_\w+)(?: #\(.*?\))? \w+ ?\(", text, re.MULTILINE | re.DOTALL))
+    assert set(modules) - used == {"row"}
+
+
+def test_the_distance_of_stored_taps_tells_how_many_windows_a_line_has():
+    example = example_job(ONE_ROW)
+    assert example is not None
+    assert example.problem.output_sizes[-1] == 1
+    config = CoreConfig(
+        max_window=(2, 3, 3), max_dilation=(1, 2, 1),
+        fixed=(("depth.spacing", 12), ("height.spacing", 8), ("height.dilation", 2)),
+    )  # fmt: skip
+    example = example_job(config)
+    assert example is not None
+    assert example.problem.output_sizes[-2:] == (3, 4)
+
+
 def test_examples_keep_what_is_fixed():
     config = CoreConfig(
         (DataType.UINT8, DataType.FLOAT16), 4, (1, 1, 1), operators=("argmin", "argmax"),

@@ -35,7 +35,7 @@ def registers_dict(job: Job) -> dict[str, Any]:
     shapes = job_shapes(config)
     if not shapes:
         return {"registers": {}, "payload": None, "payload_bits": 0, "words": []}
-    values = job.registers.values()
+    values = job.registers.values_in(config)
     names = {register.address: register.name for register in register_map(config)}
     words = {**job_words(job), command_address(START_COMMAND): 1}
     bits = sum(shape.width for shape in shapes.values())

@@ -32,6 +32,7 @@ MOST_MEASURED = 1_000_000_000
 """No part has so many cells, and none so high a clock in megahertz: what is more is no figure."""
 
 PROJECT = b"extremum"
+PAGE_MARK = b"Written by extremum"
 """Every source of a package says what it was written by."""
 
 SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
@@ -105,6 +106,7 @@ def verilog(
         text = package[f"{settings.name}.v"].decode()
         files = {target / path: content for path, content in package.items()}
     _refuse_overwriting(files, (options["config"], options["fixed"], cost))
+    _refuse_files_as_folders(files, target)
     if not is_alone:
         _refuse_foreign(files, target, settings.name)
     summary = describe(settings, ports_of(text, settings.name))
@@ -113,7 +115,8 @@ def verilog(
             path.parent.mkdir(parents=path.parent != target.parent, exist_ok=True)
             path.write_bytes(content)
     except OSError as error:
-        raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from error
+        place = error.filename or output
+        raise click.ClickException(f"cannot write {place}: {error.strerror or error}") from error
     written = [str(path) for path in files]
     if as_json:
         told: dict[str, Any] = {"command": "verilog", "written": written}
@@ -176,6 +179,18 @@ def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None
             raise click.ClickException(f"{path} would be overwritten, and is an input")
 
 
+def _refuse_files_as_folders(files: Mapping[Path, bytes], target: Path) -> None:
+    """Refuse a place with a file where a package has a folder, or the other way round."""
+    for path in files:
+        for folder in path.parents:
+            if folder == target.parent:
+                break
+            if folder.exists() and not folder.is_dir():
+                raise click.ClickException(f"{folder} is a file, and a package has a folder there")
+        if path.is_dir():
+            raise click.ClickException(f"{path} is a folder, and a package has a file there")
+
+
 def _refuse_foreign(files: Mapping[Path, bytes], target: Path, name: str) -> None:
     """Refuse to write over files that are of no package.
 
@@ -198,7 +213,9 @@ def _names_project(path: Path) -> bool:
     if not path.is_file():
         return False
     content = path.read_bytes()
-    return not content or PROJECT in content
+    # Many pages that people write may name the project, so the page of a package must say more.
+    mark = PAGE_MARK if path.name == "README.md" else PROJECT
+    return not content or mark in content
 
 
 def _measured(path: str, settings: Settings) -> Mapping[str, Any]:

@@ -98,10 +98,26 @@ def _axes(config: CoreConfig, fixed: dict[str, int], axis: int) -> list[_Axis]:
     start = extent - 1 - given["head"] if "head" in given else usual
     strides = [given["stride"]] if "stride" in given else [min(2, window), 1]
     ends = dict.fromkeys([start, *range(extent)]) if config.padding else [0]
-    return [
-        _Axis(max(size, extent - start - end), window, stride, dilation, start, end)
-        for stride, end in itertools.product(strides, ends)
-    ]
+    windows = None if "size" in given else _windows(fixed, name)
+    found = []
+    for stride, end in itertools.product(strides, ends):
+        least = extent - start - end
+        elements = max(size, least) if windows is None else (windows - 1) * stride + least
+        found.append(_Axis(max(elements, 1), window, stride, dilation, start, end))
+    return found
+
+
+def _windows(fixed: dict[str, int], name: str) -> int | None:
+    """Return how many windows a line or a column has, if the distance of stored taps tells it.
+
+    Taps of the height lie a line of windows apart for each step of the dilation, those of the depth
+    a plane of windows.
+    """
+    line = fixed.get("height.spacing", 0) // fixed.get("height.dilation", 1)
+    plane = fixed.get("depth.spacing", 0) // fixed.get("depth.dilation", 1)
+    if name == "width":
+        return line or None
+    return plane // line if name == "height" and line and plane >= line else None
 
 
 def _poolings(

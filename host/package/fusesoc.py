@@ -60,7 +60,8 @@ def core_file(settings: Settings, *, has_bench: bool) -> str:
             "  sim:",
             "    <<: *default",
             "    description: Run one job and check its results",
-            '    filesets: [rtl, "tool_verilator? (waivers)", bench]',
+            # The time scale in the testbench is to hold for the files behind it, too.
+            '    filesets: ["tool_verilator? (waivers)", bench, rtl]',
             f"    toplevel: {name}_tb",
             "    default_tool: icarus",
             "    tools:",

@@ -188,7 +188,7 @@ def _job(settings: Settings, example: Example | None) -> Iterator[str]:
         yield ""
         yield "| register | value |"
         yield "|---|---:|"
-        values = example.job.registers.values()
+        values = example.job.registers.values_in(example.job.config)
         fixed = dict(settings.config.fixed)
         for name, value in values.items():
             if name not in fixed:

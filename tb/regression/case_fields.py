@@ -10,7 +10,10 @@ from extremum.tb.regression.faults import FAULTS
 from extremum.tb.regression.tensors import FILLS
 
 COUNTS = 1 << 31
-"""Numbers in a case are below this: seeds, clocks, jobs."""
+"""Seeds and numbers of things in a case are below this."""
+
+CLOCKS = 1 << 24
+"""Clocks in a case are below this, so that each case ends within minutes."""
 
 
 class _Kind(NamedTuple):
@@ -59,17 +62,26 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < COUNTS
 
 
+def _is_clock(value: object) -> bool:
+    return type(value) is int and 0 <= value < CLOCKS
+
+
 def _is_percentage(value: object) -> bool:
     return type(value) is int and 0 <= value <= 100
 
 
 def _are_rests(value: object) -> bool:
-    """Tell whether a value is a percentage, or pairs of clocks and a percentage."""
+    """Tell whether a value is a percentage, or pairs of clocks and a percentage.
+
+    The last one stays, and with 100 nothing would ever move.
+    """
     pairs = value if isinstance(value, list) else [[0, value]]
-    return all(
-        isinstance(pair, list) and len(pair) == 2 and _is_count(pair[0]) and _is_percentage(pair[1])
+    if not all(
+        isinstance(pair, list) and len(pair) == 2 and _is_clock(pair[0]) and _is_percentage(pair[1])
         for pair in pairs
-    )
+    ):
+        return False
+    return not pairs or pairs[-1][1] < 100
 
 
 def _is_one_of(*names: str) -> _Kind:
@@ -82,7 +94,8 @@ def _or_none(kind: _Kind) -> _Kind:
 
 _COUNT = _Kind(f"a number from 0 to {COUNTS - 1}", _is_count)
 _PERCENTAGE = _Kind("a percentage", _is_percentage)
-_RESTS = _Kind("a percentage, or pairs of clocks and a percentage", _are_rests)
+_CLOCK = _Kind(f"a number of clocks from 0 to {CLOCKS - 1}", _is_clock)
+_RESTS = _Kind("a percentage, or pairs of clocks and a percentage, below 100 at last", _are_rests)
 _LIST = _Kind("a list", lambda value: isinstance(value, list))
 _KINDS = {
     "target": _Kind("a name", lambda value: isinstance(value, str)),
@@ -91,7 +104,8 @@ _KINDS = {
     "input_stalls": _RESTS,
     "output_stalls": _RESTS,
     "job_stalls": _RESTS,
-    "reset_after": _or_none(_COUNT),
+    "reset_after": _or_none(_CLOCK),
+    "reset_clocks": _CLOCK,
     "accesses": _PERCENTAGE,
     "operator": _is_one_of("reduction", "pooling"),
     "arguments": _Kind("an object", lambda value: isinstance(value, dict)),

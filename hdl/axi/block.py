@@ -150,21 +150,29 @@ class AxiBlock(wiring.Component):
         else:
             outputs.give_directly(m, self, core)
 
-    def _domains(self, m: Module, soft_reset: Value) -> None:
+    def _domains(self, m: Module, soft_reset: Value) -> Signal:
         """Add what a soft reset ends as two domains: the core, and what serves it.
 
         The latter is reset a clock before. Each reset goes to many flip-flops, so it comes from a
         register.
+
+        Returns
+        -------
+        Signal
+            One of both is reset: from a register of its own, since those of the resets lie where
+            their flip-flops are.
         """
         m.domains.jobs = ClockDomain(local=True)
         m.domains.core = ClockDomain(local=True)
         reset, job_reset, core_reset = (
             Signal(name=f"{name}reset", init=1, reset_less=True) for name in ("", "job_", "core_")
         )
+        drops = Signal(name="drops", init=1, reset_less=True)
         m.d.sync += [
             reset.eq(~self.aresetn),
             job_reset.eq(~self.aresetn | soft_reset),
             core_reset.eq(job_reset),
+            drops.eq(~self.aresetn | soft_reset | job_reset),
         ]
         m.d.comb += [
             *(ClockSignal(domain).eq(self.aclk) for domain in ("sync", "jobs", "core")),
@@ -172,12 +180,13 @@ class AxiBlock(wiring.Component):
             ResetSignal("jobs").eq(job_reset),
             ResetSignal("core").eq(core_reset),
         ]
+        return drops
 
     def _programmable(self, m: Module) -> None:
         """Add the core with the registers, the commands and the packets."""
         config = self.config
         soft_reset = Signal(name="soft_reset")
-        self._domains(m, soft_reset)
+        drops = self._domains(m, soft_reset)
         m.submodules.core = core = DomainRenamer("core")(
             Core(config, marks_lanes=marks_lanes(config))
         )
@@ -235,7 +244,6 @@ class AxiBlock(wiring.Component):
             passed.o_ready.eq(core.i.ready),
         ]
         left = core.o.valid & core.o.ready
-        drops = ResetSignal("jobs") | ResetSignal("core")
         taken = outputs.give_by_buffers(m, self, core, drops)
         self._observe(
             m, core, control,
@@ -286,8 +294,8 @@ class AxiBlock(wiring.Component):
         offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
         is_gone = delay(m, packets.expected | starter.refused, 1)
         # What serves the core is reset a clock behind ``soft_reset``, so jobs of before may still
-        # be gone in that clock and the next one, and no longer count.
-        with m.If(control.soft_reset | drops):
+        # be gone in that clock and the next one, in which ``drops`` is set, and no longer count.
+        with m.If(drops):
             m.d.sync += offered.eq(0)
         with m.Elif(is_gone):
             m.d.sync += offered.eq(offered + 1)

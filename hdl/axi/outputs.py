@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 from extremum.hdl.axi.buffers import OutputBuffer
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, marks_lanes, port_widths
 from extremum.hdl.core import Core
+from extremum.hdl.timing import delay
 
 
 def result_beats(core: Core) -> dict[str, Value]:
@@ -51,7 +52,8 @@ def give_by_buffers(
     Returns
     -------
     list of Value
-        A flag for each stream: a job's last beat is taken. There are none without ``drops``.
+        A flag for each stream: a clock ago a job's last beat was taken. There are none without
+        ``drops``.
     """
     sinks, taken = {}, []
     for name, beat in result_beats(core).items():
@@ -68,7 +70,8 @@ def give_by_buffers(
         if drops is not None:
             is_left = Signal(name=f"{name}_is_left")
             m.d.sync += is_left.eq((drops | is_left) & tvalid & ~tready)
-            taken.append(tvalid & tready & sink.o_data[-1] & ~(drops | is_left))
+            # TREADY comes late in the clock, and what a job's end leads to lies far away.
+            taken.append(delay(m, tvalid & tready & sink.o_data[-1] & ~(drops | is_left), 1))
     room = Cat(sink.i_ready for sink in sinks.values()).all()
     m.d.comb += core.o.ready.eq(room)
     for sink in sinks.values():
@@ -93,7 +96,7 @@ def _show(m: Module, block: wiring.Component, name: str, beat: Value) -> None:
 
 
 def ended(m: Module, taken: list[Value], drops: Value) -> Value:
-    """Return whether a job's last beat has now been taken on all streams.
+    """Return whether a job's last beat has been taken on all streams, on the last of them just now.
 
     Between two streams there are buffers of two beats each, so one may be two jobs ahead. Jobs that
     a soft reset ends, while ``drops`` is set, are forgotten.

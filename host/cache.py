@@ -10,6 +10,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,9 @@ LIMIT = 2 << 30
 
 SPARED_SECONDS = 600
 """What was used within this time is not removed: a simulation may just be starting from it."""
+
+ENTRY_NAME = re.compile(r"[a-z]+(-[a-z]+)*-[0-9a-f]{24}(-[0-9a-f]{8})?")
+"""What the folder of an entry is named, see :func:`_name`; other folders are none of ours."""
 
 LOCK = "lock"
 """File of an entry that is locked while the entry is made. Its time is that of the last use."""
@@ -63,11 +67,13 @@ def problem() -> str | None:
     """Say in one line why new cores cannot be kept; None if they can."""
     try:
         folder = directory()
-        if folder.exists():
+        if os.path.lexists(folder):
             cache_files.make_private(folder)
+        elif len(os.fsencode(folder.name)) > os.pathconf("/", "PC_NAME_MAX"):
+            return str(cache_files.explain(OSError(errno.ENAMETOOLONG, ""), folder))
     except ModuleNotFoundError:  # platformdirs, one of the tools
         return None
-    except CacheError as error:
+    except (CacheError, OSError) as error:
         return str(error)
     nearest = next(path for path in (folder, *folder.parents) if path.exists())
     if not nearest.is_dir():
@@ -285,7 +291,8 @@ def _folders() -> list[Path]:
     folder = directory()
     if folder.exists() and not folder.is_dir():
         cache_files.raise_explained(NotADirectoryError(errno.ENOTDIR, ""), folder)
-    return sorted(lock.parent for lock in directory().glob(f"*-*/{LOCK}"))
+    locks = directory().glob(f"*-*/{LOCK}")
+    return sorted(lock.parent for lock in locks if ENTRY_NAME.fullmatch(lock.parent.name))
 
 
 def _size(folder: Path) -> int:

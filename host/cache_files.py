@@ -44,6 +44,8 @@ def explain(error: OSError, folder: Path) -> CacheError | None:
         return CacheError(f"the disk of the cache {folder} is full: {free}, or {ELSEWHERE}")
     if error.errno in _NO_FOLDER:
         return CacheError(f"the cache {folder} is not a folder: remove that file, or {ELSEWHERE}")
+    if error.errno == errno.ENAMETOOLONG:
+        return CacheError(f"the name of the cache {folder} is too long: {ELSEWHERE}")
     if error.errno in _NO_FILE:
         return CacheError(f"{error.filename} in the cache is not a file: remove it, or {ELSEWHERE}")
     if error.errno in _READ_ONLY:

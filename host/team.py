@@ -22,6 +22,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
+from extremum.host.checks import frames_inside
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, gathered, report_of
@@ -244,13 +245,19 @@ def _done(todo: Plan, shares: Sequence[range | None], futures: Sequence[Future[A
     given = [future.result() for future in futures]
     if shares == [None]:
         result, report = given[0]
+        _warn(report.empty_windows)
         return result, report
     jobs: list[JobResults] = [job for share in given for job in share]
     results, cycles = gathered(todo, jobs)
     empty = results.count_empty_windows()
-    if empty:
-        warnings.warn(EmptyWindowWarning(empty), stacklevel=2)
+    _warn(empty)
     return results.finish(), report_of(todo, cycles, empty)
+
+
+def _warn(empty_windows: int) -> None:
+    """Warn the user of empty windows, as an accelerator in this process does."""
+    if empty_windows:
+        warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=frames_inside())
 
 
 _accelerators: dict[str, Accelerator] = {}

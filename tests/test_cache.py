@@ -138,6 +138,34 @@ def test_the_command_shows_and_clears(monkeypatch, tmp_path):
     assert not folder.exists()
 
 
+def test_folders_of_others_are_left_alone(monkeypatch, tmp_path):
+    """The cache may be told to lie where other things are."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    for name in ("my-data", "native-0123", f"native-{24 * 'g'}", f"my-{24 * '0'}-notes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / cache.LOCK).touch()
+    with cache.entry("native", "a") as folder:
+        pass
+    assert [entry.name for entry in cache.entries()] == [folder.name]
+    assert json.loads(run("cache --clear --json")[1][0])["removed"] == [
+        {"name": folder.name, "size": 0}
+    ]
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize("name", ["loop", "n" * 300])
+def test_a_folder_that_cannot_be(monkeypatch, tmp_path, name):
+    """A link that leads to itself, and a name that is too long."""
+    if name == "loop":
+        (tmp_path / name).symlink_to(name)
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / name))
+    told = cache.problem()
+    assert told is not None
+    assert "set EXTREMUM_CACHE to another folder" in told
+    with pytest.raises(CacheError), cache.entry("native", "a"):
+        pass
+
+
 def test_the_command_tells_why_new_cores_cannot_be_kept(monkeypatch, tmp_path):
     folder = tmp_path / "open"
     folder.mkdir()

@@ -51,3 +51,36 @@ def test_streams_that_the_caller_has_closed(tmp_path, closed):
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
     assert np.load(tmp_path / "y.npy").tolist() == [1]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize(
+    ("line", "status"), [("run argmax --input none.npy", 2), ("nix", 2), ("plan argmax", 2)]
+)
+def test_a_full_disk_behind_stderr_is_no_mismatch(tmp_path, line, status):
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *line.split()],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=full, timeout=120, check=False,
+        )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (status, b"")
+
+
+def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
+    os.mkfifo(tmp_path / "pipe")
+    program = f"{sys.executable} -c '{PROGRAM}' run argmax --backend model"
+
+    def ran(command):
+        return subprocess.run(
+            ["sh", "-c", command], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    found = ran(f"cat x.npy | {program} --input /dev/stdin --output y.npy")
+    assert found.returncode == 0, found.stderr
+    assert np.load(tmp_path / "y.npy").tolist() == [1]
+    found = ran(f"{program} --input x.npy --output pipe")
+    told = "extremum: --output needs a file, and pipe is a pipe\n"
+    assert (found.returncode, found.stdout, found.stderr) == (2, "", told)

@@ -102,7 +102,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str, status: Exit) -> int:
-    click.echo(f"extremum: {printing.printable(' '.join(message.split()))}", err=True)
+    """Say what is wrong, if there is somewhere to say it; return the status."""
+    try:
+        click.echo(f"extremum: {printing.printable(' '.join(message.split()))}", err=True)
+    except BrokenPipeError:
+        raise
+    except OSError:  # a full disk: the status tells what happened
+        pass
     return int(status)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["output_paths", "refuse_overwriting", "save", "write_page"]
 
 
+LONGEST_NAME = 255
+"""Bytes of the longest name that file systems take."""
+
+
 def output_paths(folder: str | None, network: Network) -> list[Path]:
     """Return the file of each output of a network: that of its name, in the folder.
 
@@ -31,6 +36,11 @@ def output_paths(folder: str | None, network: Network) -> list[Path]:
         return []
     if Path(folder).exists() and not Path(folder).is_dir():
         raise click.UsageError(f"--output must be a folder, not {folder}")
+    nearest = next(
+        path for path in (Path(folder), *Path(folder).absolute().parents) if path.exists()
+    )
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise click.ClickException(f"--output cannot be written: {folder}")
     found: list[Path] = []
     for place, name in enumerate(network.output_names):
         data_type = network.output_type(name)
@@ -42,6 +52,8 @@ def output_paths(folder: str | None, network: Network) -> list[Path]:
         names = itertools.chain((plain,), (f"{plain}_{n}" for n in itertools.count(place)))
         paths = (Path(folder) / f"{each}.npy" for each in names)
         found.append(next(path for path in paths if path not in found))
+        if len(os.fsencode(found[-1].name)) > LONGEST_NAME:
+            raise click.ClickException(f"the output {name} has a name too long for a file")
     return found
 
 
@@ -97,7 +109,7 @@ def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
             np.save(path, value.astype(str) if text else value, allow_pickle=False)
         except OSError as error:
             told = error.strerror or error
-            raise click.ClickException(f"cannot write {path.parent}: {told}") from error
+            raise click.ClickException(f"cannot write {error.filename or path}: {told}") from error
     return [str(path) for path in paths]
 
 

@@ -42,8 +42,14 @@ def progress() -> Iterator[Tell]:
 
 def _print_stage(now: Progress) -> None:
     """Print what is done while a core is compiled, which takes long enough to be asked about."""
-    if now.stage:
+    if not now.stage:
+        return
+    try:
         print(f"extremum: {PHASES[now.phase]}: {now.stage}", file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError:  # a full disk: the result matters, and not what is said meanwhile
+        pass
 
 
 class _Bar:

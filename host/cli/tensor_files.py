@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import stat
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,7 +54,9 @@ def load_any(path: str) -> np.ndarray:
         The file cannot be read, or holds no array.
     """
     try:
-        with Path(path).open("rb") as file:
+        with Path(path).open("rb") as opened:
+            # A pipe cannot be read twice, and NumPy reads arrays by their place in a file.
+            file = opened if opened.seekable() else io.BytesIO(opened.read())
             if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
                 raise click.ClickException(f"{path} is not a .npy file")
             file.seek(0)
@@ -90,7 +94,8 @@ def file_of(path: str | Path) -> object:
         if error.errno == errno.ELOOP:
             raise click.ClickException(f"cannot follow {path}: {error.strerror}") from error
         return Path(path).resolve()
-    return told.st_dev, told.st_ino
+    # A device such as /dev/null keeps nothing, so that several may use it.
+    return object() if stat.S_ISCHR(told.st_mode) else (told.st_dev, told.st_ino)
 
 
 def refuse_unwritable(options: Mapping[str, Any]) -> None:
@@ -112,6 +117,8 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
         misplaced = path.is_dir() or not path.parent.is_dir()
         if misplaced or not os.access(target, os.W_OK):
             raise click.ClickException(f"{flag(name)} cannot be written: {path}")
+        if path.is_fifo() or path.is_socket():
+            raise click.ClickException(f"{flag(name)} needs a file, and {path} is a pipe")
         other = taken.setdefault(file_of(path), name)
         if other != name:
             raise click.ClickException(f"{flag(name)} is the file of {flag(other)}: {path}")

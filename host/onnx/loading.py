@@ -7,7 +7,7 @@ there, so that a model may be larger than two GiB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import onnx
@@ -15,7 +15,7 @@ import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
 from extremum.onnx.graphs import name_of, subgraphs
@@ -48,6 +48,7 @@ def load(
     read, folder = _read(model)
     if not read.graph.node or not read.opset_import:
         raise NetworkError("it is no ONNX model: it has no node, or names no opset")
+    files = tuple(dict.fromkeys(_files(read, folder or Path())))
     try:
         onnx.checker.check_model(str(model) if folder else read)
         if read.functions:
@@ -59,7 +60,7 @@ def load(
         read = onnx.shape_inference.infer_shapes(read, data_prop=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise NetworkError(f"it breaks a rule of ONNX: {_one_line(error)}") from error
-    return Network(read, folder)
+    return Network(read, folder, files)
 
 
 def sizes_text(value: ValueInfoProto) -> str:
@@ -83,6 +84,39 @@ def _read(model: ModelProto | bytes | str | Path) -> tuple[ModelProto, Path | No
         return onnx.load(str(model), load_external_data=False), Path(model).resolve().parent
     except DecodeError as error:
         raise NetworkError("it is no ONNX model") from error
+
+
+def _files(model: ModelProto, folder: Path) -> Iterator[Path]:
+    """Yield the files in which tensors of a model lie."""
+    for tensor in _tensors(model.graph):
+        yield from _file_of(tensor, folder)
+    for function in model.functions:
+        for node in function.node:
+            for tensor in _tensors_of(node):
+                yield from _file_of(tensor, folder)
+
+
+def _file_of(tensor: TensorProto, folder: Path) -> Iterator[Path]:
+    if uses_external_data(tensor):
+        yield from (folder / e.value for e in tensor.external_data if e.key == "location")
+
+
+def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
+    """Yield the weights of a graph, and the tensors of its nodes' attributes, at every depth."""
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    for node in graph.node:
+        yield from _tensors_of(node)
+
+
+def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
+    for attribute in node.attribute:
+        yield from (attribute.t, *attribute.tensors)
+        for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+            yield from (sparse.values, sparse.indices)
+    for inner in subgraphs(node):
+        yield from _tensors(inner)
 
 
 def _check_more(graph: GraphProto) -> None:

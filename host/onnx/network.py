@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 import onnx.checker
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
-from onnx.external_data_helper import uses_external_data
 
 from extremum.onnx.graphs import inner_nodes, name_of, sizes_of, type_of
 from extremum.onnx.layers import UNKNOWN, Axes, Layer, NotKnown, NotTaken, is_candidate, layer_of
@@ -64,10 +63,14 @@ class Network:
         The model, without functions, with inferred sizes.
     folder
         Where its external data are; None if it has none, or came from memory.
+    files
+        The files in which tensors of the model lie: weights, and attributes of nodes, also those of
+        subgraphs and functions.
     """
 
     model: ModelProto
     folder: Path | None = None
+    files: tuple[Path, ...] = ()
 
     @property
     def graph(self) -> GraphProto:
@@ -83,14 +86,6 @@ class Network:
     def default_names(self) -> frozenset[str]:
         """Names of the initialisers, which an input of the same name may override."""
         return frozenset(self._initialisers)
-
-    @cached_property
-    def files(self) -> tuple[Path, ...]:
-        """The files in which weights lie."""
-        folder = self.folder or Path()
-        held = (t for t in self.graph.initializer if uses_external_data(t))
-        entries = (entry for tensor in held for entry in tensor.external_data)
-        return tuple({folder / entry.value: 0 for entry in entries if entry.key == "location"})
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:

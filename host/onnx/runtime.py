@@ -70,6 +70,8 @@ class Runtime:
             It lies in a file that cannot be read.
         """
         copy = f"{name}_copy"
+        while copy in self._weights or copy in self._sparse:
+            copy += "_"
         node = NodeProto(op_type="Identity", input=[name], output=[copy])
         return self.run_nodes([node], {}, [copy])[copy]
 

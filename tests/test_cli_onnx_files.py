@@ -233,3 +233,68 @@ def test_inputs_larger_than_any_memory(tmp_path):
     status, out, err = run("", "onnx", f"{tmp_path}/net.onnx", *GOLDEN, "--random=1")
     assert (status, out, len(err)) == (2, [], 1)
     assert "the input x is too large for this machine: " in err[0]
+
+
+def external(array, location):
+    """Return a tensor whose elements lie in a file."""
+    tensor = onnx.numpy_helper.from_array(array, "w")
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", "0"), ("length", str(array.nbytes))):
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return tensor
+
+
+@pytest.mark.parametrize("place", ["an attribute", "a subgraph"])
+@pytest.mark.parametrize("option", ["--report", "--output"])
+def test_no_file_of_a_model_is_overwritten(tmp_path, place, option):
+    """Tensors of attributes and of subgraphs may lie in files, too."""
+    name = "w.bin" if option == "--report" else "y.npy"
+    (tmp_path / name).write_bytes(X.tobytes())
+    tensor = external(X, name)
+    pool = node("MaxPool", "s", "y", kernel_shape=[2, 2])
+    if place == "an attribute":
+        nodes = [node("Constant", "", "k", value=tensor), node("Add", "x k", "s"), pool]
+    else:
+        kind = helper.make_tensor_value_info("p", TensorProto.FLOAT, X.shape)
+        branch = helper.make_graph([node("Add", "x w", "p")], "b", [], [kind], [tensor])
+        other = helper.make_graph([node("Identity", "x", "p")], "b", [], [kind])
+        condition = helper.make_tensor("c", TensorProto.BOOL, [], [True])
+        nodes = [
+            node("Constant", "", "c", value=condition),
+            node("If", "c", "s", then_branch=branch, else_branch=other), pool,
+        ]  # fmt: skip
+    onnx.save_model(model_of(nodes, {"x": ("float32", X.shape)}, ["y"]), tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", X)
+    target = tmp_path / name if option == "--report" else tmp_path
+    status, out, (told,) = run(
+        "",
+        "onnx",
+        f"{tmp_path}/net.onnx",
+        *GOLDEN,
+        f"--input={tmp_path}/x.npy",
+        option,
+        str(target),
+    )
+    assert (status, out) == (2, [])
+    assert f"{option} would overwrite weights of the model" in told
+    assert (tmp_path / name).read_bytes() == X.tobytes()
+
+
+def test_an_initialiser_named_like_a_copy(tmp_path):
+    """A weight that only poolings read is fetched under another name."""
+    pools = [node("MaxPool", w, y, kernel_shape=[2, 2]) for w, y in (("w", "a"), ("w_copy", "b"))]
+    onnx.save_model(
+        model_of(pools, {}, ["a", "b"], constants={"w": X, "w_copy": X + 1}), tmp_path / "n.onnx"
+    )
+    status, _, err = run("", "onnx", f"{tmp_path}/n.onnx", *GOLDEN)
+    assert (status, err) == (0, [])
+
+
+def test_a_place_for_outputs_that_cannot_be_is_told_before_the_run(folder, monkeypatch):
+    output = "x.npy/folder"
+    monkeypatch.chdir(folder)
+    status, out, (told,) = run("", "onnx", "y.npy", *GOLDEN, "--input=x.npy", "--output", output)
+    assert (status, out) == (2, [])
+    assert f"--output cannot be written: {output}" in told

@@ -81,9 +81,15 @@ def test_results_and_reports_are_those_of_one(team):
 
 
 def test_empty_windows_are_told(team):
-    with pytest.warns(EmptyWindowWarning):
+    with pytest.warns(EmptyWindowWarning) as told:
         team.run(*tiled())
     assert team.report.empty_windows
+    assert [each.filename for each in told] == [__file__]
+    problem = Pooling.of((1, 2, 4, 4), "int8", 1, start_padding=1)
+    work = [(problem, np.zeros(problem.sizes, np.int8))] * 2
+    with pytest.warns(EmptyWindowWarning) as told:
+        team.run_all(work)
+    assert [each.filename for each in told] == [__file__] * 2
 
 
 def test_one_job_starts_no_process():

@@ -138,6 +138,20 @@ def empties(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> Non
         read(block, "EMPTY_WINDOWS")
 
 
+def forgotten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Reset for a clock in each of those in which empty windows are given: they count no longer."""
+    job = empty_results(config, 6)
+    for delay in range(30, 75):
+        write(block, job, config)
+        block.rest(0)
+        start(block, rng, job)
+        block.pass_clocks(delay)
+        block.forget()
+        block.pass_clocks(1, aresetn=0)
+        block.pass_clocks(2 * VISIT_CLOCKS)
+        read(block, "EMPTY_WINDOWS", "BEATS_OUT")
+
+
 def _nearly_empty(config: CoreConfig) -> Iterator[int]:
     """Yield positions that differ from that of an empty window in some bits."""
     empty = (1 << config.index_width) - 1

@@ -100,6 +100,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "carries": lambda: counting.carries(block, rng, config),
         "waits": lambda: counting.waits(block, rng, config),
         "empties": lambda: counting.empties(block, rng, config),
+        "forgotten": lambda: counting.forgotten(block, rng, config),
         "bursts": lambda: counting.bursts(block, rng, config),
         "halves": lambda: results.halves(block, rng, config),
         "one behind": lambda: results.one_behind(block, rng, config),
@@ -151,7 +152,7 @@ RUNGS = (
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
-    "flows", "numbered", "one behind",
+    "flows", "numbered", "one behind", "forgotten",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

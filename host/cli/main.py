@@ -10,7 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from extremum.host.cli import doctor
 from extremum.host.errors import ToolError
@@ -47,12 +47,20 @@ def main() -> NoReturn:
         status = _run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes stdout once more when it exits; that must not fail too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         status = CLOSED_PIPE
     except KeyboardInterrupt:  # while modules are loaded; later, `commands.main` takes it
         status = 130
+    try:
+        sys.stderr.flush()
+    except OSError:  # a full disk: what was said is lost, and not the status
+        _discard(sys.stderr)
     sys.exit(status)
+
+
+def _discard(stream: TextIO) -> None:
+    """Let what is left in a stream go nowhere: Python flushes it once more when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import combinations
 from pathlib import Path
 
 from extremum.tb.report.document import page, parts, rewritten, short_parts
@@ -26,8 +27,10 @@ def main() -> int:
     parser.add_argument("--readme", type=Path, default=Path("README.md"))
     parser.add_argument("--page", type=Path, default=Path("build/verification.html"))
     given = parser.parse_args()
-    if len({path.resolve() for path in (given.page, given.document, given.readme)}) < 3:
-        parser.error("--page, --document and --readme must be three files")
+    named = {"--page": given.page, "--document": given.document, "--readme": given.readme}
+    for (one, path), (other, second) in combinations(named.items(), 2):
+        if path.resolve() == second.resolve():
+            parser.error(f"{one} and {other} name the same file: {path}")
     try:
         told = {section: section.told(given.evidence) for section in SECTIONS}
         document = rewritten(given.document.read_text(), parts(told))

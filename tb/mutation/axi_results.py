@@ -102,3 +102,19 @@ def positions(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> N
         start(block, rng, job)
         block.pass_clocks(job.beats_in)
         settle(block)
+
+
+def ahead(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Write each register of positions right behind a start: the job keeps the word before."""
+    job = next(job for job in poolings(rng, config, 99) if job.registers.width.window > 1)
+    words = job_words(job)
+    for address, word in words.items():
+        block.access(address, word)
+    names = [name for name in regs.written_bits(config) if regs.is_position(name)]
+    block.rest(0)
+    for name in names * 4:
+        for _ in range(3):
+            start(block, rng, job)
+            address = regs.command_address(regs.command_number(name))
+            block.access(address, rng.getrandbits(config.index_width))
+        settle(block)

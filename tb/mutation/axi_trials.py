@@ -104,6 +104,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "bursts": lambda: counting.bursts(block, rng, config),
         "halves": lambda: results.halves(block, rng, config),
         "one behind": lambda: results.one_behind(block, rng, config),
+        "ahead": lambda: results.ahead(block, rng, config),
         "positions": lambda: results.positions(block, rng, config),
         "shuffled": lambda: orders.shuffled(block, rng, config),
         "unwritten": lambda: orders.unwritten(block, rng, config),
@@ -152,7 +153,7 @@ RUNGS = (
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
-    "flows", "numbered", "one behind", "forgotten",
+    "flows", "numbered", "one behind", "forgotten", "ahead",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

@@ -7,7 +7,7 @@ from amounts import mostly_slow
 from click.testing import CliRunner
 
 from extremum.hdl.config import PIPELINING, CoreConfig
-from extremum.hdl.latency import job_clocks, job_interval, latency
+from extremum.hdl.latency import job_interval, latency
 from extremum.host.cli.commands import commands
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga.clock_target import smallest_for
@@ -67,14 +67,6 @@ def test_fewer_registers_make_a_shorter_way(name):
     clocks = [latency(config) for config in configs]
     assert clocks == sorted(set(clocks))
     assert job_interval(configs[0]) < job_interval(configs[-1])
-
-
-def test_a_small_core_runs_one_job_at_a_time():
-    """The next job comes when the one before has left, however long that was."""
-    config = replace(PRESETS["programmable-int8x4"], pipelining="small")
-    for slots in (1, 100, 10_000):
-        fewest, most = job_clocks(config, slots)
-        assert fewest == most > slots
 
 
 @pytest.mark.parametrize("wrong", ["Small", "", None, 1])

@@ -151,6 +151,7 @@ class Accelerator:
         checks.check_simulation(backend, waves, wave_window, watchdog)
         checks.check_stalls(input_stalls=input_stalls, output_stalls=output_stalls)
         checks.check_seed(seed)
+        checks.check_progress(progress)
         parameters = {
             "lanes": lanes,
             "max_window": max_window,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,13 @@ def check_simulation(
 
     Raises
     ------
+    TypeError
+        ``waves`` is no path.
     ValueError
         One of them, by name.
     """
+    if waves is not None and not isinstance(waves, (str, os.PathLike)):
+        raise TypeError(f"waves must name a file, not {waves!r}")
     if waves is not None and backend == "model":
         raise ValueError("waves need a simulator: the backend must not be 'model'")
     if "\0" in str(waves):
@@ -47,6 +52,18 @@ def check_simulation(
         raise ValueError(f"wave_window must be (first, last) clocks, not {wave_window!r}")
     if wave_window[1] > MOST_CLOCKS:
         raise ValueError(f"wave_window must end at clock {MOST_CLOCKS} or before")
+
+
+def check_progress(progress: object) -> None:
+    """Refuse what cannot be told of progress.
+
+    Raises
+    ------
+    TypeError
+        It is neither None nor a function.
+    """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a function of one argument, not {progress!r}")
 
 
 def check_bus(bus: str, backend: str, buses: Sequence[str]) -> None:

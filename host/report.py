@@ -37,7 +37,11 @@ class Report:
 
     @property
     def utilization(self) -> float | None:
-        """``max(beats_in, beats_out) / cycles``: 1 if a beat moved in every clock."""
+        """``max(beats_in, beats_out) / cycles``: 1 if a beat moved in every clock.
+
+        It is more than 1 where the first windows of a job lie in padding alone: their results leave
+        before the job's first beat is taken, with which its clocks begin.
+        """
         return max(self.beats_in, self.beats_out) / self.cycles if self.cycles else None
 
 

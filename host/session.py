@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ class Session:
             results, took = self._carry_out(todo, tensor, tell, options)
             return results, took, results.count_empty_windows()
         except BaseException:
-            self.close()
+            self._abandon()
             raise
 
     def _carry_out(
@@ -160,11 +161,22 @@ class Session:
         try:
             return run_jobs(simulation, todo, tensor, numbers)
         except BaseException:
-            self.close()
+            self._abandon()
             raise
 
     def close(self) -> None:
-        """End the simulation, if there is one."""
-        if self.simulation is not None:
-            self.simulation.close()
-            self.simulation = self._driver = None
+        """End the simulation, if there is one.
+
+        Raises
+        ------
+        SimulationError
+            Not all waveforms could be written. The simulation has ended all the same.
+        """
+        simulation, self.simulation, self._driver = self.simulation, None, None
+        if simulation is not None:
+            simulation.close()
+
+    def _abandon(self) -> None:
+        """End the simulation after an error, which says more than that waveforms are missing."""
+        with suppress(SimulationError):
+            self.close()

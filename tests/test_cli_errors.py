@@ -131,6 +131,7 @@ REFUSED += [
         ("--output nowhere/o.npy", "--output cannot be written: nowhere/o.npy"),
         ("--output .", "--output cannot be written: ."),
         ("--output ./x.npy", "--output is the file of --input: x.npy"),
+        ("--output new/", "--output cannot be written: new/"),
         ("--waves nowhere/w.vcd", "--waves cannot be written: nowhere/w.vcd"),
         ("--wave-window 1,2", "--wave-window needs --waves"),
         ("--waves w.vcd --wave-window 5", "--wave-window must be the first and the last clock"),

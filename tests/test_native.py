@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import resource
 import signal
 from typing import Any
 
@@ -193,6 +194,33 @@ def test_waves_that_cannot_be_written(tmp_path):
         pytest.raises(SimulationError, match="cannot write waveforms to"),
     ):
         accelerator.argmax(np.zeros(3, np.int8))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_a_full_disk_under_waves(bus):
+    """It is told in the clock in which it is met, and the process goes on."""
+    accelerator = Accelerator(**SMALL, bus=bus, waves="/dev/full")
+    for _ in range(2):
+        with pytest.raises(SimulationError, match=r"clock \d+: cannot write waveforms: No space"):
+            accelerator.argmax(np.zeros(20_000, np.int8))
+    accelerator.close()
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_a_disk_that_fills_up_while_the_waves_end(bus, tmp_path):
+    path = tmp_path / "wave.vcd"
+    accelerator = Accelerator(**SMALL, bus=bus, waves=path)
+    accelerator.argmax(np.zeros(3, np.int8))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
+    try:
+        told = f"^native: cannot write all waveforms to {path}: File too large$"
+        with pytest.raises(SimulationError, match=told):
+            accelerator.close()
+        accelerator.close()  # it has ended all the same
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.usefixtures("interruptible")

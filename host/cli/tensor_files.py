@@ -114,9 +114,11 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
             continue
         path = Path(options[name])
         target = path if path.exists() else path.parent
-        misplaced = path.is_dir() or not path.parent.is_dir()
+        misplaced = (
+            path.is_dir() or not path.parent.is_dir() or str(options[name]).endswith(os.sep)
+        )
         if misplaced or not os.access(target, os.W_OK):
-            raise click.ClickException(f"{flag(name)} cannot be written: {path}")
+            raise click.ClickException(f"{flag(name)} cannot be written: {options[name]}")
         if path.is_fifo() or path.is_socket():
             raise click.ClickException(f"{flag(name)} needs a file, and {path} is a pipe")
         other = taken.setdefault(file_of(path), name)

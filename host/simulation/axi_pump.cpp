@@ -120,6 +120,7 @@ class AxiPump {
         waits_ = goal != CLOCKS;
         try {
             return look_for(seconds, RUNNING, [this, goal, end] {
+                model_.check();
                 if (reached(goal, end)) return DONE;
                 if (beats_.dry()) return HUNGRY;
                 if (value.is_full() || index.is_full() || ended()) return FULL;
@@ -131,6 +132,9 @@ class AxiPump {
             return FAILED;
         }
     }
+
+    // Ends the waveforms, as `Model::close` does.
+    int close() { return model_.close(); }
 
     Outcome outcome;
     Sink value{"m_axis_value", VALUE_BITS / 8}, index{"m_axis_index", INDEX_BITS / 8};
@@ -281,4 +285,8 @@ EXPORT int pump_advance(void* pump, double seconds, int goal, uint64_t clocks) {
 
 EXPORT const Outcome* pump_outcome(void* pump) { return &pump_of(pump)->outcome; }
 
-EXPORT void pump_close(void* pump) { delete pump_of(pump); }
+EXPORT int pump_close(void* pump) {
+    const int error = pump_of(pump)->close();
+    delete pump_of(pump);
+    return error;
+}

@@ -2,9 +2,12 @@
 
 #pragma once
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "Vcore.h"
 #include "verilated.h"
@@ -32,6 +35,23 @@ namespace {
 constexpr uint64_t NEVER = ~uint64_t{0};
 constexpr uint64_t CLOCKS_PER_LOOK = 4096;  // clocks after which the time is checked again
 
+#ifdef EXTREMUM_WAVES
+// A file that keeps its first error and takes no more: Verilator writes from within destructors, too,
+// where an exception would end the process.
+class WaveFile : public VerilatedVcdFile {
+  public:
+    ssize_t write(const char* bytes, ssize_t count) override {
+        if (error) return count;
+        const ssize_t written = VerilatedVcdFile::write(bytes, count);
+        if (written >= 0 || errno == EINTR || errno == EAGAIN) return written;
+        error = errno;
+        return count;
+    }
+
+    int error = 0;
+};
+#endif
+
 class Model {
   public:
     // Opens the waveforms. All inputs must be set before `start`.
@@ -52,9 +72,23 @@ class Model {
 #endif
     }
 
-    ~Model() {
+    // Ends the waveforms; returns the error number if not all of them could be written, else zero.
+    int close() {
 #ifdef EXTREMUM_WAVES
-        if (trace_.isOpen()) trace_.close();
+        trace_.close();
+        return file_.error;
+#else
+        return 0;
+#endif
+    }
+
+    // Throws if the waveforms could not be written so far.
+    void check() const {
+#ifdef EXTREMUM_WAVES
+        if (file_.error) {
+            throw std::runtime_error(std::string("cannot write waveforms: ") +
+                                     std::strerror(file_.error));
+        }
 #endif
     }
 
@@ -99,7 +133,8 @@ class Model {
     }
 
 #ifdef EXTREMUM_WAVES
-    VerilatedVcdC trace_;
+    WaveFile file_;
+    VerilatedVcdC trace_{&file_};
 #endif
     uint64_t first_wave_, last_wave_;
 };

@@ -124,7 +124,7 @@ class NativeSimulator(NativeModel):
         try:
             return self._carry_out(pump, run, take, watch)
         except BaseException:
-            self.close()
+            self.abandon()
             raise
 
     def _carry_out(self, pump: int, run: JobRun, take: Take, watch: Watch | None) -> Measured:

@@ -258,7 +258,7 @@ class NativeBlock(NativeModel):
         except DeviceError:  # from one who takes a packet; the simulation can go on
             raise
         except BaseException:
-            self.close()
+            self.abandon()
             raise
         if (address := self._outcome.refused_write) != _NO_ADDRESS:
             self._outcome.refused_write = _NO_ADDRESS

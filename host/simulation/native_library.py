@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ Function = tuple[Any, ...]
 
 _COMMON: tuple[Function, ...] = (
     ("pump_open", POINTER, ctypes.c_char_p, COUNT, COUNT),
-    ("pump_close", None, POINTER),
+    ("pump_close", ctypes.c_int, POINTER),
 )
 
 
@@ -55,7 +56,7 @@ class NativeModel:
         self, library: ctypes.CDLL, waves: Path | None, wave_window: tuple[int, int] | None
     ) -> None:
         self._owner = os.getpid()
-        self._library = library
+        self._library, self._waves = library, waves
         first, last = wave_window or (0, NEVER)
         path = os.fsencode(waves) if waves is not None else b""
         self._opened: int | None = library.pump_open(path, first, last)
@@ -85,7 +86,21 @@ class NativeModel:
 
         In a forked copy of the process that started it, the simulation is left alone: Verilator's
         model must end in the process that it began in, and the waveforms are still being written.
+
+        Raises
+        ------
+        SimulationError
+            Not all waveforms could be written. The simulation has ended all the same.
         """
-        if self._opened is not None and os.getpid() == self._owner:
-            self._library.pump_close(self._opened)
-        self._opened = None
+        opened, self._opened = self._opened, None
+        if opened is None or os.getpid() != self._owner:
+            return
+        if error := self._library.pump_close(opened):
+            raise SimulationError(
+                f"native: cannot write all waveforms to {self._waves}: {os.strerror(error)}"
+            )
+
+    def abandon(self) -> None:
+        """End the simulation after an error, which says more than that waveforms are missing."""
+        with suppress(SimulationError):
+            self.close()

@@ -75,6 +75,7 @@ class Pump {
     State advance(double seconds) {
         try {
             return look_for(seconds, RUNNING, [this] {
+                model_.check();
                 if (outcome.given == results_ && !beats_.left && !jobs_.left) {
                     finish();
                     return DONE;
@@ -106,6 +107,9 @@ class Pump {
     void idle(uint64_t clocks) {
         while (clocks--) model_.tick();
     }
+
+    // Ends the waveforms, as `Model::close` does.
+    int close() { return model_.close(); }
 
     Outcome outcome;
 
@@ -231,7 +235,11 @@ EXPORT void pump_reset(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->
 
 EXPORT void pump_idle(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->idle(clocks); }
 
-EXPORT void pump_close(void* pump) { delete static_cast<Pump*>(pump); }
+EXPORT int pump_close(void* pump) {
+    const int error = static_cast<Pump*>(pump)->close();
+    delete static_cast<Pump*>(pump);
+    return error;
+}
 
 // Serves the test that compares this generator with the one in Python.
 EXPORT void pump_stalls(const Phases* phases, uint32_t seed, uint64_t count, uint8_t* stalls) {

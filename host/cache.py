@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -329,8 +330,12 @@ def verilog(
     return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
 
 
+@functools.cache
 def _sources(*packages: str) -> Sequence[str]:
-    """Return names and texts of all that the gateware is generated from, subfolders included."""
+    """Return names and texts of all that the gateware is generated from, subfolders included.
+
+    They are read once, so that a change of the sources does not pass for what this process runs.
+    """
     found: list[str] = []
     for package in packages:
         root = Path(str(files(f"extremum.{package}")))

@@ -287,6 +287,19 @@ def test_a_folder_that_others_may_write_is_refused(holding, which, mode):
     assert cache.problem() is None
 
 
+def test_sources_that_change_while_a_process_runs_are_not_what_it_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr(cache, "files", lambda package: tmp_path / package)
+    cache._sources.cache_clear()
+    try:
+        (tmp_path / "extremum.hdl").mkdir()
+        (tmp_path / "extremum.hdl" / "core.py").write_text("1")
+        first = cache._sources("hdl")
+        (tmp_path / "extremum.hdl" / "core.py").write_text("2")
+        assert cache._sources("hdl") == first == ["core.py", "1"]
+    finally:
+        cache._sources.cache_clear()
+
+
 def test_a_folder_of_another_user_is_refused(holding, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: os.stat(holding).st_uid + 1)
     if os.stat(holding).st_uid == 0:  # root's folder is trusted: give it to another user
@@ -301,6 +314,7 @@ def test_sources_in_subfolders_are_part_of_the_key(monkeypatch, tmp_path):
     for name in ("extremum.hdl/deep/er", "extremum.model/fast"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setattr(cache, "files", lambda package: tmp_path / package)
+    monkeypatch.setattr(cache, "_sources", cache._sources.__wrapped__)  # as in another process
     generated = []
     monkeypatch.setattr("extremum.hdl.verilog.generate", lambda *_, **__: f"text {len(generated)}")
 

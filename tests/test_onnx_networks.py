@@ -1,5 +1,7 @@
 """Networks run by `extremum.onnx`: the same bits as ONNX Runtime, whatever surrounds a layer."""
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -264,10 +266,36 @@ def test_wrong_inputs(inputs, message):
         run(branches(), inputs)
 
 
+def declaring(data_type: int, place: int, *arguments: Any, **options: Any) -> onnx.ModelProto:
+    """Return a model of one node, one of whose outputs is declared to have another type."""
+    model = one_node(*arguments, **options)
+    model.graph.output[place].type.tensor_type.elem_type = data_type
+    return model
+
+
+POOL = ("MaxPool", np.zeros((1, 1, 4), np.float32))
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (b"no model", "^it is no ONNX model"),
+        (
+            declaring(TensorProto.INT64, 0, *POOL, kernel_shape=[2]),
+            "MaxPool node gives y elements of type FLOAT, not INT64$",
+        ),
+        (
+            declaring(TensorProto.FLOAT, 1, *POOL, kernel_shape=[2], outputs=2),
+            "MaxPool node gives indices elements of type INT64, not FLOAT$",
+        ),
+        (
+            declaring(TensorProto.INT32, 0, "ArgMax", POOL[1]),
+            "ArgMax node gives y elements of type INT64, not INT32$",
+        ),
+        (
+            declaring(TensorProto.DOUBLE, 0, "ReduceMax", POOL[1], axes=[0]),
+            "ReduceMax node gives y elements of type FLOAT, not DOUBLE$",
+        ),
         (b"", "^it is no ONNX model"),
         (onnx.ModelProto(), "^it is no ONNX model"),
         (one_node("MaxPool", np.zeros((1, 1, 4, 4), np.int8)), "^it breaks a rule of ONNX: "),

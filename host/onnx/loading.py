@@ -58,6 +58,7 @@ def load(
         _read_attributes(read.graph, folder)
         _set_sizes(read, sizes or {})
         read = onnx.shape_inference.infer_shapes(read, data_prop=True)
+        _check_types(read.graph, {})
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise NetworkError(f"it breaks a rule of ONNX: {_one_line(error)}") from error
     return Network(read, folder, files)
@@ -136,6 +137,32 @@ def _check_more(graph: GraphProto) -> None:
                 raise NetworkError(f"it breaks a rule of ONNX: {told}") from error
         for inner in subgraphs(node):
             _check_more(inner)
+
+
+def _check_types(graph: GraphProto, outside: Mapping[str, int]) -> None:
+    """Refuse a model that declares another type of elements than one of our operators gives.
+
+    ``outside`` has the types of the tensors that a graph around this one has, by their names.
+    """
+    values = (*graph.input, *graph.value_info, *graph.output)
+    types = {
+        **outside,
+        **{tensor.name: tensor.data_type for tensor in graph.initializer},
+        **{value.name: value.type.tensor_type.elem_type for value in values},
+    }
+    for node in graph.node:
+        for number, output in enumerate(node.output if is_candidate(node) else ()):
+            gives_index = number == 1 or node.op_type.startswith("Arg")
+            given = TensorProto.INT64 if gives_index else types.get(node.input[0], 0)
+            declared = types.get(output, 0)
+            if given and declared and given != declared:
+                name_type = TensorProto.DataType.Name
+                raise NetworkError(
+                    f"it breaks a rule of ONNX: {node.op_type} {name_of(node)} gives {output} "
+                    f"elements of type {name_type(given)}, not {name_type(declared)}"
+                )
+        for inner in subgraphs(node):
+            _check_types(inner, types)
 
 
 def _open_negative_sizes(graph: GraphProto) -> None:

@@ -1,4 +1,4 @@
-"""What a soft reset leaves of the jobs before it, at every clock of their start."""
+"""What resets leave of the jobs before them, at every clock of a job."""
 
 from contextlib import closing
 
@@ -10,11 +10,13 @@ from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
+from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import DataType, Reduction
 
 SOFT_RESET = 1
 START = regs.command_address(regs.START_COMMAND)
+COUNTERS = range(regs.COUNTER_BASE, regs.COUNTER_BASE + 4 * len(regs.COUNTERS), 4)
 CORE = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), coordinate_width=8)
 
 
@@ -47,3 +49,27 @@ def test_jobs_are_numbered_from_the_last_reset_on(pipelining):
                 block.write(regs.CONTROL, SOFT_RESET)
                 block.pass_clocks(50)
                 block.write(regs.IRQ_STATUS, 3)
+
+
+@pytest.mark.parametrize("stalls", [{"output_stalls": 99}, {"input_stalls": 99}, {}], ids=str)
+@pytest.mark.parametrize("pipelining", ["small", "fast"])
+def test_a_reset_of_one_clock_leaves_nothing(pipelining, stalls):
+    """All counters are zero behind it, and so are status, events and the error."""
+    config = CoreConfig(**vars(CORE) | {"pipelining": pipelining})
+    (job,) = plan(Reduction.of("argmax", (4, 6), np.int8, 1), config).jobs
+    beats = np.arange(job.beats_in, dtype=np.uint8)
+    left = [regs.STATUS, regs.IRQ_STATUS, regs.ERROR, *COUNTERS]
+    with closing(NativeBlock(config)) as block:
+        block.begin(StreamSettings(**stalls))
+        idle = [block.read(address) for address in left]
+        assert not any(idle[1:])
+        for clocks in range(60):
+            block.send([beats], len(beats))
+            for stream in ("m_axis_value", "m_axis_index"):
+                block.receive(stream, 1 << 20, lambda part, last: None)
+            for address, word in job_words(job).items():
+                block.write(address, word)
+            block.write(START, 1)
+            block.pass_clocks(clocks)
+            block.reset(1)
+            assert [block.read(address) for address in left] == idle, clocks

@@ -7,8 +7,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.tb.mutation import campaign, explained, planted, yosys
-from extremum.tb.mutation.blocks import BLOCKS, Cell, block_of
+from extremum.tb.mutation.blocks import BLOCKS, BUILDS, Cell, block_of
 from extremum.tb.mutation.columns import Columns, reached
+from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.model import Model, Recorder
 from extremum.tb.mutation.names import names, places
 from extremum.tb.mutation.proof import Prover, netlist_of
@@ -20,6 +21,9 @@ from extremum.tb.mutation.software import (
     together,
 )
 from extremum.tb.mutation.warm import statements
+
+ALL = 1_000_000
+"""More mutants than a block has."""
 
 
 class Counter(wiring.Component):
@@ -143,6 +147,18 @@ def test_rules_explain_what_matches_them_and_nothing_else():
     known = {name.partition(": ")[0] for name in explained.open_survivors()}
     known |= {rule.block for rule in explained.rules()}
     assert known <= {*BLOCKS, *PACKAGES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "blocks"), BUILDS, ids=str)
+def test_every_rule_is_about_a_mutant_that_there_is(name, blocks):
+    """A change of the gateware may leave rules behind that explain nothing any more."""
+    design = DESIGNS[name]
+    with scaled(design):
+        text = yosys.flat(design)
+        there = [(b, m.place, m.name) for b in blocks for m in yosys.mutants(design, text, b, ALL)]
+    assert not explained.idle(explained.rules(), there)
+    assert explained.idle([explained.Rule(blocks[0], "nowhere", ".*", "for a test")], there)
 
 
 def test_a_cell_is_told_by_its_code_or_by_the_register_that_it_leads_to(design):

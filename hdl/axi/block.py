@@ -153,8 +153,9 @@ class AxiBlock(wiring.Component):
     def _domains(self, m: Module, soft_reset: Value) -> Signal:
         """Add what a soft reset ends as two domains: the core, and what serves it.
 
-        The latter is reset a clock before. Each reset goes to many flip-flops, so it comes from a
-        register.
+        The latter is reset a clock before the core. A reset by ``aresetn`` meets all at once, and the
+        core in the next clock, too: otherwise the counters would begin with what the core still does
+        while the rest has been reset. Each reset goes to many flip-flops, so it comes from a register.
 
         Returns
         -------
@@ -171,7 +172,7 @@ class AxiBlock(wiring.Component):
         m.d.sync += [
             reset.eq(~self.aresetn),
             job_reset.eq(~self.aresetn | soft_reset),
-            core_reset.eq(job_reset),
+            core_reset.eq(~self.aresetn | job_reset),
             drops.eq(~self.aresetn | soft_reset | job_reset),
         ]
         m.d.comb += [
@@ -291,19 +292,22 @@ class AxiBlock(wiring.Component):
         ]  # fmt: skip
         m.d.comb += [control.failed.eq(failed), control.code.eq(code)]
         # The numbers of the job at the port, and of the job whose packet is expected.
-        offered, expected = Signal(JOB_BITS, name="offered"), Signal(JOB_BITS, name="expected")
+        offered_job, expected_job = (
+            Signal(JOB_BITS, name=f"{what}_job") for what in ("offered", "expected")
+        )
         is_gone = delay(m, packets.expected | starter.refused, 1)
         # What serves the core is reset a clock behind ``soft_reset``, so jobs of before may still
         # be gone in that clock and the next one, in which ``drops`` is set, and no longer count.
         with m.If(drops):
-            m.d.sync += offered.eq(0)
+            m.d.sync += offered_job.eq(0)
         with m.Elif(is_gone):
-            m.d.sync += offered.eq(offered + 1)
+            m.d.sync += offered_job.eq(offered_job + 1)
         with m.If(packets.expected):
-            m.d.sync += expected.eq(offered)
+            m.d.sync += expected_job.eq(offered_job)
         # In the clock in which the registers are told, so that a packet that ends in the very clock
         # in which it is expected has its number already.
-        m.d.comb += control.job.eq(Mux(delay(m, starter.refused, 1), offered, expected))
+        job = Mux(delay(m, starter.refused, 1), offered_job, expected_job)
+        m.d.comb += control.job.eq(job)
 
         empties: list[Value] = []
         if config.index_width:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -46,6 +46,14 @@ class Rule:
     mutants: str
     reason: str
 
+    def means(self, block: str, place: str, name: str) -> bool:
+        """Return whether the rule is about a mutant of a block, at a place and with a name."""
+        return bool(
+            self.block == block
+            and re.fullmatch(self.at, place)
+            and re.fullmatch(self.mutants, name)
+        )
+
 
 def rules(text: str | None = None) -> list[Rule]:
     """Return the rules of the file of survivors.
@@ -69,15 +77,18 @@ def rules(text: str | None = None) -> list[Rule]:
 
 
 def reason(rules: Sequence[Rule], block: str, place: str, name: str) -> str | None:
-    """Return why a mutant, at a place and with a name, lives; None if no rule explains it."""
-    for rule in rules:
-        if (
-            rule.block == block
-            and re.fullmatch(rule.at, place)
-            and re.fullmatch(rule.mutants, name)
-        ):
-            return rule.reason
-    return None
+    """Return why a mutant lives; None if no rule explains it."""
+    return next((rule.reason for rule in rules if rule.means(block, place, name)), None)
+
+
+def idle(rules: Sequence[Rule], mutants: Collection[tuple[str, str, str]]) -> list[Rule]:
+    """Return the rules that mean none of some mutants, each a block, a place and a name."""
+    blocks = {block for block, _, _ in mutants}
+    return [
+        rule
+        for rule in rules
+        if rule.block in blocks and not any(rule.means(*mutant) for mutant in mutants)
+    ]
 
 
 def open_survivors(name: str = OPEN) -> set[str]:

@@ -37,6 +37,7 @@ from extremum.hdl.timing import (
     late_equal,
     late_exceeds,
     timing_parameters,
+    wired,
 )
 
 COORDINATE_STEPS = 2
@@ -310,8 +311,10 @@ class OutputSchedule(wiring.Component):
         left = precomputed(
             m, self.parameters, lambda window, shift: (window - shift) & mask, window, new_shift
         )
+        left = wired(m, left, self.parameters.precomputed_clocks, "taps_left")
         early = shadow(m, self.parameters, self._first_taps(left), late_token, "early_taps")
         taps = Timed(m, Mux(is_final.value, early, usual), is_final.clock).at(told)
+        taps = wired(m, taps, clocks, "taps")
         here = coordinate.value
         if self.config.max_dilation[self.axis] == 1:
             # Without dilation, one subtraction serves all taps.
@@ -339,7 +342,8 @@ class OutputSchedule(wiring.Component):
         bits = bits_for(self.taps)
         far = coordinate[bits:-1].any()
         near = Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1])
-        return delay(m, near, self.parameters.control_clocks).as_signed()
+        clocks = self.parameters.control_clocks
+        return wired(m, delay(m, near, clocks), clocks, "near").as_signed()
 
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first ``count`` taps."""

@@ -64,8 +64,10 @@ def boolean(name: str, value: object) -> bool:
     return bool(value)
 
 
-def integer(name: str, value: object, least: int = 0) -> int:
-    """Check that a value is an integer of at least `least`, and return it as Python's int.
+def integer(name: str, value: object, least: int | None = 0) -> int:
+    """Check that a value is an integer, and return it as Python's int.
+
+    It must be at least `least`, unless that is None.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from extremum.model.checks import integers
+from extremum.model.checks import integer, integers
 from extremum.model.spatial import SpatialDimension
 
 __all__ = [
@@ -32,7 +32,8 @@ def lifted_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     >>> lifted_sizes((1, 3, 32))
     (1, 3, 1, 32)
     """
-    return (*sizes[:2], 1, *sizes[2:]) if len(sizes) == 3 else tuple(sizes)
+    sizes = integers("sizes", sizes)
+    return (*sizes[:2], 1, *sizes[2:]) if len(sizes) == 3 else sizes
 
 
 def max_pool_arguments(
@@ -64,10 +65,10 @@ def max_pool_arguments(
     Raises
     ------
     TypeError
-        If a list has values that are no integers.
+        If `sizes` or a list has values that are no integers.
     ValueError
-        If an attribute has the wrong number of values, or a value that ONNX does not have, or if
-        the input has no spatial dimension.
+        If an attribute has the wrong number of values, or a value that ONNX does not have, if a
+        size is negative, or if the input has no spatial dimension.
 
     Examples
     --------
@@ -76,9 +77,10 @@ def max_pool_arguments(
     >>> max_pool_arguments((1, 1, 6), kernel_shape=[3], strides=[2], ceil_mode=1)["end_padding"]
     (0, 1)
     """
+    sizes = integers("sizes", sizes)
     spatial = len(sizes) - 2
     if spatial < 1:
-        raise ValueError(f"sizes must be those of (N, C, ...), three or more, not {tuple(sizes)}")
+        raise ValueError(f"sizes must be those of (N, C, ...), three or more, not {sizes}")
     lists = {
         "kernel_shape": _listed("kernel_shape", kernel_shape, spatial, 1),
         "strides": _optional("strides", strides, spatial, 1),
@@ -113,16 +115,16 @@ def max_pool_arguments(
 
 def _optional(name: str, values: Sequence[int] | None, count: int, least: int) -> tuple[int, ...]:
     """Return the values of an attribute, the least ones if it is missing or empty."""
-    if values is None or len(values) == 0:
-        return (least,) * count
-    return _listed(name, values, count, least)
+    given = () if values is None else integers(name, values, None)
+    return _listed(name, given, count, least) if given else (least,) * count
 
 
 def _listed(name: str, values: Sequence[int], count: int, least: int) -> tuple[int, ...]:
     """Return the values of an attribute."""
-    if len(values) != count:
-        raise ValueError(f"{name} must have {count} values, not {tuple(values)}")
-    return integers(name, values, least)
+    listed = integers(name, values, None)
+    if len(listed) != count:
+        raise ValueError(f"{name} must have {count} values, not {listed}")
+    return integers(name, listed, least)
 
 
 def _automatic(size: int, window: int, stride: int, dilation: int, mode: str) -> tuple[int, int]:
@@ -169,6 +171,8 @@ def arg_arguments(
 
     Raises
     ------
+    TypeError
+        If `axis` is no integer.
     ValueError
         If an attribute has a value that ONNX does not have.
 
@@ -181,6 +185,7 @@ def arg_arguments(
         if value not in (0, 1):
             raise ValueError(f"{name} must be 0 or 1, not {value!r}")
     direction = "decreasing" if select_last_index else "increasing"
+    axis = integer("axis", axis, None)
     return {"axes": (axis,), "axis_direction": direction, "index_type": "int64"}
 
 
@@ -196,6 +201,8 @@ def reduce_axes(
 
     Raises
     ------
+    TypeError
+        If `axes` has values that are no integers.
     ValueError
         If the node is to copy its input, which it does without axes and with
         noop_with_empty_axes = 1.
@@ -205,8 +212,8 @@ def reduce_axes(
     >>> reduce_axes([0, -1]), reduce_axes([])
     ((0, -1), None)
     """
-    if axes is not None and len(axes):
-        return tuple(axes)
+    if axes is not None and (listed := integers("axes", axes, None)):
+        return listed
     if noop_with_empty_axes:
         raise ValueError("noop_with_empty_axes must be 0 where there are no axes, not 1")
     return None

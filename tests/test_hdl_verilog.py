@@ -57,3 +57,20 @@ def test_lint(name, tmp_path):
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (tmp_path / f"V{TOP}.mk").exists()
+
+
+@pytest.mark.parametrize("pipelining", ["small", "balanced", "fast"])
+def test_verilog_grows_no_faster_than_the_window(pipelining):
+    """No expression is written out for each tap that holds something for each tap itself."""
+    sizes = [
+        len(
+            generate(
+                CoreConfig(
+                    (DataType.UINT8,), max_window=(1, 1, width), max_dilation=(1, 1, 1),
+                    operators=("max-pool",), pipelining=pipelining,
+                )
+            )
+        )
+        for width in (32, 64)
+    ]  # fmt: skip
+    assert sizes[1] < 2 * sizes[0]

@@ -13,6 +13,7 @@ from extremum.hdl.timing.alignment import (
     delay,
     domain,
     registered,
+    wired,
 )
 from extremum.hdl.timing.comparison import NEVER, exceeds, late_equal, late_exceeds
 from extremum.hdl.timing.copies import copied, copy_count, fanout_copy, own_copy
@@ -37,4 +38,5 @@ __all__ = [
     "own_copy",
     "registered",
     "timing_parameters",
+    "wired",
 ]

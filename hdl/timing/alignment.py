@@ -49,6 +49,19 @@ def delay(m: Module, signal: ValueLike, clocks: int) -> Value:
     return value.as_signed() if is_signed else value
 
 
+def wired(m: Module, value: ValueLike, clocks: int, name: str) -> Value:
+    """Return a value as a signal of its own, unless it comes out of registers, ``clocks`` of them.
+
+    What is no signal is written as gates wherever it is used, and again where it is used again.
+    """
+    value = Value.cast(value)
+    if clocks or isinstance(value, (Const, Signal)):
+        return value
+    signal = Signal(value.shape(), name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
 def domain(clocks: int) -> str:
     """Return where a value is assigned that is valid ``clocks`` clocks later, 0 or 1.
 

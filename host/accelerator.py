@@ -333,6 +333,13 @@ class Accelerator:
         SimulationError
             The simulator crashed, or the core hung or broke a stream rule.
         """
+        return self.run_reported(problem, x)[0]
+
+    def run_reported(self, problem: Reduction | Pooling, x: ArrayLike) -> tuple[Any, Report]:
+        """Do as :meth:`run`, and return the operator's own report beside its result.
+
+        :attr:`report` is that of the last operator, of whichever thread.
+        """
         tensor = as_tensor_of(x, problem.data_type, problem.sizes)
         with self._turns.take():
             return self._run(problem, tensor)
@@ -345,7 +352,7 @@ class Accelerator:
         with self._turns.take():
             return self._session.run_jobs(todo, x, numbers, self._tell)
 
-    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> Any:
+    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> tuple[Any, Report]:
         """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
         todo = plan(problem, self.config)
@@ -354,19 +361,19 @@ class Accelerator:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyWindowWarning)
                 result = problem.evaluate(tensor)
-            self._finish(todo, None, todo.empty_windows)
-            return result
+            return result, self._finish(todo, None, todo.empty_windows)
         results, took, empty_windows = self._session.run(
             todo, tensor, self._tell, watchdog=self._watchdog, seed=self._seed, **self._stalls
         )
-        self._finish(todo, took, empty_windows)
-        return results.finish()
+        report = self._finish(todo, took, empty_windows)
+        return results.finish(), report
 
     def _tell(self, progress: Progress) -> None:
         if self._progress is not None:
             self._progress(progress)
 
-    def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> None:
-        self.report = report_of(todo, took, empty_windows)
+    def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> Report:
+        self.report = report = report_of(todo, took, empty_windows)
         if empty_windows:
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=checks.frames_inside())
+        return report

@@ -12,8 +12,9 @@ import os
 import signal
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any
@@ -103,6 +104,7 @@ class Team:
         self._client: Any = None
         self._executor: Executor | None = None
         self._original: Executor | None = None
+        self._end: Connection | None = None
         self._lock = Lock()
         self._process = os.getpid()
         self.report: Report | None = None
@@ -123,18 +125,28 @@ class Team:
         self._leave_original()
         with self._lock:
             client, executor = self._client, self._executor
-            self._executor = self._client = None
+            self._executor = self._client = self._end = None
         if client is not None:
             client.close()
         elif executor is not None:
             executor.shutdown(cancel_futures=True)
         self._here.close()
 
+    def _abandon(self, executor: Executor) -> None:
+        """End the processes at once, whatever they are computing: nobody waits for it any more."""
+        with self._lock:
+            if self._executor is not executor or self._client is not None:
+                return
+            self._executor, end, self._end = None, self._end, None
+        if end is not None:
+            end.send_bytes(b"end")  # forked copies of this process keep the pipe open
+        executor.shutdown(wait=False, cancel_futures=True)
+
     def _leave_original(self) -> None:
         """Forget the processes of the team that this one is a forked copy of."""
         if self._process != os.getpid():
             self._original = self._executor  # it is kept: its end would be told to its processes
-            self._executor = self._client = None
+            self._executor = self._client = self._end = None
             self._lock = Lock()  # whoever held it is in another process
             self._process = os.getpid()
 
@@ -163,7 +175,7 @@ class Team:
         plans = [plan(problem, self.config) for problem, _ in work]
         tasks = sum(len(todo.jobs) if self._splits else 1 for todo in plans)
         if tasks < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):
-            return [self._run_here(*each) for each in work]
+            return [self._here.run_reported(*each) for each in work]
         executor, workers = self._running()
         shares = [self._shares(todo, workers) for todo in plans]
         try:
@@ -177,6 +189,14 @@ class Team:
                 if self._executor is executor:
                     self._executor = None
             raise SimulationError("a worker of the team has died: run it again") from error
+        except (CancelledError, RuntimeError) as error:
+            if self._executor is executor:
+                raise
+            raise SimulationError("the team was closed meanwhile: run it again") from error
+        except BaseException as error:
+            if not isinstance(error, Exception):  # an interrupt, for example
+                self._abandon(executor)
+            raise
 
     def _is_worth(self, clocks: int) -> bool:
         """Return whether the processes are to do what takes so many clocks."""
@@ -193,11 +213,6 @@ class Team:
         edges = [jobs * place // count for place in range(count + 1)]
         return [range(*pair) for pair in itertools.pairwise(edges)]
 
-    def _run_here(self, problem: Reduction | Pooling, x: np.ndarray) -> Done:
-        result = self._here.run(problem, x)
-        assert self._here.report is not None
-        return result, self._here.report
-
     def _running(self) -> tuple[Executor, int]:
         """Return what runs the shares, started if need be, and how many workers it has."""
         with self._lock:
@@ -210,7 +225,10 @@ class Team:
     def _start(self) -> Executor:
         if self._scheduler is None:
             context = multiprocessing.get_context("spawn")
-            return ProcessPoolExecutor(self._workers, context, initializer=_begin)
+            told, self._end = context.Pipe(duplex=False)
+            return ProcessPoolExecutor(
+                self._workers, context, initializer=_begin, initargs=(told,)
+            )
         from distributed import Client  # noqa: PLC0415 (an extra of its own)
 
         try:
@@ -275,13 +293,16 @@ def _run_share(
     if share is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyWindowWarning)
-            return accelerator.run(problem, x), accelerator.report
+            return accelerator.run_reported(problem, x)
     return accelerator.run_jobs(plan(problem, accelerator.config), x, share)
 
 
-def _begin() -> None:
-    """Let a worker leave interrupts to the process that started it, and end with that process."""
+def _begin(told: Connection) -> None:
+    """Let a worker leave interrupts to the process that started it, and end when that says so.
+
+    It says so by any word on the pipe whose end is ``told``, or by its own end.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    ends = [told] if parent is None else [told, parent.sentinel]
+    Thread(target=lambda: (wait(ends), os._exit(1)), daemon=True).start()

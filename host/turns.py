@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Lock, get_ident
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import RLock
 
 
 class Turns:
@@ -21,29 +21,26 @@ class Turns:
         return Turns, ()
 
     def _renew(self) -> None:
-        self._lock = Lock()
-        self._holder: int | None = None
+        self._lock = RLock()
         self._process = os.getpid()
 
-    @contextmanager
-    def take(self) -> Iterator[None]:
-        """Wait for the calls of other threads, and keep them waiting until the block ends.
+    def take(self) -> AbstractContextManager[object]:
+        """Return a context that waits for the calls of other threads, and keeps them waiting.
+
+        It is the lock itself: an interrupt finds it taken or not taken, and never in between, where
+        a context of Python's own code would leave it taken for ever.
 
         Raises
         ------
         RuntimeError
-            This thread is in such a block already.
+            This thread is in such a context already.
         """
         if self._process != os.getpid():
             self._renew()  # the thread that holds the lock is in another process
-        if self._holder == get_ident():
+        # Conditions of the module threading ask their locks the same.
+        if self._lock._is_owned():  # type: ignore[attr-defined]  # pyright: ignore
             raise RuntimeError(
                 "the accelerator is in the middle of a call: its progress callback must not use "
                 "it; raise an exception there to stop the operator, or use a second Accelerator"
             )
-        with self._lock:
-            self._holder = get_ident()
-            try:
-                yield
-            finally:
-                self._holder = None
+        return self._lock

@@ -4,6 +4,8 @@ import copy
 import multiprocessing
 import os
 import pickle
+import random
+import signal
 import threading
 
 import numpy as np
@@ -11,7 +13,8 @@ import pytest
 from simulation import ONE_COCOTB
 
 from extremum.host import Accelerator, SimulationError
-from extremum.model import argmax
+from extremum.host.turns import Turns
+from extremum.model import Reduction, argmax
 
 PARAMETERS = {"data_types": ("int8",), "max_window": (1, 1, 1)}
 LONGEST = 60
@@ -59,6 +62,35 @@ def test_threads_wait_for_each_other(backend):
             thread.join(LONGEST)
     assert right == [True] * 160
     assert most == [1] * 160
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_leaves_nothing_taken():
+    """Wherever it comes: in front of a call, in it, or behind it."""
+    turns, rounds = Turns(), random.Random(1)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(3000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rounds.uniform(1e-6, 6e-5))
+                for _ in range(200):
+                    with turns.take():
+                        pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                with turns.take():  # which would be refused
+                    pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_call_returns_its_own_report():
+    with Accelerator(**PARAMETERS) as accelerator:
+        problem = Reduction.of("argmax", (1, 6), "int8", 1)
+        result, report = accelerator.run_reported(problem, np.arange(6, dtype=np.int8)[None])
+        accelerator.argmax(np.zeros(3, np.int8))
+    assert (result.item(), report.beats_in) == (5, -(-6 // accelerator.config.lanes))
 
 
 @pytest.mark.parametrize("backend", [*ONE_COCOTB, "model"])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from threading import Thread
 
 import numpy as np
@@ -115,6 +116,44 @@ def _until_it_fails(team, work):
     """Run until the death is seen: at once, or when the next share is handed out."""
     for _ in range(50):
         team.run(*work)
+
+
+class Endless(Reduction):
+    """An operator that no worker ever finishes."""
+
+    def evaluate(self, x, **options):
+        time.sleep(100_000)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_ends_what_workers_compute():
+    problem, x = reduced()
+    endless = Endless(**vars(problem))
+    workers = []
+
+    def interrupt():
+        while shared._executor is None or len(shared._executor._processes) < 2:
+            time.sleep(0.01)
+        workers.extend(shared._executor._processes.values())
+        time.sleep(0.5)  # most of the time they compute by then
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with Team(CONFIG, workers=2, backend="model") as shared:
+        Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            shared.run_all([(endless, x)] * 4)
+        for worker in workers:
+            worker.join()
+        assert len(shared.run_all([(problem, x)] * 2)) == 2
+
+
+def test_a_team_that_is_closed_in_the_middle_of_a_call(monkeypatch):
+    ended = ProcessPoolExecutor(1)
+    ended.shutdown()
+    with Team(CONFIG, workers=2, backend="model") as closed:
+        monkeypatch.setattr(closed, "_running", lambda: (ended, 2))
+        with pytest.raises(SimulationError, match=r"^the team was closed meanwhile: run it again$"):
+            closed.run_all([reduced(), reduced()])
 
 
 def test_threads_start_the_processes_once(monkeypatch):

@@ -250,7 +250,7 @@ class _Execution:
             return [(problem.evaluate(x), None) for problem, x in work]
         if isinstance(device, Team):
             return device.run_all(work)
-        return [(device.run(problem, x), device.report) for problem, x in work]
+        return [device.run_reported(problem, x) for problem, x in work]
 
     def _reference(self, candidate: Candidate) -> dict[str, Value]:
         """Return what ONNX Runtime gives for the node."""

@@ -226,9 +226,7 @@ class Team:
         if self._scheduler is None:
             context = multiprocessing.get_context("spawn")
             told, self._end = context.Pipe(duplex=False)
-            return ProcessPoolExecutor(
-                self._workers, context, initializer=_begin, initargs=(told,)
-            )
+            return ProcessPoolExecutor(self._workers, context, initializer=_begin, initargs=(told,))
         from distributed import Client  # noqa: PLC0415 (an extra of its own)
 
         try:

@@ -386,6 +386,15 @@ def test_strides_that_lead_too_far_are_refused(driver, which, stride, error):
     assert plan_reduction(driver, core, *strides)[1] == error
 
 
+def test_the_stride_of_a_reduced_axis_in_the_output_leads_nowhere(driver):
+    """There is one result along it."""
+    (axis,) = REDUCTION["axes"]
+    for which, error in ((0, "STRIDES_TOO_LARGE"), (1, "OK")):
+        strides: list[list[int] | None] = [None, None]
+        strides[which] = [2**62 if n == axis else 1 for n in range(len(REDUCTION["sizes"]))]
+        assert plan_reduction(driver, Core.of(CONFIG), *strides)[1] == error
+
+
 def test_strides_that_lead_too_far_together_are_refused(driver):
     core = Core.of(CONFIG)
     assert plan_pooling(driver, core, [0, 2**60, 2**57, 2**57])[1] == "OK"

@@ -286,6 +286,27 @@ def test_behind_stopped_channels_transfers_are_forgotten(monkeypatch):
     assert freed == [5, 3]
 
 
+def test_the_buffer_of_a_packet_that_is_refused_is_freed(monkeypatch):
+    freed = []
+
+    class Buffer(np.ndarray):
+        def freebuffer(self):
+            freed.append(len(self))
+
+    def refuse(part, last):
+        raise DeviceError("it is too short")
+
+    _, sink, transport, _ = waiting(monkeypatch, 0.0, interrupt=lambda: True)
+    sink.idle = True
+    transport.wait()
+    monkeypatch.setattr(transport, "_allocate", lambda *given: np.empty(*given).view(Buffer))
+    transport.receive(VALUES, 5, refuse)
+    sink.idle = True
+    with pytest.raises(DeviceError, match=r"^it is too short$"):
+        transport.wait()
+    assert freed == [5]
+
+
 def test_the_time_that_the_host_needs_is_no_waiting(monkeypatch):
     """The input is gathered after the packet of results was asked for, and may take long."""
     clock, sink, transport, come = waiting(monkeypatch, 0.001, seconds=1.0)

@@ -9,7 +9,6 @@ import pytest
 from accelerators import check
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 from amounts import mostly_slow
-from ecp5_blocks import VERILOG
 from synthesis import needs
 
 from extremum.hdl.ecp5 import Ecp5
@@ -17,6 +16,7 @@ from extremum.hdl.storage import RegisteredMemory
 from extremum.hdl.verilog import generate
 from extremum.host import Accelerator, cache
 from extremum.host.fpga import toolchain
+from extremum.host.package.ecp5_models import VERILOG
 from extremum.model import DataType
 
 

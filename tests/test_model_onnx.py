@@ -170,27 +170,26 @@ def test_messages_of_max_pool(attributes, message):
     assert str(caught.value) == message
 
 
+POOL = max_pool_arguments
+
+
 @pytest.mark.parametrize(
-    ("ask", "error", "message"),
+    ("function", "arguments", "options", "error", "message"),
     [
-        (lambda: max_pool_arguments((1, 1, 6.5), kernel_shape=[3]), TypeError, "sizes must be int"),
-        (lambda: max_pool_arguments((1, 1, -6), kernel_shape=[3]), ValueError, "sizes must be at l"),
-        (lambda: max_pool_arguments((1, 1, "N"), kernel_shape=[3]), TypeError, "sizes must be int"),
-        (lambda: max_pool_arguments((1, 1, 6), kernel_shape=3), TypeError, "kernel_shape must be "),
-        (
-            lambda: max_pool_arguments((1, 1, 6), kernel_shape=[3], pads=1),
-            TypeError,
-            "pads must be a sequence of integers, not 1",
-        ),
-        (lambda: lifted_sizes((1, 1, 6.0)), TypeError, "sizes must be integers"),
-        (lambda: global_max_pool_arguments((1, 1, -6)), ValueError, "sizes must be at least 0"),
-        (lambda: arg_arguments(axis=1.5), TypeError, "axis must be an integer, not 1.5"),
-        (lambda: reduce_axes([0.5]), TypeError, r"axes must be integers, not \(0.5,\)"),
+        (POOL, [(1, 1, 6.5)], {"kernel_shape": [3]}, TypeError, "sizes must be integers"),
+        (POOL, [(1, 1, -6)], {"kernel_shape": [3]}, ValueError, "sizes must be at least 0"),
+        (POOL, [(1, 1, "N")], {"kernel_shape": [3]}, TypeError, "sizes must be integers"),
+        (POOL, [(1, 1, 6)], {"kernel_shape": 3}, TypeError, "kernel_shape must be a sequence"),
+        (POOL, [(1, 1, 6)], {"kernel_shape": [3], "pads": 1}, TypeError, "pads must be a sequence"),
+        (lifted_sizes, [(1, 1, 6.0)], {}, TypeError, "sizes must be integers"),
+        (global_max_pool_arguments, [(1, 1, -6)], {}, ValueError, "sizes must be at least 0"),
+        (arg_arguments, [], {"axis": 1.5}, TypeError, "axis must be an integer, not 1.5"),
+        (reduce_axes, [[0.5]], {}, TypeError, r"axes must be integers, not \(0.5,\)"),
     ],
 )
-def test_what_is_no_integer(ask, error, message):
+def test_what_is_no_integer(function, arguments, options, error, message):
     with pytest.raises(error, match=f"^{message}"):
-        ask()
+        function(*arguments, **options)
 
 
 def test_attributes_may_be_arrays():

@@ -157,9 +157,19 @@ static uint32_t count_reduced(const struct extremum_reduction *reduction, uint32
     return count;
 }
 
+/* The sizes of the output. */
+static void keep_sizes(
+    uint32_t *kept, const struct extremum_reduction *reduction, uint32_t reduced
+)
+{
+    for (uint32_t axis = 0; axis < reduction->rank; axis++) {
+        kept[axis] = reduced >> axis & 1 ? 1 : reduction->sizes[axis];
+    }
+}
+
 enum extremum_error extremum_check_reduction(const struct extremum_reduction *reduction)
 {
-    uint32_t reduced;
+    uint32_t kept_sizes[EXTREMUM_MAX_RANK], reduced;
     enum extremum_error error = check_sizes(reduction->rank, reduction->sizes);
     if (error) {
         return error;
@@ -199,7 +209,8 @@ enum extremum_error extremum_check_reduction(const struct extremum_reduction *re
     if (error) {
         return error;
     }
-    return check_strides(reduction->output_strides, reduction->rank, reduction->sizes);
+    keep_sizes(kept_sizes, reduction, reduced);
+    return check_strides(reduction->output_strides, reduction->rank, kept_sizes);
 }
 
 /* A pooling's parameters for one of its spatial dimensions. */
@@ -993,8 +1004,8 @@ enum extremum_error extremum_plan_reduction(
         return error;
     }
     begin_plan(plan, core, data_type_code(core, reduction->data_type));
+    keep_sizes(kept_sizes, reduction, reduced);
     for (uint32_t axis = 0; axis < reduction->rank; axis++) {
-        kept_sizes[axis] = reduced >> axis & 1 ? 1 : reduction->sizes[axis];
         results *= kept_sizes[axis];
     }
     resolve_strides(

@@ -153,9 +153,10 @@ class AxiBlock(wiring.Component):
     def _domains(self, m: Module, soft_reset: Value) -> Signal:
         """Add what a soft reset ends as two domains: the core, and what serves it.
 
-        The latter is reset a clock before the core. A reset by ``aresetn`` meets all at once, and the
-        core in the next clock, too: otherwise the counters would begin with what the core still does
-        while the rest has been reset. Each reset goes to many flip-flops, so it comes from a register.
+        The latter is reset a clock before the core. A reset by ``aresetn`` meets all at once, and
+        the core in the next clock, too: otherwise the counters would begin with what the core still
+        does while the rest has been reset. Each reset goes to many flip-flops, so it comes from a
+        register.
 
         Returns
         -------

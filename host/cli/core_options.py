@@ -14,6 +14,7 @@ from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.host.cli.option_types import FILE, NAMES, Clock, options_of
 from extremum.host.cli.parameter_options import given_parameters, parameter_options
 from extremum.host.cli.tensor_files import bad_input
+from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import Configuration, flat_registers, parse
 from extremum.model import DataType
@@ -106,6 +107,21 @@ def configuration_of(options: Mapping[str, Any]) -> Configuration:
                 options["fixed"], lambda text: tuple(flat_registers(tomllib.loads(text))), hint
             )
         return replace(base, config=replace(base.config, **given))
+
+
+def device_of(asked: Configuration) -> str | None:
+    """Return the part that a file of a configuration names, if it names one.
+
+    Raises
+    ------
+    click.ClickException
+        There is no such part.
+    """
+    if asked.device is not None and asked.device not in DEVICES:
+        raise click.ClickException(
+            f"package.device must be one of {', '.join(DEVICES)}, not {asked.device!r}"
+        )
+    return asked.device
 
 
 def base_of(options: Mapping[str, Any]) -> Configuration:

@@ -17,7 +17,7 @@ from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.option_types import INTEGERS
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.critical_path import CriticalPath
-from extremum.host.fpga.devices import DEVICES, Device
+from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES, Device
 from extremum.host.fpga.measure import DEFAULT_SEEDS, Measurement, measure, record
 
 __all__ = ["fpga"]
@@ -35,8 +35,7 @@ MOST_FREQUENCY = 10_000
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),
-    default="ecp5-85k",
-    show_default=True,
+    show_default=f"that of --config, or {DEFAULT_DEVICE}",
     help="The part to place the core on.",
 )
 @click.option(
@@ -64,7 +63,7 @@ MOST_FREQUENCY = 10_000
 @shared_options.json_option
 def fpga(
     *,
-    device: str,
+    device: str | None,
     seeds: int | tuple[int, ...],
     frequency: int | None,
     bus: str,
@@ -74,7 +73,8 @@ def fpga(
 ) -> None:
     """Synthesise a core, place and route it, and print its area, clock and critical path."""
     core_options.refuse_two_settings(options, clock)
-    config = core_options.config_of(options)
+    asked = core_options.configuration_of(options)
+    config, device = asked.config, device or core_options.device_of(asked) or DEFAULT_DEVICE
     listed = (seeds,) if isinstance(seeds, int) else seeds
     if len(set(listed)) != len(listed) or not 0 <= min(listed) <= max(listed) <= MOST_SEED:
         raise click.UsageError(

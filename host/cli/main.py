@@ -1,7 +1,8 @@
 """The entry point of the command line.
 
 It imports the standard library alone. So in an installation of the golden model, which brings NumPy
-and nothing else, it can say what is missing, and `doctor` and `--help` work.
+and nothing else, it can say what is missing, and `doctor` and `--help` work. And what takes time is
+imported within `main`, where an interrupt has an exit status and no traceback.
 """
 
 from __future__ import annotations
@@ -11,10 +12,6 @@ import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn, TextIO
-
-from extremum.host.cli import doctor
-from extremum.host.errors import ToolError
-from extremum.host.tools import SIM, require
 
 __all__ = ["main"]
 
@@ -50,6 +47,7 @@ def main() -> NoReturn:
         _discard(sys.stdout)
         status = CLOSED_PIPE
     except KeyboardInterrupt:  # while modules are loaded; later, `commands.main` takes it
+        print("extremum: interrupted", file=sys.stderr)
         status = 130
     try:
         sys.stderr.flush()
@@ -64,17 +62,23 @@ def _discard(stream: TextIO) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from extremum.host.errors import ToolError  # noqa: PLC0415 (see above)
+    from extremum.host.tools import require  # noqa: PLC0415
+
     try:
         require("numpy", "click", "rich")
     except ToolError as error:
-        return _run_without_packages(arguments, error)
+        return _run_without_packages(arguments, str(error))
     from extremum.host.cli import commands  # noqa: PLC0415 (it imports what was looked for)
 
     return commands.main(arguments)
 
 
-def _run_without_packages(arguments: Sequence[str], error: ToolError) -> int:
+def _run_without_packages(arguments: Sequence[str], error: str) -> int:
     """Do what can be done without the packages of the command line; say how to install them."""
+    from extremum.host.cli import doctor  # noqa: PLC0415
+    from extremum.host.tools import SIM  # noqa: PLC0415
+
     if arguments in (["doctor"], ["doctor", "--json"]):
         text, ready = doctor.report(as_json="--json" in arguments)
         print(text)

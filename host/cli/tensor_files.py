@@ -114,9 +114,7 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
             continue
         path = Path(options[name])
         target = path if path.exists() else path.parent
-        misplaced = (
-            path.is_dir() or not path.parent.is_dir() or str(options[name]).endswith(os.sep)
-        )
+        misplaced = path.is_dir() or not path.parent.is_dir() or str(options[name]).endswith(os.sep)
         if misplaced or not os.access(target, os.W_OK):
             raise click.ClickException(f"{flag(name)} cannot be written: {options[name]}")
         if path.is_fifo() or path.is_socket():

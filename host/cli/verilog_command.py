@@ -16,14 +16,11 @@ from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
 from extremum.host.cli.tensor_files import bad_input, file_of
 from extremum.host.fpga.clock_target import smallest_for
-from extremum.host.fpga.devices import DEVICES
+from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.settings import BUSES, Settings, default_name
 from extremum.host.tools import GATEWARE, require
 
 __all__ = ["grouped", "verilog"]
-
-CLOCK_DEVICE = "ecp5-85k"
-"""The part that ``--clock`` measures on, if none is named."""
 
 FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
 """Those of them that are numbers."""
@@ -87,7 +84,7 @@ def verilog(
     _refuse_unwritable(target, is_alone=is_alone)
     found = None
     if clock is not None:
-        part = DEVICES[settings.device or CLOCK_DEVICE]
+        part = DEVICES[settings.device or DEFAULT_DEVICE]
         with progress() as say:
             found = smallest_for(clock, settings.config, part, say=say, bus=settings.bus)
         settings = replace(settings, config=found.config)
@@ -109,6 +106,7 @@ def verilog(
     _refuse_files_as_folders(files, target)
     if not is_alone:
         _refuse_foreign(files, target, settings.name)
+        _refuse_leftovers(files, target, settings.name)
     summary = describe(settings, ports_of(text, settings.name))
     try:
         for path, content in files.items():
@@ -141,11 +139,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     name = options["name"] if options["name"] is not None else asked.name
     if name is None:
         name = default_name(core_options.own_name(options), bus)
-    device = options["device"] or asked.device
-    if device is not None and device not in DEVICES:
-        raise click.ClickException(
-            f"package.device must be one of {', '.join(DEVICES)}, not {device!r}"
-        )
+    device = options["device"] or core_options.device_of(asked)
     with bad_input():
         return Settings(asked.config, name, bus, options["source"], device)
 
@@ -206,6 +200,27 @@ def _refuse_foreign(files: Mapping[Path, bytes], target: Path, name: str) -> Non
                 f"{path} would be overwritten, and is of no package of extremum: "
                 "let --output name another folder"
             )
+
+
+def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> None:
+    """Refuse a folder in which files of an earlier package of the name would stay.
+
+    They would seem to belong to the new one: a testbench or registers of another block.
+    """
+    from extremum.host.package.registers import map_name  # noqa: PLC0415 (needs the gateware)
+
+    registers = target / "registers"
+    optional = (
+        *(target / f"{name}_{what}.v" for what in ("tb", "ecp5")),
+        *(registers / f"{map_name(name)}.{suffix}" for suffix in ("rdl", "h", "xml")),
+    )
+    if not _names_project(target / f"{name}.v"):
+        return
+    if left := [path for path in optional if path not in files and path.exists()]:
+        raise click.ClickException(
+            f"{', '.join(map(str, left))}: of an earlier package {name}, and the new one has no "
+            "such file: remove the earlier package, or let --output name another folder"
+        )
 
 
 def _names_project(path: Path) -> bool:

@@ -203,8 +203,10 @@ class _Transfers:
             self._channel.wait()
             self._is_under_way = False
             buffer, done = self._waiting.popleft()
-            done(self._channel.transferred)
-            _free(buffer)
+            try:
+                done(self._channel.transferred)
+            finally:
+                _free(buffer)
         if self._waiting and not self._is_under_way:
             self._is_under_way = True
             self._channel.transfer(self._waiting[0][0])

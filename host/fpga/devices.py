@@ -83,3 +83,6 @@ DEVICES = {
     "ice40-hx8k": _ice40("iCE40 HX8K", "--hx8k", "ct256", 150),
 }  # fmt: skip
 """The parts that a core can be measured on, by name."""
+
+DEFAULT_DEVICE = "ecp5-85k"
+"""The part that is taken if none is named."""

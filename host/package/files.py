@@ -8,6 +8,7 @@ from typing import Any
 
 from extremum.host.package.configuration import toml_text
 from extremum.host.package.description import describe
+from extremum.host.package.ecp5_models import models
 from extremum.host.package.example import example_job
 from extremum.host.package.fusesoc import core_file
 from extremum.host.package.ipxact import STANDARDS, component
@@ -49,16 +50,20 @@ def package_files(settings: Settings, cost: Mapping[str, Any] | None = None) -> 
     verilog = block_verilog(settings)
     ports = ports_of(verilog, name)
     example = example_job(settings.config)
+    primitives = models(settings, verilog)
+    has = {"has_models": primitives is not None}
     texts = {
         f"{name}.v": verilog,
-        f"{name}.vlt": waivers(settings),
+        f"{name}.vlt": waivers(settings, **has),
         f"{name}_template.v": template(settings, ports),
-        f"{name}.core": core_file(settings, has_bench=example is not None),
+        f"{name}.core": core_file(settings, has_bench=example is not None, **has),
         f"{name}.toml": toml_text(settings),
         f"{name}.json": json.dumps(describe(settings, ports), indent=1) + "\n",
     }
     if example is not None:
         texts[f"{name}_tb.v"] = testbench(settings, ports, example)
+    if primitives is not None:
+        texts[f"{name}_ecp5.v"] = primitives
     if settings.bus == "axi":
         texts["package_ip.tcl"] = packaging_script(settings)
     files = {path: text.encode() for path, text in texts.items()}

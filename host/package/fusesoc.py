@@ -14,10 +14,11 @@ def core_name(settings: Settings) -> str:
     return f"{VENDOR}:{LIBRARY}:{settings.name}:{version_text()}"
 
 
-def core_file(settings: Settings, *, has_bench: bool) -> str:
+def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) -> str:
     """Return the ``.core`` file, with a target for lint, and one that runs the testbench.
 
-    Without a testbench there is no target for simulation.
+    Without a testbench there is no target for simulation. Models of a part's block memories, in a
+    file of their own, belong to these two targets alone.
     """
     name = settings.name
     lines = [
@@ -34,6 +35,13 @@ def core_file(settings: Settings, *, has_bench: bool) -> str:
         f"    files: [{name}.vlt]",
         "    file_type: vlt",
     ]
+    if has_models:
+        lines += [
+            "  models:",
+            f"    files: [{name}_ecp5.v]",
+            "    file_type: verilogSource",
+        ]
+    sources = "rtl, models" if has_models else "rtl"
     if has_bench:
         lines += [
             "  bench:",
@@ -49,6 +57,7 @@ def core_file(settings: Settings, *, has_bench: bool) -> str:
         "  lint:",
         "    <<: *default",
         "    description: Lint with all warnings of Verilator",
+        f'    filesets: ["tool_verilator? (waivers)", {sources}]',
         "    default_tool: verilator",
         "    tools:",
         "      verilator:",
@@ -61,7 +70,7 @@ def core_file(settings: Settings, *, has_bench: bool) -> str:
             "    <<: *default",
             "    description: Run one job and check its results",
             # The time scale in the testbench is to hold for the files behind it, too.
-            '    filesets: ["tool_verilator? (waivers)", bench, rtl]',
+            f'    filesets: ["tool_verilator? (waivers)", bench, {sources}]',
             f"    toplevel: {name}_tb",
             "    default_tool: icarus",
             "    tools:",

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from extremum.hdl.axi.latency import latency
+from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.example import MOST_BEATS, Example
 from extremum.host.package.fusesoc import core_name
 from extremum.host.package.lite_bench import job_writes
@@ -37,6 +38,7 @@ FILE_TEXTS = (
     ("{name}.vlt", "warnings of Verilator's lint that are waived, each with its reason"),
     ("{name}_template.v", "an instance to copy into a design"),
     ("{name}_tb.v", "a testbench: one job, checked against the golden model"),
+    ("{name}_ecp5.v", "models of the part's block memories, for simulation and lint alone"),
     ("{name}.core", "the package as a core of FuseSoC"),
     ("{name}.toml", "the configuration"),
     ("{name}.json", "parameters, latency and ports, for programs"),
@@ -78,7 +80,7 @@ def readme(
         _title(settings),
         _files(settings, written),
         _ports(settings, ports),
-        _running(settings, example),
+        _running(settings, example, written),
         _job(settings, example),
         _cost(settings, cost),
     )
@@ -132,8 +134,11 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
     yield ""
 
 
-def _running(settings: Settings, example: Example | None) -> Iterator[str]:
+def _running(
+    settings: Settings, example: Example | None, written: Collection[str]
+) -> Iterator[str]:
     name = settings.name
+    sources = " ".join(path for path in (f"{name}.v", f"{name}_ecp5.v") if path in written)
     yield "## Running"
     yield ""
     if example is None:
@@ -147,8 +152,10 @@ def _running(settings: Settings, example: Example | None) -> Iterator[str]:
         yield "PASS, or ends with a status other than 0."
         yield ""
         yield "```console"
-        yield f"$ iverilog -g2012 -o bench {name}_tb.v {name}.v && vvp bench"
-        yield f"$ verilator --binary --timing {name}.vlt {name}_tb.v {name}.v && obj_dir/V{name}_tb"
+        yield f"$ iverilog -g2012 -o bench {name}_tb.v {sources} && vvp bench"
+        yield (
+            f"$ verilator --binary --timing {name}.vlt {name}_tb.v {sources} && obj_dir/V{name}_tb"
+        )
         yield f"$ fusesoc --cores-root . run --target=sim {core_name(settings)}"
         yield "```"
     yield ""
@@ -158,7 +165,7 @@ def _running(settings: Settings, example: Example | None) -> Iterator[str]:
         yield "Lint:"
     yield ""
     yield "```console"
-    yield f"$ verilator --lint-only -Wall {name}.vlt {name}.v"
+    yield f"$ verilator --lint-only -Wall {name}.vlt {sources}"
     yield f"$ fusesoc --cores-root . run --target=lint {core_name(settings)}"
     if settings.bus == "axi":
         yield "$ vivado -mode batch -source package_ip.tcl"
@@ -200,7 +207,8 @@ def _cost(settings: Settings, cost: Mapping[str, Any] | None) -> Iterator[str]:
     yield "## Cost"
     yield ""
     if cost is None:
-        yield "Not measured when this was written. These commands measure the block on an ECP5-85F,"
+        part = DEVICES[settings.device or DEFAULT_DEVICE].title
+        yield f"Not measured when this was written. These commands measure the block on {part},"
         yield "and write the package again with the figures in it:"
         yield ""
         yield "```console"

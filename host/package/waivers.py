@@ -22,14 +22,25 @@ REASONS = {
 }
 """The reason for each rule that a block may break."""
 
+OF_PRIMITIVES = {
+    "PINMISSING": "The outputs of a part's block memory that nothing reads are left out.",
+}
+"""The same for a block with a part's own block memories."""
+
 FOLDERS = ("", "*/")
 """Where a tool may look for the block's file: a name alone would fit `my` before it too."""
 
 
-def waivers(settings: Settings) -> str:
-    """Return a file for Verilator that waives these rules, for the block's own file alone."""
+def waivers(settings: Settings, *, has_models: bool = False) -> str:
+    """Return a file for Verilator that waives these rules, for the block's own file alone.
+
+    The file with models of a part's block memories, if there is one, is left alone altogether.
+    """
     lines = ["`verilator_config", header(settings)]
-    for rule, reason in REASONS.items():
+    for rule, reason in (REASONS | (OF_PRIMITIVES if has_models else {})).items():
         lines.append(f"// {reason}")
         lines += [f'lint_off -rule {rule} -file "{folder}{settings.name}.v"' for folder in FOLDERS]
+    if has_models:
+        lines.append("// The models of the part's block memories stand for what is not Verilog.")
+        lines += [f'lint_off -file "{folder}{settings.name}_ecp5.v"' for folder in FOLDERS]
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -55,13 +56,14 @@ class NativeModel:
     def __init__(
         self, library: ctypes.CDLL, waves: Path | None, wave_window: tuple[int, int] | None
     ) -> None:
-        self._owner = os.getpid()
         self._library, self._waves = library, waves
         first, last = wave_window or (0, NEVER)
         path = os.fsencode(waves) if waves is not None else b""
         self._opened: int | None = library.pump_open(path, first, last)
         if self._opened is None:
             raise SimulationError(f"native: cannot write waveforms to {waves}")
+        # It also ends the model when nobody uses this object any more, or when Python ends.
+        self._end = weakref.finalize(self, _end, library, self._opened, os.getpid())
 
     @property
     def _pump(self) -> int:
@@ -92,10 +94,8 @@ class NativeModel:
         SimulationError
             Not all waveforms could be written. The simulation has ended all the same.
         """
-        opened, self._opened = self._opened, None
-        if opened is None or os.getpid() != self._owner:
-            return
-        if error := self._library.pump_close(opened):
+        self._opened = None
+        if error := self._end():
             raise SimulationError(
                 f"native: cannot write all waveforms to {self._waves}: {os.strerror(error)}"
             )
@@ -104,3 +104,11 @@ class NativeModel:
         """End the simulation after an error, which says more than that waveforms are missing."""
         with suppress(SimulationError):
             self.close()
+
+
+def _end(library: ctypes.CDLL, opened: int, owner: int) -> int:
+    """End a model in the process that it began in; return what its waveforms lack, or zero.
+
+    That is the number of the error that the operating system gave for them.
+    """
+    return library.pump_close(opened) if os.getpid() == owner else 0

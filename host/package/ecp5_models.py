@@ -1,28 +1,55 @@
 """Verilog models of the ECP5's block memories, as far as `hdl/ecp5.py` uses them.
 
-They follow the memory usage guide of the part's maker, which leaves one thing open: the models
-assume that in words of 36 bits a single enable serves both halves. A word that is written in the
-clock in which it is read comes out inverted, so that a core that relies on it gives wrong results.
+They are for simulation and lint; synthesis has the part's own. They follow the memory usage guide
+of the part's maker, which leaves one thing open: the models assume that in words of 36 bits a
+single enable serves both halves. A word that is written in the clock in which it is read comes out
+inverted, so that a core that relies on it gives wrong results.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from extremum.host.package.settings import Settings
+from extremum.host.package.verilog import header
+
+__all__ = ["VERILOG", "models"]
+
 PORT = 18
+"""Data pins of a port of a DP16KD. Words of 36 bits have those of both ports."""
+
+_GUARD = "EXTREMUM_ECP5_MODELS"
+_ABOUT = "// Models of the part's block memories for simulation and lint: synthesis has its own.\n"
 
 
-def _pins(name, count):
+def models(settings: Settings, verilog: str) -> str | None:
+    """Return a file with the models, or None if a package's Verilog needs none.
+
+    Of several such files in one simulation the first one counts.
+    """
+    if not any(f"{kind} " in verilog for kind in ("DP16KD", "PDPW16KD")):
+        return None
+    guarded = f"`ifndef {_GUARD}\n`define {_GUARD}\n{VERILOG}`endif\n"
+    return f"{header(settings)}{_ABOUT}{guarded}"
+
+
+def _pins(name: str, count: int) -> list[str]:
     return [f"{name}{pin}" for pin in range(count)]
 
 
-def _vector(pins):
+def _vector(pins: Sequence[str]) -> str:
     return f"{{{', '.join(reversed(pins))}}}"
 
 
-def _module(name, parameters, inputs, outputs, body):
+def _module(
+    name: str, parameters: Sequence[str], inputs: Sequence[str], outputs: Sequence[str], body: str
+) -> str:
     ports = [f"input {pin}" for pin in inputs] + [f"output {pin}" for pin in outputs]
     listed = ", ".join(f"parameter {parameter} = 0" for parameter in parameters)
     return f"module {name} #({listed}) ({', '.join(ports)});\n{body}endmodule\n"
 
 
-def _memory(width, shift, mode):
+def _memory(width: int, shift: int | str, mode: str) -> str:
     """Return what both models share: the words, the register behind them, the output register."""
     return f"""
   reg [{width - 1}:0] words [0:16383];
@@ -39,7 +66,7 @@ def _memory(width, shift, mode):
 """
 
 
-def _two_ports():
+def _two_ports() -> str:
     """Return a DP16KD. A word of 18 bits takes 16 addresses, a word of one bit takes one."""
     clocked = ["CLKA", "CLKB", "CEA", "CEB", "OCEA", "OCEB", "WEA", "WEB", "RSTA", "RSTB"]
     selects = [f"CS{port}{n}" for port in "AB" for n in range(3)]
@@ -69,7 +96,7 @@ def _two_ports():
     return _module("DP16KD", [*parameters, *SHARED], inputs, out, body)
 
 
-def _port_each_way():
+def _port_each_way() -> str:
     """Return a PDPW16KD. The lower half of a word is read on the upper half of the pins."""
     clocked = ["CLKW", "CLKR", "CEW", "CER", "OCER", "RST"]
     selects = [f"CS{port}{n}" for port in "WR" for n in range(3)]
@@ -92,7 +119,8 @@ def _port_each_way():
     return _module("PDPW16KD", [*parameters, *SHARED], inputs, out, body)
 
 
-SHARED = ["RESETMODE", "ASYNC_RESET_RELEASE", "GSR"]
+SHARED = ("RESETMODE", "ASYNC_RESET_RELEASE", "GSR")
+"""Parameters that both kinds have, and that change nothing here."""
 
 VERILOG = _two_ports() + _port_each_way()
 """The models of both kinds of blocks."""

@@ -1,0 +1,102 @@
+"""Packages for a part that has block memories of its own, and what comes behind another package."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from command_line import run as run_command
+from packages import icarus, run, write
+from simulation import NEEDS_ICARUS
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.cli import fpga_commands
+from extremum.host.fpga.presets import PRESETS
+from extremum.host.package.fusesoc import core_name
+from extremum.host.package.settings import Settings
+from extremum.model import DataType
+
+WINDOWS = CoreConfig(
+    (DataType.INT8,), max_window=(1, 2, 2), max_dilation=(1, 1, 1), max_line=1024,
+    operators=("max-pool",), index_width=0, coordinate_width=12,
+)  # fmt: skip
+WIDE = CoreConfig((DataType.FLOAT32,), 2, max_window=(1, 3, 3), max_line=512)
+"""Its memories are of both kinds."""
+
+
+def settings(config: CoreConfig, bus: str = "axi") -> Settings:
+    return Settings(config, "part", bus, device="ecp5-85k")
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_the_testbench_runs_on_models_of_the_memories(bus, tmp_path):
+    made = write(settings(WINDOWS, bus), tmp_path)
+    assert b"DP16KD" in made["part.v"]
+    status, told = icarus(tmp_path, "part_tb", "part_tb.v", "part.v", "part_ecp5.v")
+    assert (status, told[:4]) == (0, "PASS"), told
+    # Two packages bring the models twice.
+    status, told = icarus(tmp_path, "part_tb", "part_tb.v", "part.v", "part_ecp5.v", "part_ecp5.v")
+    assert (status, told[:4]) == (0, "PASS"), told
+    for line in made["README.md"].decode().splitlines():
+        if line.startswith(("$ iverilog", "$ verilator")):
+            assert "part.v part_ecp5.v" in line
+
+
+def test_lint_is_clean_with_the_models(tmp_path):
+    made = write(settings(WIDE), tmp_path)
+    assert b"PDPW16KD" in made["part.v"]
+    command = ("verilator", "--lint-only", "-Wall", "part.vlt", "part.v", "part_ecp5.v")
+    status, told = run(tmp_path, *command)
+    assert (status, "%" in told) == (0, False), told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["lint", pytest.param("sim", marks=NEEDS_ICARUS)])
+def test_fusesoc(target, tmp_path):
+    package = settings(WIDE)
+    write(package, tmp_path)
+    command = ("fusesoc", "--cores-root", ".", "run", f"--target={target}", core_name(package))
+    status, told = run(tmp_path, *command)
+    assert status == 0, told
+    assert target == "lint" or "PASS" in told
+
+
+def test_a_package_without_such_memories_brings_no_models(tmp_path):
+    made = write(settings(PRESETS["argmax-int8"]), tmp_path)
+    assert not any("ecp5" in path for path in made)
+    assert b"ecp5.v" not in made["README.md"] + made["part.core"] + made["part.vlt"]
+
+
+def test_what_an_earlier_package_left_is_not_taken_for_part_of_the_new_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("fixed.toml").write_text("slots = 70000\nlength = 70000\ndecreasing = 0\n")
+    line = "verilog --types int8 --max-window 1,1 --operators argmax --output own --name own"
+    assert run_command(line)[0] == 0
+    before = {path: path.read_bytes() for path in Path("own").rglob("*") if path.is_file()}
+    status, out, (said,) = run_command(f"{line} --fixed fixed.toml")
+    assert (status, out) == (2, [])
+    assert said == (
+        "extremum: own/own_tb.v, own/registers/own_registers.rdl, own/registers/own_registers.h, "
+        "own/registers/own_registers.xml: of an earlier package own, and the new one has no such "
+        "file: remove the earlier package, or let --output name another folder"
+    )
+    assert before == {path: path.read_bytes() for path in Path("own").rglob("*") if path.is_file()}
+    assert run_command(line)[0] == 0  # the same package again
+
+
+def test_the_part_of_a_package_is_what_its_cost_is_measured_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = "verilog --preset argmax-int8 --device ice40-up5k --name own --output own"
+    assert run_command(line)[0] == 0
+    assert "measure the block on iCE40 UP5K" in Path("own/README.md").read_text()
+    assert tomllib.loads(Path("own/own.toml").read_text())["package"]["device"] == "ice40-up5k"
+    measured = []
+
+    def measure(config, device, *rest, **options):
+        measured.append(device.title)
+        raise ValueError("enough is known")
+
+    monkeypatch.setattr(fpga_commands, "measure", measure)
+    for option in ("--config own/own.toml", "--config own/own.toml --device ice40-hx8k", ""):
+        run_command(f"fpga {option or '--preset argmax-int8'}")
+    assert measured == ["iCE40 UP5K", "iCE40 HX8K", "ECP5-85F, speed grade 6"]

@@ -158,15 +158,16 @@ def main() -> int:
     for block in listed:
         if arguments.only is not None and block.name not in arguments.only:
             continue
+        device = DEVICES[block.device]
         try:
-            measured = measure(block.config, DEVICES[block.device], bus=block.bus)
+            measured = measure(block.config, device, bus=block.bus)
         except SynthesisError as error:
             print(f"{block.name}: {error}", file=sys.stderr)
             found.pop(block.name, None)
             failed = True
             continue
         entry = record(
-            block.name, block.config, measured, cycles_per_beat(block), bus=block.bus
+            block.name, block.config, device, measured, cycles_per_beat(block), bus=block.bus
         )  # fmt: skip
         told = {"device": block.device, "series": block.series, "ports": block.ports}
         found[block.name] = entry | told

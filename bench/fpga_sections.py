@@ -32,7 +32,7 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
     blocks = with_target(records, targets)
     yield "## Blocks on the ECP5-85F"
     yield (
-        "Speed grade 6, Yosys and nextpnr, full valid/ready handshake. The core is measured "
+        f"Speed grade 6, {_tools(blocks)}, full valid/ready handshake. The core is measured "
         "within registers on all its ports, so that every path of it is timed; the registers "
         "are not counted. Area is COMB, FF and block RAM together: COMB counts look-up tables and "
         "carry cells as nextpnr does, FF the flip-flops of the core. Latency is in clocks, from a "
@@ -55,6 +55,12 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
     columns = ("block", "from", "to", "logic", "routing")
     yield table(columns, map(path_row, blocks), 3)
     yield "![Fmax beside aim and floor](results/fmax.svg)"
+
+
+def _tools(records: Records) -> str:
+    """Return the tools that measured, with their versions, each once."""
+    found = {f"{tool} {of}" for record in records for tool, of in record["tools"].items()}
+    return " and ".join(sorted(found, reverse=True))
 
 
 def with_target(records: Records, targets: Records) -> Records:

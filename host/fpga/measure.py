@@ -146,9 +146,15 @@ class Measurement:
         return cls(data["lut4"], data["ff"], tuple(runs))
 
 
+def tool_versions(device: Device) -> dict[str, str]:
+    """Return the versions of what synthesises, and of what places and routes, by their names."""
+    return {tool: version(tool) for tool in (toolchain.YOSYS, device.tool)}
+
+
 def record(
     name: str,
     config: CoreConfig,
+    device: Device,
     measured: Measurement,
     cycles_per_beat: float = 1.0,
     *,
@@ -162,6 +168,8 @@ def record(
         Name of the core.
     config
         Configuration of the core that was measured.
+    device
+        The device that it was measured on.
     measured
         The result of the measurement.
     cycles_per_beat
@@ -183,6 +191,7 @@ def record(
         "cycles_per_beat": cycles_per_beat,
         "elements_per_second": round(measured.elements_per_second(config.lanes, cycles_per_beat)),
         "critical_path": measured.median.critical_path.as_dict(),
+        "tools": tool_versions(device),
         "parameters": parameters(config),
     }
 
@@ -224,7 +233,7 @@ def measure(
     say("generating")
     rtlil = netlist(config, bus=bus, pins=device.pins, platform=device.platform)
     aim = device.aim(config.pipelining) if frequency is None else frequency
-    versions = [version(tool) for tool in (toolchain.YOSYS, device.tool)]
+    versions = tool_versions(device).values()
     told = [str(FLOW), device.synthesis, *device.options, str(aim), *map(str, seeds)]
     parts = [_SOURCE.sub("", rtlil), *told, *versions]
 

@@ -342,8 +342,7 @@ class OutputSchedule(wiring.Component):
         bits = bits_for(self.taps)
         far = coordinate[bits:-1].any()
         near = Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1])
-        clocks = self.parameters.control_clocks
-        return wired(m, delay(m, near, clocks), clocks, "near").as_signed()
+        return delay(m, near, self.parameters.control_clocks).as_signed()
 
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first ``count`` taps."""

@@ -12,7 +12,7 @@ from extremum.hdl.axi import register_map as regs
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words, packet_values
 from extremum.host.plan.jobs import Job
-from extremum.tb.mutation.axi_transport import RecordedBlock
+from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 from extremum.tb.refusal import bad_jobs
 
 START = regs.command_address(regs.START_COMMAND)
@@ -219,6 +219,31 @@ def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280
             block.access(regs.ERROR)
     block.pass_clocks(200)
     look(block, rng)
+
+
+def packets(block: RecordedBlock, rng: random.Random, jobs: Sequence[Job]) -> None:
+    """Send packets that end too early while results wait, or too late by any number of beats.
+
+    Jobs are started ahead, so a packet follows right behind the one before it.
+    """
+    for _ in range(40):
+        job = rng.choice(jobs)
+        for address, word in job_words(job).items():
+            block.access(address, word)
+        block.rest(0)
+        block.rest(rng.choice((0, 0, 100)), *SINKS)
+        sent = 0
+        for _ in range(rng.choice((1, 2, 4))):
+            block.access(START, 1)
+            beats = max(1, job.beats_in + rng.choice((0, -1, -2, -3, rng.randint(1, 50))))
+            block.send_beats(rng.randbytes(beats * block.beat_bytes))
+            sent += beats
+        for _ in range(2):
+            block.pass_clocks(rng.choice((2, 20, sent + 40)))
+            look(block, rng)
+        block.rest(0)
+        block.pass_clocks(2 * sent + 4 * job.beats_in + 100)
+        look(block, rng)
 
 
 def errors(

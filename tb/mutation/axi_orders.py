@@ -18,7 +18,7 @@ def shuffled(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> No
     """Write jobs back to back, their registers in any order, those of one half of numbers first."""
     jobs = list(poolings(rng, config, 30))
     for job in jobs:
-        half = rng.randrange(7)
+        half = rng.randrange(8)
         words = rng.sample(list(job_words(job).items()), len(job_words(job)))
         words.sort(key=lambda each: each[0] >> LOW_NUMBER_BITS + 2 & 7 != half)
         block.overlap([(address, word, 15) for address, word in words])

@@ -96,6 +96,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
         "overflow": lambda: accesses.overflow(block, rng, config, short),
+        "packets": lambda: accesses.packets(block, rng, (short, full)),
         "clears": lambda: counting.clears(block, rng, config),
         "carries": lambda: counting.carries(block, rng, config),
         "waits": lambda: counting.waits(block, rng, config),
@@ -153,7 +154,7 @@ RUNGS = (
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
-    "flows", "numbered", "one behind", "forgotten", "ahead",
+    "flows", "numbered", "one behind", "forgotten", "ahead", "packets",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

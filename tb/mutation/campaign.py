@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from extremum.tb.mutation import axi_trials, core_trials, yosys
-from extremum.tb.mutation.columns import Columns, reached
+from extremum.tb.mutation.columns import MOST_TRIALS, Columns, reached
 from extremum.tb.mutation.designs import Design
 from extremum.tb.mutation.explained import Rule, reason
 from extremum.tb.mutation.model import Model, Trial
@@ -147,7 +148,8 @@ class Campaign:
             return
         netlist = netlist_of(self._design, self._all)
         sampled = trials(self._design, self.model, SAMPLED_ROUNDS)
-        recorded = [trial for trial in sampled if len(trial.inputs) <= SAMPLED_CLOCKS]
+        short = (trial for trial in sampled if len(trial.inputs) <= SAMPLED_CLOCKS)
+        recorded = list(itertools.islice(short, MOST_TRIALS))
         occurring = reached(netlist, Columns(netlist), self.model.inputs, recorded, SAMPLES)
         reset = ("aresetn", 0) if self._design.bus == "axi" else ("rst", 1)
         prover = Prover(netlist, len(self._all), valids(self._design), reset, occurring)

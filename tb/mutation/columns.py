@@ -61,6 +61,10 @@ def literals(values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return values[chosen // 2] ^ inverted[:, None]
 
 
+MOST_TRIALS = 64
+"""Trials that are evaluated side by side."""
+
+
 def reached(
     netlist: Netlist,
     columns: Columns,
@@ -77,7 +81,7 @@ def reached(
     ports
         Where each input stands in a row of a trial.
     trials
-        At most 64.
+        At most :data:`MOST_TRIALS`: each is a bit of a word.
     samples
         About how many.
 
@@ -97,8 +101,8 @@ def reached(
     ]
     inputs, places = np.array(wired, int).T
     clocks = max(len(trial.inputs) for trial in trials)
-    given = np.zeros((clocks, len(inputs), 64), bool)
-    alive = np.zeros((clocks, 64), bool)
+    given = np.zeros((clocks, len(inputs), MOST_TRIALS), bool)
+    alive = np.zeros((clocks, MOST_TRIALS), bool)
     for column, trial in enumerate(trials):
         octets = np.ascontiguousarray(trial.inputs).view(np.uint8)
         bits = np.unpackbits(octets, axis=1, bitorder="little")

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from copy import copy
 from pathlib import Path
+from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +176,7 @@ class Accelerator:
         self._seed = seed
         self._progress = progress
         self._turns = Turns()
+        self._reports: dict[int, Report] = {}  # of the last operator of each thread
 
     def __enter__(self) -> Accelerator:
         return self
@@ -333,16 +335,17 @@ class Accelerator:
         SimulationError
             The simulator crashed, or the core hung or broke a stream rule.
         """
-        return self.run_reported(problem, x)[0]
+        tensor = as_tensor_of(x, problem.data_type, problem.sizes)
+        with self._turns.take():
+            return self._run(problem, tensor)
 
     def run_reported(self, problem: Reduction | Pooling, x: ArrayLike) -> tuple[Any, Report]:
         """Do as :meth:`run`, and return the operator's own report beside its result.
 
         :attr:`report` is that of the last operator, of whichever thread.
         """
-        tensor = as_tensor_of(x, problem.data_type, problem.sizes)
-        with self._turns.take():
-            return self._run(problem, tensor)
+        result = self.run(problem, x)
+        return result, self._reports.pop(get_ident())
 
     def run_jobs(self, todo: Plan, x: np.ndarray, numbers: Iterable[int]) -> list[JobResults]:
         """Carry out some jobs of a plan for this core, which others complete.
@@ -352,7 +355,7 @@ class Accelerator:
         with self._turns.take():
             return self._session.run_jobs(todo, x, numbers, self._tell)
 
-    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> tuple[Any, Report]:
+    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> Any:
         """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
         todo = plan(problem, self.config)
@@ -361,19 +364,19 @@ class Accelerator:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyWindowWarning)
                 result = problem.evaluate(tensor)
-            return result, self._finish(todo, None, todo.empty_windows)
+            self._finish(todo, None, todo.empty_windows)
+            return result
         results, took, empty_windows = self._session.run(
             todo, tensor, self._tell, watchdog=self._watchdog, seed=self._seed, **self._stalls
         )
-        report = self._finish(todo, took, empty_windows)
-        return results.finish(), report
+        self._finish(todo, took, empty_windows)
+        return results.finish()
 
     def _tell(self, progress: Progress) -> None:
         if self._progress is not None:
             self._progress(progress)
 
-    def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> Report:
-        self.report = report = report_of(todo, took, empty_windows)
+    def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> None:
+        self.report = self._reports[get_ident()] = report_of(todo, took, empty_windows)
         if empty_windows:
             warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=checks.frames_inside())
-        return report

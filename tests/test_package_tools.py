@@ -46,6 +46,14 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     return found
 
 
+def assert_lints(folder: Path, name: str) -> None:
+    """Assert that Verilator has no warning about a block, nor about its testbench."""
+    lint = ("verilator", "--lint-only", "-Wall", "--timing", f"{name}.vlt")
+    for sources in ((f"{name}.v",), (f"{name}_tb.v", f"{name}.v")):
+        status, told = run(folder, *lint, *sources)
+        assert (status, "%" in told) == (0, False), told
+
+
 def test_there_are_five():
     forms = [settings_of(name).form for name in FIVE]
     assert sorted(forms) == 2 * ["dataflow AXI block"] + 3 * ["programmable AXI block"]
@@ -53,10 +61,7 @@ def test_there_are_five():
 
 @pytest.mark.parametrize("name", FIVE)
 def test_lint(folders, name):
-    status, told = run(
-        folders[name], "verilator", "--lint-only", "-Wall", f"{name}.vlt", f"{name}.v"
-    )
-    assert (status, "%" in told) == (0, False), told
+    assert_lints(folders[name], name)
 
 
 def test_every_waiver_is_needed(folders):
@@ -199,8 +204,7 @@ def test_bare_cores(name, tmp_path):
     settings = settings_of(name, bus="none")
     write(settings, tmp_path)
     sources = (f"{name}_tb.v", f"{name}.v")
-    status, told = run(tmp_path, "verilator", "--lint-only", "-Wall", f"{name}.vlt", f"{name}.v")
-    assert (status, "%" in told) == (0, False), told
+    assert_lints(tmp_path, name)
     unstalled = ("-P", f"{name}_tb.STALLS=0")
     status, told = icarus(tmp_path, f"{name}_tb", *sources, options=unstalled)
     found, example = PASSED.search(told), example_job(settings.config)
@@ -238,8 +242,7 @@ def test_the_bench_of_any_core(core, bus, tmp_path):
     status, told = icarus(tmp_path, "own_tb", "own_tb.v", "own.v")
     assert status == 0, told
     assert PASSED.search(told), told
-    status, told = run(tmp_path, "verilator", "--lint-only", "-Wall", "own.vlt", "own.v")
-    assert (status, "%" in told) == (0, False), told
+    assert_lints(tmp_path, "own")
 
 
 @pytest.mark.parametrize("core", CORES)

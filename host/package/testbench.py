@@ -14,6 +14,7 @@ from extremum.host.package.ports import Port
 from extremum.host.package.settings import Settings
 from extremum.host.package.template import instance
 from extremum.host.package.verilog import header
+from extremum.model import Pooling
 
 __all__ = ["testbench"]
 
@@ -58,9 +59,11 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         ]
     valid, ready = ("tvalid", "tready") if is_axi else ("_valid", "_ready")
     stream_in = "s_axis" if is_axi else "i"
-    body = source(f"{stream_in}_{valid}", f"{stream_in}_{ready}", drives)
+    agents = source(f"{stream_in}_{valid}", f"{stream_in}_{ready}", drives)
     for stream, pairs in checks.items():
-        body += ["", *sink(stream, f"{stream}_{valid}", f"{stream}_{ready}", pairs)]
+        agents += ["", *sink(stream, f"{stream}_{valid}", f"{stream}_{ready}", pairs)]
+    body = [f"  {line}" if line else line for line in agents]
+    seen = [f"{stream}_seen" for stream in checks]
     all_seen = " && ".join(f"{stream}_seen == RESULTS" for stream in checks)
     cycles = 20 * (example.job.cycles + example.job.beats_in + example.job.beats_out) + 4000
     lines = [
@@ -90,20 +93,26 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "",
         "  // No output of the block depends on an input in the same clock. So it is known at the",
         "  // falling edge which transfers the next rising edge makes.",
-        "  integer clocks = 0, sent = 0, first_clock = 0, last_clock = 0;",
-        f"  integer {', '.join(f'{stream}_seen = 0' for stream in checks)};",
-        "  reg taken = 0, running = 0, may_send = 0;",
+        "  integer clocks, sent, first_clock, last_clock;",
+        f"  integer {', '.join(seen)};",
+        "  reg taken, running, may_send;",
         "",
-        f"  always @(negedge {clock}) if (running) begin",
-        "    clocks = clocks + 1;",
-        '    if (clocks > MOST_CLOCKS) $fatal(1, "FAIL: after %0d clocks results are missing",',
-        "                                     clocks);",
+        "  initial begin",
+        *(f"    {name} = 0;" for name in ("clocks", "sent", "first_clock", "last_clock", *seen)),
+        "    taken = 0;",
+        f"    forever @(negedge {clock}) if (running) begin",
+        "      clocks = clocks + 1;",
+        "      if (clocks > MOST_CLOCKS)",
+        '        $fatal(1, "FAIL: after %0d clocks results are missing", clocks);',
         *body,
+        "    end",
         "  end",
         "",
         *(lite_tasks(widths) if settings.has_registers else ()),
         *_core_job(settings, example, widths),
         "  initial begin",
+        "    running = 0;",
+        "    may_send = 0;",
         *_quiet_inputs(ports, clock, reset),
         *clock_and_reset(clock, reset, active),
         *(registers_before(settings, example) if settings.has_registers else ()),
@@ -113,7 +122,7 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "    // Nothing more may come.",
         f"    repeat ({QUIET}) @(negedge {clock});",
         *(registers_after(settings) if settings.has_registers else ()),
-        *_at_rest(widths),
+        *_at_rest(widths, example),
         '    $display("PASS: %0d result beats are right, %0d clocks from first beat to last",',
         "             RESULTS, last_clock - first_clock + 1);",
         "    $finish;",
@@ -191,7 +200,12 @@ def _core_job(settings: Settings, example: Example, widths: dict[str, int]) -> I
     yield ""
 
 
-def _at_rest(widths: dict[str, int]) -> Iterable[str]:
+def _at_rest(widths: Mapping[str, int], example: Example) -> Iterable[str]:
+    """Yield the checks of what has been taken, and of the status of a bare core."""
     yield '    if (sent != BEATS) $fatal(1, "FAIL: %0d of %0d beats were taken", sent, BEATS);'
     if "status" in widths:
         yield '    if (status[0]) $fatal(1, "FAIL: the core is not at rest");'
+        problem = example.problem
+        is_empty = int(isinstance(problem, Pooling) and problem.empty_windows > 0)
+        yield f"    if (status[5] !== {is_empty})"
+        yield '      $fatal(1, "FAIL: status tells of empty windows: %b", status[5]);'

@@ -2,6 +2,7 @@
 
 import signal
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -15,6 +16,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("extremum")
+
+
+@pytest.fixture
+def x(tmp_path, monkeypatch):
+    """Work in a folder that holds x.npy, small integers with many ties."""
+    monkeypatch.chdir(tmp_path)
+    array = np.random.default_rng(5).integers(-3, 4, (2, 3, 8, 9), np.int8)
+    np.save("x.npy", array)
+    return array
 
 
 @pytest.fixture

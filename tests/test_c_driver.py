@@ -1,24 +1,18 @@
-"""The C driver: it compiles everywhere, and plans what the Python package plans."""
+"""The C driver plans what the Python package plans, and refuses what it refuses."""
 
 import os
 import random
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amounts import EXAMPLES
+from c_compiler import SANITIZERS, compiler, run
 from c_driver import REFUSALS, UNREACHED, Comparison
 from c_operators import (
-    DIRECTIONS,
-    FUNCTIONS,
-    INDEX_TYPES,
     LAYOUTS,
-    NAN_MODES,
-    TYPES,
     huge_configs,
 )
 from c_structures import (
@@ -29,7 +23,6 @@ from c_structures import (
     JobStruct,
     PlanStruct,
     load,
-    members,
     pooling_struct,
     reduction_struct,
 )
@@ -37,89 +30,6 @@ from c_structures import (
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling
-
-WARNINGS = [
-    "-std=c99",
-    "-ffreestanding",
-    "-Wall",
-    "-Wextra",
-    "-Wpedantic",
-    "-Wconversion",
-    "-Wsign-conversion",
-    "-Wshadow",
-    "-Wundef",
-    "-Wcast-qual",
-    "-Wstrict-prototypes",
-    "-Wmissing-prototypes",
-    "-Werror",
-]
-SANITIZERS = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"]
-
-TARGETS = {
-    "64 bits": ("gcc", "-m64"),
-    "32 bits": ("gcc", "-m32"),
-    "RISC-V of 32 bits": ("riscv64-unknown-elf-gcc", "-march=rv32i", "-mabi=ilp32"),
-}
-
-COMPILERS_OWN = re.compile(
-    r"__u?(div|mod|divmod)[sdt]i[34]|__(mul|ashl|lshr|ashr|cmp|ucmp)[sd]i[23]|__x86.*"
-    r"|mem(cpy|set)|_GLOBAL_OFFSET_TABLE_"
-)
-"""What a compiler may call by itself: arithmetic that its processor lacks, and how to copy a
-structure."""
-
-
-def run(*command, **options):
-    ran = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, **options
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
-
-
-def compiler(name="gcc"):
-    path = shutil.which(name)
-    if path is None:
-        pytest.skip(f"{name} is not installed")
-    return path
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("level", ["-O0", "-O2", "-Os"])
-def test_it_is_freestanding_and_free_of_warnings(target, level, tmp_path):
-    name, *options = TARGETS[target]
-    output = tmp_path / "extremum.o"
-    run(compiler(name), *WARNINGS, *options, level, "-c", FOLDER / "extremum.c", "-o", output)
-    symbols = run("nm", "-u", output).split()
-    assert [s for s in symbols if s != "U" and not COMPILERS_OWN.fullmatch(s)] == []
-
-
-def test_the_header_is_for_cpp_as_well():
-    run(
-        compiler(),
-        *["-x", "c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"],
-        FOLDER / "extremum.h",
-    )
-
-
-def named(prefix, names):
-    return [f"EXTREMUM_{prefix}{name.upper().replace('.', '_')}" for name in names]
-
-
-@pytest.mark.parametrize(
-    ("enum", "names"),
-    [
-        ("register", [*named("REGISTER_", NAMES), "EXTREMUM_REGISTERS"]),
-        ("data_type", named("", TYPES)),
-        ("function", named("", FUNCTIONS)),
-        ("axis_direction", named("", DIRECTIONS)),
-        ("nan", named("", NAN_MODES)),
-        ("index_type", named("INDEX_", INDEX_TYPES)),
-        ("index_layout", named("LAYOUT_", LAYOUTS)),
-    ],
-)
-def test_the_header_has_the_names_of_the_package_in_their_order(enum, names):
-    assert members(f"extremum_{enum}") == names
 
 
 def test_every_error_is_that_of_a_message_or_of_the_driver_alone():
@@ -432,28 +342,3 @@ SAME_WORDS = set(ERRORS[2 : ERRORS.index("STRIDES_TOO_LARGE")]) - {
 def test_a_broken_rule_has_the_words_of_the_golden_model(driver, name):
     text = driver.extremum_error_text(ERRORS.index(name)).decode()
     assert re.match(REFUSALS[name], text), text
-
-
-README = (FOLDER / "README.md").read_text()
-PROGRAM, FUNCTION = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
-"""What the document shows: a program that prints jobs, and a function that uses the block."""
-
-
-def test_the_example_of_the_readme_prints_what_it_shows(tmp_path):
-    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-    source = tmp_path / "example.c"
-    source.write_text(PROGRAM)
-    sources = source, FOLDER / "extremum.c"
-    flags = "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", FOLDER
-    run(compiler(), *flags, *SANITIZERS, *sources, "-o", tmp_path / "example")
-    assert run(tmp_path / "example", cwd=tmp_path) == shown
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_function_of_the_readme_compiles(target, tmp_path):
-    name, *options = TARGETS[target]
-    source = tmp_path / "function.c"
-    source.write_text(FUNCTION)
-    flags = [flag for flag in WARNINGS if flag != "-Wmissing-prototypes"]
-    output = tmp_path / "function.o"
-    run(compiler(name), *flags, *options, "-I", FOLDER, "-c", source, "-o", output)

@@ -1,11 +1,10 @@
-"""`extremum run` and `plan`: results, JSON, mismatches.
+"""`extremum run`: results, JSON, mismatches, progress.
 
 The backend is the golden model wherever hardware adds nothing: these tests are about the command.
 """
 
 import io
 import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,21 +14,12 @@ import pytest
 from command_line import GOLDEN, run, spoil
 
 from extremum import model
-from extremum.hdl.config import CoreConfig
 from extremum.host import accelerator
-from extremum.host.cli import printing, progress_bar
+from extremum.host.cli import progress_bar
 from extremum.host.comparison import first_difference
-from extremum.host.plan import plan
 from extremum.host.progress import Progress
 
-
-@pytest.fixture(autouse=True)
-def x(tmp_path, monkeypatch):
-    """Work in a folder that holds x.npy, small integers with many ties."""
-    monkeypatch.chdir(tmp_path)
-    array = np.random.default_rng(5).integers(-3, 4, (2, 3, 8, 9), np.int8)
-    np.save("x.npy", array)
-    return array
+pytestmark = pytest.mark.usefixtures("x")
 
 
 # Results
@@ -263,99 +253,6 @@ def test_equal_bits_agree_though_nan_differs_from_itself():
 # Plans
 
 
-def test_plan_of_sizes():
-    line = "plan max-pool --sizes 1,4,20,20 --type float16 --window 3 --strides 2 --lanes 4"
-    problem = model.Pooling.of((1, 4, 20, 20), "float16", 3, strides=2)
-    expected = plan(problem, CoreConfig((model.DataType.FLOAT16,), 4, pipelining="small"))
-    fast = plan(problem, CoreConfig((model.DataType.FLOAT16,), 4)).cycles
-    assert fast > expected.cycles
-    assert json.loads(run(f"{line} --pipelining fast --json")[1][0])["cycles"] == fast
-    status, out, err = run(line)
-    assert (status, err) == (0, [])
-    assert out[0] == "max-pool of float16 (1, 4, 20, 20), window (3, 3), strides (2, 2)"
-    assert re.search(rf"^ +1 +sliding .* {expected.cycles}$", out[2].rstrip())
-    status, out, _ = run(line, "--json")
-    told = json.loads(out[0])
-    assert status == 0
-    assert told == {
-        "command": "plan",
-        "operator": "max-pool",
-        "data_type": "float16",
-        "sizes": [1, 4, 20, 20],
-        "output_sizes": [1, 4, 9, 9],
-        "backend": "native",
-        "lanes": 4,
-        "cycles": expected.cycles,
-        "beats_in": expected.beats_in,
-        "beats_out": expected.beats_out,
-        "utilization": expected.beats_in / expected.cycles,
-        "empty_windows": 0,
-        "notes": [],
-        "job_count": 1,
-        "jobs": [
-            {
-                "kind": "sliding",
-                "summary": expected.jobs[0].summary,
-                "beats_in": expected.beats_in,
-                "beats_out": expected.beats_out,
-                "cycles": expected.cycles,
-            }
-        ],
-    }
-
-
-def test_plan_takes_the_options_of_run(tmp_path):
-    status, out, _ = run(
-        "plan max-pool --input x.npy --window 2 --output o.npy --indices i.npy --waves w.vcd "
-        "--input-stalls 30 --seed 4 --no-check --backend icarus --json"
-    )
-    assert status == 0
-    told = json.loads(out[0])
-    assert (told["data_type"], told["backend"]) == ("int8", "icarus")
-    assert told["notes"] == ["the prediction is for streams without stalls"]
-    assert [file.name for file in tmp_path.iterdir()] == ["x.npy"]
-
-
-def test_plan_beyond_the_core_says_so():
-    line = "plan max-pool --sizes 1,1,40,40 --type int8 --window 9"
-    told = json.loads(run(line, "--json")[1][0])
-    assert {job["kind"] for job in told["jobs"]} == {"gathered"}
-    assert told["notes"]
-    assert f"note: {told['notes'][0]}" in run(line)[1]
-    told = json.loads(run(line, "--json", "--max-window", "1,9,9")[1][0])
-    assert {job["kind"] for job in told["jobs"]} == {"sliding"}
-
-
-def test_plan_shows_some_of_many_jobs():
-    line = "plan max-pool --sizes 1,1,40,400 --type int8 --window 3 --max-line 8"
-    told = json.loads(run(line, "--json")[1][0])
-    jobs, shown = len(told["jobs"]), printing.SHOWN_JOBS
-    assert jobs > shown
-    out = run(line)[1]
-    assert any(f"{jobs - shown} more, which --json lists" in row for row in out)
-
-
-def test_plan_lists_some_of_very_many_jobs():
-    line = "plan max-pool --sizes 1,1,65535,65535 --type int8 --window 300"
-    told = json.loads(run(line, "--json")[1][0])
-    assert told["job_count"] == 65236 * -(-65236 // 11)
-    assert len(told["jobs"]) == printing.LISTED_JOBS
-    more = told["job_count"] - printing.SHOWN_JOBS
-    text = f"{more} more, which --json lists as far as job {printing.LISTED_JOBS}"
-    assert any(text in row for row in run(line)[1])
-
-
-def test_plan_of_nothing_but_padding():
-    line = "plan max-pool --sizes 1,1,1,1 --type int8 --window 1 --start-padding 5 --strides 9"
-    told = json.loads(run(line, "--json")[1][0])
-    assert told["empty_windows"] == 1
-    assert (told["jobs"] == []) == (told["utilization"] is None)
-    assert "empty: 1 windows lie wholly in padding" in run(line)[1]
-
-
-# Progress
-
-
 def test_without_a_terminal_the_stages_of_a_compilation_are_told(capsys):
     with progress_bar.progress() as tell:
         tell(Progress("planning"))
@@ -382,25 +279,3 @@ def test_progress_on_a_terminal(monkeypatch):
     shown = terminal.getvalue()
     for words in ("in a stage", "simulating", "1,234 of 7,000 beats", "1 of 3 jobs", "M cycles/s"):
         assert words in shown
-
-
-@pytest.mark.parametrize(
-    ("line", "window"),
-    [
-        ("argmax --sizes 9 --type int8", (1, 1, 1)),
-        ("reduce-min --sizes 9 --type int8 --lanes 2", (1, 1, 1)),
-        ("argmax --sizes 9 --type int8 --max-window 1,2,3", (1, 2, 3)),
-        ("argmax --sizes 9 --type int8 --max-line 16", (3, 7, 7)),
-        ("max-pool --sizes 1,1,9,9 --type int8 --window 2", (3, 7, 7)),
-    ],
-)
-def test_the_core_of_a_reduction_is_the_smallest(monkeypatch, line, window):
-    configs = []
-
-    def planned(problem, config):
-        configs.append(config)
-        return plan(problem, config)
-
-    monkeypatch.setattr("extremum.host.plan.plan", planned)
-    assert run("plan " + line)[0] == 0
-    assert configs[0].max_window == window

@@ -2,9 +2,6 @@
 
 import io
 import os
-import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,19 +10,10 @@ import pytest
 from command_line import GOLDEN, run, spoil
 
 from extremum.host import accelerator
-from extremum.host.cli import commands as cli
-from extremum.host.cli import main
 from extremum.host.errors import SimulationError
 from extremum.host.tools import TOOLS
 
-
-@pytest.fixture(autouse=True)
-def x(tmp_path, monkeypatch):
-    """Work in a folder that holds x.npy, small integers with many ties."""
-    monkeypatch.chdir(tmp_path)
-    array = np.random.default_rng(5).integers(-3, 4, (2, 3, 8, 9), np.int8)
-    np.save("x.npy", array)
-    return array
+pytestmark = pytest.mark.usefixtures("x")
 
 
 @pytest.fixture
@@ -282,101 +270,6 @@ def test_missing_simulator(monkeypatch, no_run, backend):
     assert err[0].endswith(f"; install: {absent.install}")
 
 
-def test_plan_without_the_gateware_package(monkeypatch, no_run):
-    monkeypatch.setitem(TOOLS, "amaranth", replace(TOOLS["amaranth"], search=lambda: "0.4.5"))
-    status, _, err = run("plan argmax --input x.npy")
-    assert status == 4
-    assert err[0].startswith("extremum: amaranth 0.4.5 is too old: needs 0.5 or newer")
-
-
-@pytest.mark.parametrize(
-    "arguments", [["run", "argmax"], ["demo"], ["doctor", "--verbose"], ["--version"]]
-)
-def test_golden_model_alone(monkeypatch, capsys, arguments):
-    for name in ("click", "rich"):
-        monkeypatch.setitem(TOOLS, name, replace(TOOLS[name], search=lambda: None))
-    monkeypatch.setattr(sys, "argv", ["extremum", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main.main()
-    assert caught.value.code == 4
-    out, err = capsys.readouterr()
-    assert not out
-    (line,) = err.splitlines()
-    assert line.startswith("extremum: the command line needs the extra sim")
-    assert "pip install '.[sim]' in a checkout of extremum" in line
-
-
-@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
-def test_help_of_the_golden_model_alone(monkeypatch, capsys, arguments):
-    """The help lists the same commands as that of the whole command line, and what they need."""
-    monkeypatch.setitem(TOOLS, "click", replace(TOOLS["click"], search=lambda: None))
-    monkeypatch.setattr(sys, "argv", ["extremum", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main.main()
-    out, err = capsys.readouterr()
-    assert (caught.value.code, err) == (0, "")
-    shown = dict(re.findall(r"^  (\w+) +(.*)$", out, re.MULTILINE))
-    assert shown.keys() == cli.commands.commands.keys()
-    for name, words in shown.items():
-        whole = " ".join((cli.commands.commands[name].help or "").split())
-        assert words.rstrip(".").split(",")[0] in whole, name
-    assert out.endswith(f"install: {TOOLS['click'].install}\n")
-
-
-@pytest.mark.parametrize(("option", "found"), [((), "8.0"), (("--json",), None)])
-def test_doctor_of_the_golden_model_alone(monkeypatch, capsys, option, found):
-    monkeypatch.setitem(TOOLS, "click", replace(TOOLS["click"], search=lambda: found))
-    monkeypatch.setattr(sys, "argv", ["extremum", "doctor", *option])
-    with pytest.raises(SystemExit) as caught:
-        main.main()
-    out, err = capsys.readouterr()
-    assert (caught.value.code, err) == (4, "")
-    assert TOOLS["click"].install in out
-    assert ("too old" in out) == (found is not None)
-
-
-def test_names_of_files_that_are_no_text():
-    """They are shown with escapes, also where stdout takes nothing but text."""
-    code = "from extremum.host.cli.main import main; main()"
-    line = "run argmax --input x.npy --backend model --output"
-    ran = subprocess.run(
-        [sys.executable, "-c", code, *line.split(), b"\xff.npy"],
-        env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"},
-        capture_output=True, check=False,
-    )  # fmt: skip
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    assert b"\\udcff.npy" in ran.stdout
-    assert b"\xff.npy" in os.listdir(b".")
-
-
-def test_entry_point_imports_the_standard_library_alone():
-    """Otherwise a missing package would end it with a traceback, before it can name the package."""
-    code = (
-        "import sys\n"
-        "for name in ('numpy', 'click', 'rich', 'amaranth', 'cocotb'): sys.modules[name] = None\n"
-        "import extremum.host.cli.main\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_entry_point_gives_its_status(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["extremum", "run", "argmax", "--input", "none.npy"])
-    with pytest.raises(SystemExit) as caught:
-        main.main()
-    assert caught.value.code == 2
-    assert capsys.readouterr().err == "extremum: cannot read none.npy: No such file or directory\n"
-
-
-def test_version_and_help():
-    status, out, _ = run("--version")
-    assert status == 0
-    assert re.fullmatch(r"extremum \d+\.\d+\.\d+(\.dev\d+)?", out[0])
-    for line in ("--help", "run -h", "plan --help", "demo --help", "doctor --help"):
-        status, out, err = run(line)
-        assert (status, err) == (0, [])
-        assert out[0].startswith("Usage: extremum ")
-
-
 @pytest.mark.parametrize(
     ("error", "status", "told"),
     [
@@ -414,3 +307,10 @@ def test_a_link_that_leads_to_itself(tmp_path, no_run):
         status, out, err = run(f"run max-pool --window 2 {files}")
         assert (status, out, len(err)) == (2, [], 1)
         assert "loop.npy: Too many levels of symbolic links" in err[0]
+
+
+def test_plan_without_the_gateware_package(monkeypatch, no_run):
+    monkeypatch.setitem(TOOLS, "amaranth", replace(TOOLS["amaranth"], search=lambda: "0.4.5"))
+    status, _, err = run("plan argmax --input x.npy")
+    assert status == 4
+    assert err[0].startswith("extremum: amaranth 0.4.5 is too old: needs 0.5 or newer")

@@ -206,7 +206,7 @@ def test_bare_cores(name, tmp_path):
     sources = (f"{name}_tb.v", f"{name}.v")
     assert_lints(tmp_path, name)
     unstalled = ("-P", f"{name}_tb.STALLS=0")
-    status, told = icarus(tmp_path, f"{name}_tb", *sources, options=unstalled)
+    _, told = icarus(tmp_path, f"{name}_tb", *sources, options=unstalled)
     found, example = PASSED.search(told), example_job(settings.config)
     assert found, told
     assert example is not None

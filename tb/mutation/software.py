@@ -68,7 +68,7 @@ PACKAGES = {
     "driver": Package(
         ("host/driver",),
         ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_driver_edges.py",
-         "tests/test_dataflow.py"),
+         "tests/test_driver_dma.py", "tests/test_dataflow.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

@@ -1,0 +1,90 @@
+"""What `extremum verilog` does not overwrite: its inputs, and files of no package."""
+
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("output", [".", "own.v"])
+def test_an_input_is_not_overwritten(output):
+    """The configuration of a package has the package's name, so it may be its own input."""
+    name = "own.toml" if output == "." else "own.v"
+    text = "# mine\ndata_types = ['int8']\n"
+    Path(name).write_text(text)
+    line = f"verilog --config {name} --name own --output {output}"
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said == f"extremum: {name} would be overwritten, and is an input"
+    assert Path(name).read_text() == text
+    if output == ".":
+        assert run("verilog --config own.toml --name own --output package")[0] == 0
+        assert run("verilog --config package/own.toml --output package")[0] == 0
+
+
+def test_a_file_of_no_package_is_not_overwritten():
+    """That of another package is, and of the same one."""
+    line = "verilog --preset argmax-int8 --name one --output ."
+    Path("README.md").write_text("# mine\n")
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said.startswith("extremum: README.md would be overwritten, and is of no package")
+    assert not list(Path().glob("one*"))
+    assert Path("README.md").read_text() == "# mine\n"
+    Path("README.md").unlink()
+    assert run(line)[0] == run(line)[0] == run(line.replace("one", "two"))[0] == 0
+    Path("component.xml").unlink()
+    Path("component.xml").mkdir()
+    assert run(line)[::2] == (
+        2, ["extremum: component.xml is a folder, and a package has a file there"]
+    )  # fmt: skip
+
+
+def test_a_page_that_only_names_the_project_is_not_overwritten():
+    Path("README.md").write_text("Pooling, built with extremum.\n")
+    status, out, (said,) = run("verilog --preset argmax-int8 --name one --output .")
+    assert (status, out) == (2, [])
+    assert said.startswith("extremum: README.md would be overwritten, and is of no package")
+
+
+@pytest.mark.parametrize("place", ["registers", "registers/html"])
+def test_a_file_in_place_of_a_folder(place):
+    """It is named, and nothing is written."""
+    Path("registers").mkdir()
+    if place == "registers":
+        Path("registers").rmdir()
+    Path(place).write_text("mine\n")
+    before = sorted(map(str, Path().rglob("*")))
+    status, out, (said,) = run("verilog --preset pool2x2-int8 --name one --output .")
+    assert (status, out) == (2, [])
+    assert said == f"extremum: {place} is a file, and a package has a folder there"
+    assert sorted(map(str, Path().rglob("*"))) == before
+
+
+def test_two_packages_in_a_folder():
+    """The second one has a README, and the pages about registers that both share."""
+    line = "verilog --preset pool2x2-int8 --output . --name"
+    assert run(f"{line} one")[0] == run(f"{line} two")[0] == run(f"{line} one")[0] == 0
+    assert Path("one.v").exists()
+    assert Path("two.v").exists()
+
+
+@pytest.mark.parametrize("name", ["one.v", "one.json", "registers/one_registers.h"])
+def test_a_source_of_no_package_is_not_overwritten(name):
+    """Whether or not the file of the package would name the project."""
+    line = "verilog --preset pool2x2-int8 --name one --output ."
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text("mine\n")
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said.startswith(f"extremum: {name} would be overwritten, and is of no package")
+    assert Path(name).read_text() == "mine\n"
+    assert not Path("README.md").exists()
+    Path(name).write_text("")
+    assert run(line)[0] == run(line)[0] == 0

@@ -1,0 +1,80 @@
+"""The driver on memory-mapped registers and DMA channels, which a simulated block stands behind."""
+
+from collections import Counter
+from functools import partial
+
+import numpy as np
+import pytest
+from test_driver import CONFIG, carry_out, drawn
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
+from extremum.host.driver.block import BlockDriver, Work
+from extremum.host.driver.dma import DmaTransport
+from extremum.host.errors import DeviceError, JobFailedError
+from extremum.host.simulation.backend import StreamSettings
+
+pytest_plugins = ["test_driver"]
+
+
+class Channel:
+    """A channel as PYNQ has it, of a DMA beside a simulated block."""
+
+    def __init__(self, block, stream):
+        self._block, self._stream = block, stream
+        self._done, self.transferred, self.waited = True, 0, Counter()
+
+    @property
+    def idle(self):
+        if not self._done:
+            self._block.pass_clocks(50)
+        return self._done
+
+    def transfer(self, array):
+        assert self._done, "a transfer was begun before the last one had ended"
+        if self._stream == INPUT:
+            self._block.send([array], len(array))
+            self.transferred = len(array)
+            return
+        self._done, self.transferred = False, 0
+        self._block.receive(self._stream, len(array), partial(self._take, array))
+
+    def _take(self, array, part, last):
+        array[self.transferred : self.transferred + len(part)] = part
+        self.transferred += len(part)
+        self._done = last
+
+    def wait(self):
+        assert self._done
+        self.waited["all"] += 1
+
+
+@pytest.mark.parametrize("sees_interrupt", [False, True])
+def test_memory_mapped_registers_and_dma(block, sees_interrupt):
+    """The driver runs on the transport of a board, whose registers and channels are simulated."""
+    block.begin(StreamSettings())
+    channels = {stream: Channel(block, stream) for stream in (INPUT, VALUES, INDICES)}
+    sinks = {stream: channels[stream] for stream in (VALUES, INDICES)}
+    interrupt = (lambda: bool(block._outcome.irq)) if sees_interrupt else None
+    transport = DmaTransport(block, channels[INPUT], sinks, np.empty, interrupt=interrupt)
+    driver = BlockDriver(transport, CONFIG)
+    carry_out(driver, drawn(10, 30))
+    assert channels[VALUES].waited["all"] == channels[INDICES].waited["all"] == 30
+    transport.write(regs.command_address(regs.command_number("tail")), 1 << 20)
+    job, x = drawn(10, 30)[-1]
+    with pytest.raises(JobFailedError, match="RANGE in register tail"):
+        driver.run([Work(job, x, lambda *_: None)])
+    with block.resetting():
+        driver.reset()
+
+
+def test_a_packet_that_never_comes(block):
+    block.begin(StreamSettings())
+    channels = [Channel(block, stream) for stream in (INPUT, VALUES)]
+    transport = DmaTransport(block, channels[0], {VALUES: channels[1]}, np.empty, seconds=0)
+    transport.receive(VALUES, 8, lambda *_: None)
+    with pytest.raises(DeviceError, match=r"^no packet has come for 0 s$"):
+        for _ in iter(transport.wait, False):
+            pass
+    with block.resetting():
+        pass

@@ -1,0 +1,64 @@
+"""`extremum regress` as a command: where it comes from, and the options that it refuses."""
+
+import importlib
+import sqlite3
+import tomllib
+from contextlib import closing
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+
+from extremum.host.cli import commands
+from extremum.tb.regression import pool
+from extremum.tb.regression.command import regress
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsys):
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    ((name, value),) = points[commands.PLUGINS].items()
+    module, _, attribute = value.partition(":")
+    assert getattr(importlib.import_module(module), attribute) is regress
+    found = EntryPoints([EntryPoint(name, value, commands.PLUGINS)])
+    monkeypatch.setattr(commands, "entry_points", found.select)
+    assert commands.main(["--help"]) == 0
+    assert "regress" in capsys.readouterr().out
+    monkeypatch.setattr(pool, "TARGETS", pool.TARGETS[:-1])
+    assert commands.main(["regress", "--case", "63"]) == 2
+    assert "seed modulo 64 must be below 63" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--case", "\u00b2"), "this is no case"),
+        (("--case", '{"target":"nix","batches":[]}'), "core must be one of"),
+        (("--hours", "0"), "not in the range"),
+        (("--minutes", "nan"), "nan is no finite number"),
+        (("--hours", "inf"), "inf is no finite number"),
+        (("--workers", "-1"), "not in the range"),
+        (("--core", "nix"), "--core must be of"),
+        (("--backend", "nix"), "is not one of"),
+        (("--lots", "0", "--workers", "0", "--database", "FOREIGN"), "file is not a database"),
+        (("--lots", "0", "--workers", "0", "--database", "OTHER"), "none of the regression's"),
+        (("--lots", "0", "--workers", "0", "--database", "/proc/no/x"), "No such file"),
+        (("--lots", "0", "--evidence", "FOREIGN/x"), "File exists"),
+        (
+            ("--lots", "0", "--database", "same", "--evidence", "./same"),
+            "--evidence and --database name the same file: same",
+        ),
+    ],
+)
+def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    (tmp_path / "FOREIGN").write_text("no database, but a text of many letters. " * 9)
+    with closing(sqlite3.connect(tmp_path / "OTHER")) as other:
+        other.execute("create table lots (mine)")
+    monkeypatch.chdir(tmp_path)
+    assert commands.main(["regress", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("extremum: ")
+    assert told in line

@@ -26,7 +26,7 @@ from bound import Bound, bound
 from rich.console import Console
 from rich.table import Table
 from simulation import problem_of
-from workloads import WORKLOADS, tensor
+from workloads import WORKLOADS, arrays, tensor
 
 from extremum.host import Accelerator
 from extremum.host.report import Report
@@ -78,10 +78,6 @@ def run(
     assert report is not None
     pairs = zip(*map(arrays, (found, problem.evaluate(x))), strict=True)
     return report, all(ours.tobytes() == golden.tobytes() for ours, golden in pairs)
-
-
-def arrays(result: Any) -> tuple[np.ndarray, ...]:
-    return result if isinstance(result, tuple) else (result,)
 
 
 def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool) -> Iterator[str]:

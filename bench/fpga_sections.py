@@ -37,7 +37,8 @@ def blocks_section(records: Records, targets: Records) -> Iterator[str]:
         "are not counted. Area is COMB, FF and block RAM together: COMB counts look-up tables and "
         "carry cells as nextpnr does, FF the flip-flops of the core. Latency is in clocks, from a "
         "beat to the result that it completes. Fmax is the median of three placement seeds. "
-        "Elements are input elements: Fmax x lanes / measured clocks per beat."
+        "Elements are input elements: Fmax x lanes / measured clocks per beat. The aim is what a "
+        "block should reach, the floor what it must reach; both are in `bench/targets.toml`."
     )
     columns = (
         "block", "COMB", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
@@ -187,7 +188,7 @@ def block_section(records: Records) -> Iterator[str]:
                 block["comb"] - core["comb"],
                 f"{core['ff']} -> {block['ff']}",
                 block["ff"] - core["ff"],
-                block["block_ram"],
+                f"{core['block_ram']} -> {block['block_ram']}",
                 f"{core['latency']} -> {block['latency']}",
                 f"{clock(core)} -> {clock(block)}",
                 f"{100 * lost:.0f}%",

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, tensor
+from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, arrays, tensor
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.host import Accelerator
@@ -154,7 +154,7 @@ def whole(workload: dict[str, Any], seed: int) -> dict[str, Any]:
         result = accelerator.run(problem, x)
         simulated = time.perf_counter()
         golden = problem.evaluate(x)
-        pairs = zip(*map(_arrays, (result, golden)), strict=True)
+        pairs = zip(*map(arrays, (result, golden)), strict=True)
         agrees = all(np.array_equal(_bits(a), _bits(b)) for a, b in pairs)
         checked = time.perf_counter()
         report = accelerator.report
@@ -168,10 +168,6 @@ def whole(workload: dict[str, Any], seed: int) -> dict[str, Any]:
         "check_seconds": checked - simulated,
         "agreement": agrees,
     }
-
-
-def _arrays(result: Any) -> tuple[np.ndarray, ...]:
-    return result if isinstance(result, tuple) else (result,)
 
 
 def _bits(x: np.ndarray) -> np.ndarray:
@@ -197,7 +193,7 @@ def occupy(case: str, backend: str) -> dict[str, Any]:
     name = "golden" if backend == "model" else backend
     return {
         "case": case, "on": name, "input_mb": x.nbytes / 1e6,
-        "output_mb": sum(part.nbytes for part in _arrays(result)) / 1e6,
+        "output_mb": sum(part.nbytes for part in arrays(result)) / 1e6,
         "peak_mb": after / 1e6, "beyond_input_mb": (after - before) / 1e6, "seconds": seconds,
     }  # fmt: skip
 

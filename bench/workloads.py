@@ -46,6 +46,11 @@ def tensor(data_type: str, sizes: tuple[int, ...], seed: int) -> np.ndarray:
     return random.integers(0, 100, sizes).astype(data_type)
 
 
+def arrays(result: Any) -> tuple[np.ndarray, ...]:
+    """Return the results of an operator, which are one array or several, as a tuple."""
+    return result if isinstance(result, tuple) else (result,)
+
+
 def command(workload: dict[str, Any], source: Path, lanes: int) -> list[str]:
     """Return the command line of one workload."""
 

@@ -63,8 +63,8 @@ class Admission(wiring.Component):
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
     plane_end : In(1)
-        The slot of the clock before, if there was one, was the last of a plane; in a core whose
-        pipeline holds one job at a time, the slot at hand is.
+        The slot of the clock before, if there was one, was the last of a plane or volume; in a core
+        whose pipeline holds one job at a time, the slot at hand is.
     beat_waits : In(1)
         A beat waits to leave. Only a core whose pipeline holds one job at a time looks at it.
     job_entered : In(1)

@@ -265,14 +265,14 @@ class Core(wiring.Component):
             words = pass_through(m, reducer, words, job, reduction.latency(config))
         return words, tap_bits
 
-    def _given(self, m: Module, words: Words, kind: Value) -> Timed:
-        """Return whether a word with ``kind`` set gives a window in every dimension.
+    def _given(self, m: Module, words: Words, flag: Value) -> Timed:
+        """Return whether a word with ``flag`` set gives a window in every dimension.
 
         It is valid in the clock in which the word goes into the first stage of windows.
         """
         control = words.control.value
         emits = (control[f"emit_{DIMENSIONS[axis]}"] for axis in self.config.axes)
-        return Timed(m, words.valid.value & kind & Cat(*emits).all(), words.valid.clock)
+        return Timed(m, words.valid.value & flag & Cat(*emits).all(), words.valid.clock)
 
     def _finish(
         self,

@@ -105,7 +105,7 @@ class JobRegisters:
         The lanes carry consecutive elements of one reduction, and results leave packed: as many in
         a beat as there are lanes. Otherwise each lane carries a slice of its own.
     slots
-        Length of the schedule, in clocks.
+        Number of slots of the job, up to the one that gives its last window.
     volumes
         Volumes (or planes) of the input: as many as ``groups`` in a pooling, as many as beats in a
         reduction. The slots after the last volume give the windows that reach into the end padding.

@@ -7,7 +7,8 @@ place that chooses it:
 
 - :class:`QueuedJobs`: the slots of a job are counted ahead of the pipeline. This is what a core
   does in general.
-- :class:`PlaneJobs`: a job is one plane without padding, so its lines tell its end.
+- :class:`PlaneJobs`: a job is one plane, or one volume, without padding, so its lines tell
+  its end.
 - :class:`SingleJobs`: a job begins when the one before has left. This is what a core does whose
   pipeline holds one job at a time.
 - :class:`EndlessJobs`: all registers of a reduction are fixed, and rows follow each other forever.
@@ -139,7 +140,7 @@ class QueuedJobs:
 
 
 class PlaneJobs:
-    """Jobs of one plane without padding.
+    """Jobs of one plane, or of one volume, without padding.
 
     Every slot needs a beat. Which slot was the last is known a clock later: in that clock the next
     job begins, or no slot enters. So the token is a clock late too, and to make up for that all

@@ -22,7 +22,10 @@ LESS_ONE = ("slots", "volumes", "length", "groups", "size", "stride", "period", 
 """Registers that the job port carries less one, so that none can be zero."""
 
 INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "lane_step", "regular", "final")
-"""Registers whose value does not matter to a core that does not have them."""
+"""Registers that a job may set to any value where the core does not have them.
+
+Of every other register that a core does not have, a job must give the value that the core assumes.
+"""
 
 _POSITIONS = ("origin", "group_step", "lane_step", "position_step", "tap_step")
 """Registers that hold a position or a part of one, modulo ``2**index_width``."""
@@ -185,7 +188,7 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
 
 
 def ends_with_plane(config: CoreConfig) -> bool:
-    """Return whether a job is one plane without padding, so that its lines tell its end."""
+    """Return whether a job is one plane or volume without padding, so that its lines end it."""
     return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
 
 

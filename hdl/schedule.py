@@ -275,9 +275,10 @@ class OutputSchedule(wiring.Component):
         return Timed(m, due, 1)
 
     def _plain_due(self, m: Module, advance: Advance, last: Value) -> Timed:
-        """Return the same in the clock of the slot, from a count of the slots to the next window.
+        """Return whether a slot is on the grid of strides, in the clock of the slot.
 
-        With padding, every line of windows but the job's first begins with a window.
+        The slots to the next window are counted. With padding, every line of windows but the job's
+        first begins with a window.
         """
         head, stride_less_one = self._register("head"), self._register("stride")
         left = Signal(phase_width(head, stride_less_one), name="slots_to_window")
@@ -317,7 +318,7 @@ class OutputSchedule(wiring.Component):
         taps = wired(m, taps, clocks, "taps")
         here = coordinate.value
         if self.config.max_dilation[self.axis] == 1:
-            # Without dilation, one subtraction serves all taps.
+            # The rule is that of ``inside``. Without dilation, one subtraction serves all taps.
             place, beyond = Signal.like(here), Signal(signed(len(here) + 1))
             last_element = shadow(m, self.parameters, new_size_less_one, token, "last_element")
             m.d[domain(clocks)] += [place.eq(here), beyond.eq(here - last_element)]

@@ -60,8 +60,8 @@ class WindowSchedule(wiring.Component):
     end : In(1)
         The slot is the job's last.
     plane_end : Out(1)
-        The slot is the last of its plane. It has a meaning only if all dimensions are walked in the
-        same clock (``dimension_delay`` of the kind of jobs is 0).
+        The slot is the last of its plane or volume. It has a meaning only if all dimensions are
+        walked in the same clock (``dimension_delay`` of the kind of jobs is 0).
     control : Out(control_layout(config))
         Control of the slot.
     result : Out(1)

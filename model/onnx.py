@@ -60,7 +60,7 @@ def max_pool_arguments(
     Returns
     -------
     dict
-        All arguments but `x` and `return_indices`.
+        All arguments but `x`, `return_indices` and `nan`.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def arg_arguments(
     Returns
     -------
     dict
-        All arguments but `x`.
+        All arguments but `x` and `nan`.
 
     Raises
     ------

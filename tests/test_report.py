@@ -37,7 +37,10 @@ BLOCK = {
 
 
 SIMULATION = {
-    "rates": [{"lanes": 1, "icarus": 1e3, "verilator": 2e4, "native": 3e7, "native_fast": 4e6}],
+    "rates": [{
+        "lanes": 4, "icarus": 1e3, "verilator": 2e4, "native": 3e7, "native_fast": 4e6,
+        "bare_cycles": 1e7,
+    }],
     "workloads": [{
         "workload": "volume_peak", "elements": 589824, "cycles": 36866, "prepare_seconds": 2.5,
         "simulation_seconds": 0.006, "check_seconds": 0.0004,
@@ -140,7 +143,8 @@ def test_the_readme_shows_the_blocks_that_were_measured_last():
 def test_simulation_and_model_have_sections(report):
     text, _ = report(simulation=SIMULATION, model=MODEL)
     assert "| `native` | 30,000 |" in text
-    assert "| backend | 1 lane |" in text
+    assert "| backend | 4 lanes |" in text
+    assert "in a bare loop | 40,000 |" in text
     assert "| volume_peak | 589824 | 36866 | 2.500 | 0.006 | 0.000 |" in text
     assert "| 16 lanes, small | 7.9 | 14.5 | 12.0 |" in text
     assert "| argmax | native | 100.0 | 0.0 | 0.3 | 2.39 |" in text

@@ -161,7 +161,8 @@ enum extremum_register {
     EXTREMUM_REGISTERS
 };
 
-/* Why an operator is refused. extremum_error_text gives the rule in words. */
+/* What a function of this driver answers: why it refuses an operator, why it cannot use a block, or
+ * how a job failed. extremum_error_text gives the rule in words. */
 enum extremum_error {
     EXTREMUM_OK,
 
@@ -315,7 +316,7 @@ struct extremum_loops {
  * elements` of the slice `first_slice + b / elements * lanes + l`, and the last `elements` beats
  * carry only `tail` slices. With `fold`, each slice takes `ceil(elements / lanes)` beats of
  * consecutive elements, and the last of these beats carries only `tail` elements. The lanes
- * from `tail` on carry zeros on the input, and nothing on the output. */
+ * from `tail` on carry anything on the input, which is ignored, and no result on the output. */
 struct extremum_stream {
     int64_t base;
     uint32_t first_slice;
@@ -549,8 +550,9 @@ void extremum_take_events(struct extremum_block *block, struct extremum_events *
 void extremum_read_counters(const struct extremum_block *block, struct extremum_counters *counters);
 void extremum_clear_counters(struct extremum_block *block);
 
-/* End all jobs at once, and forget what they have told. Reset the channels of the DMA first: beats
- * that are offered stay, and what comes afterwards belongs to the next job. The next job writes all
+/* End all jobs at once, and forget what they have told. Stop the channel of the DMA that sends
+ * before the call. After it, let the channels that receive take the beat that is still offered, if
+ * there is one, and stop them too: the next packet belongs to the next job. That job writes all
  * registers. Enabled interrupts stay so, and counters keep their numbers. */
 void extremum_reset(struct extremum_block *block);
 

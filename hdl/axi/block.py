@@ -161,8 +161,8 @@ class AxiBlock(wiring.Component):
         Returns
         -------
         Signal
-            One of both is reset: from a register of its own, since those of the resets lie where
-            their flip-flops are.
+            Whether one of both domains is reset: a register of its own, since those of the resets
+            are placed near the flip-flops that they reset.
         """
         m.domains.jobs = ClockDomain(local=True)
         m.domains.core = ClockDomain(local=True)

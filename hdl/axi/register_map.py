@@ -113,7 +113,7 @@ COUNTERS = (
     ("STALLS_IN", "Clocks in which the core wanted a beat and s_axis had none."),
     ("STALLS_OUT", "Clocks in which a result was ready and an output stream did not take it."),
     ("JOBS", "Jobs that have ended, refused ones included."),
-    ("EMPTY_WINDOWS", "Windows without an element, as far as the block gives positions."),
+    ("EMPTY_WINDOWS", "Results whose position is all ones, as that of an empty window is."),
 )
 """The counters, in the order of their addresses."""
 
@@ -333,9 +333,9 @@ def _build(config: CoreConfig) -> Iterator[Register]:
 _BUILD_TEXTS = {
     "CORE": "What the core was built for.",
     "CAPACITY": "How large numbers may be, and how many commands wait.",
-    "DATA_TYPES_LOW": "Four bits for each of the first eight types, in the order of DirectML's "
-    "names: 0 if it is not built in, else one more than the value of the job register data_type "
-    "that selects it.",
+    "DATA_TYPES_LOW": "Four bits for each type, from float32 on in the order of these fields: 0 if "
+    "it is not built in, else one more than the value of the job register data_type that selects "
+    "it.",
     "DATA_TYPES_HIGH": "The same for the types after these.",
     "MAX_WINDOW": "Largest window that the core slides.",
     "MAX_DILATION_DEPTH": "Largest dilation of the storage.",

@@ -4,7 +4,7 @@ Synthesis would merge registers that take the same value, and so undo the copies
 beside the one of a delay (:func:`fanout_copy`) holds the flag inverted, which costs nothing. Where
 more are needed, one for the few lanes that lie near each other, each takes the flag only when it
 differs from what it holds already (:func:`own_copy`). No tool finds two of them alike, since each
-looks at itself. What follows from different copies is not alike either.
+looks at itself; and registers that are enabled by different copies are not alike either.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class TimingParameters:
         Whether the pipeline holds one job at a time and stops as a whole while a result waits to
         leave. Then the job stays on its port, so no part needs a copy of its registers, and there
         are no credits and no queues; but a signal reaches every flip-flop within a clock, and the
-        next job begins when the last has left. Otherwise the pipeline never waits.
+        next job begins when the one before has left. Otherwise the pipeline never waits.
     counts_ahead
         Whether counters know their end a step ahead, from registers. Otherwise they are plain.
     beat_clocks

@@ -103,4 +103,4 @@ MEASURED_MHZ = {
     "programmable-int8x4": 221,
     "programmable-float32": 212,
 }
-"""Whole MHz that ``make bench-fpga`` has measured of a preset on the ECP5-85F."""
+"""MHz that ``make bench-fpga`` has measured of a preset on the ECP5-85F, rounded down."""

@@ -53,8 +53,9 @@ class Accelerator:
     report of whichever call ended last. To simulate in parallel, give each thread an accelerator
     of its own.
 
-    A forked or pickled copy has no simulation; its first operator starts one. A forked copy leaves
-    the simulation of its original alone, so it cannot go on writing the same waveforms.
+    A copy, forked, pickled or made by :mod:`copy`, has no simulation; its first operator starts
+    one. It leaves the simulation of its original alone, so if that writes waveforms, the copy is
+    refused: they are one file.
 
     Parameters
     ----------

@@ -67,9 +67,14 @@ class Session:
         self.simulation: Simulation | None = None
         self._driver: BlockDriver | None = None
         self._process = os.getpid()
+        self._original_writes = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"simulation": None, "_driver": None}
+        writes = self._waves is not None and self.simulation is not None
+        return self.__dict__ | {
+            "simulation": None, "_driver": None,
+            "_original_writes": self._original_writes or writes,
+        }  # fmt: skip
 
     def start(self, tell: Tell) -> Simulation:
         """Return the simulation; compile the core and start it, if this process has none.
@@ -79,8 +84,13 @@ class Session:
         ToolError
             A tool is missing or too old.
         SimulationError
-            The core was refused, or this is a forked copy and would write its original's waveforms.
+            The core was refused, or this is a copy and would write its original's waveforms.
         """
+        if self._original_writes:
+            raise SimulationError(
+                f"{self._waves} is written by the accelerator that this one is a copy of: make an "
+                "Accelerator with another file"
+            )
         if self.simulation is not None and self._process != os.getpid():
             if self._waves is not None:
                 raise SimulationError(

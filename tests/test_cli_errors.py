@@ -300,6 +300,12 @@ def test_two_names_of_one_file_are_one_file(tmp_path, no_run):
         assert (status, out, err) == (2, [], [f"extremum: {message}"])
 
 
+def test_a_device_that_keeps_nothing_may_be_named_twice(tmp_path):
+    line = "run max-pool --input x.npy --window 2 --output /dev/null --indices /dev/null"
+    status, _, err = run(line, *GOLDEN)
+    assert (status, err) == (0, [])
+
+
 def test_a_link_that_leads_to_itself(tmp_path, no_run):
     np.save("x.npy", np.zeros((1, 1, 4, 4), np.int8))
     Path("loop.npy").symlink_to("loop.npy")

@@ -1,6 +1,7 @@
 """The command line where nobody reads its output, or its streams are closed."""
 
 import os
+import resource
 import shlex
 import subprocess
 import sys
@@ -84,3 +85,44 @@ def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path):
     found = ran(f"{program} --input x.npy --output pipe")
     told = "extremum: --output needs a file, and pipe is a pipe\n"
     assert (found.returncode, found.stdout, found.stderr) == (2, "", told)
+
+
+@pytest.mark.parametrize("elements", [250, 300, 1010, 1500, 3000])
+def test_a_file_that_finds_no_space_is_not_called_written(tmp_path, elements):
+    """Wherever the space ends: in the header's block, in a later one, or in the last."""
+    np.save(tmp_path / "x.npy", np.zeros((elements, 2), np.int8))
+    limit = 4 * elements + 100
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    line = "run argmax --axes 1 --input x.npy --backend model --output y.npy"
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *line.split()],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limited,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "extremum: cannot write y.npy: File too large\n"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_the_file_of_a_stream_is_no_place_for_results(tmp_path, stream):
+    """What is told there would destroy them."""
+    np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
+    number = {"stdout": 1, "stderr": 2}[stream]
+    for line, name in (
+        ("run argmax --input x.npy --backend model --output told.npy", "--output"),
+        (f"run argmax --input x.npy --backend model --output /dev/fd/{number}", "--output"),
+        ("verilog --preset argmax-int8 --output told.v", "told.v"),
+    ):
+        command = shlex.join([sys.executable, "-c", PROGRAM, *line.split()])
+        place = "told.v" if "verilog" in line else "told.npy"
+        ran = subprocess.run(
+            ["sh", "-c", f"{command} {number}>{place}"],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        told = (tmp_path / place).read_text() if stream == "stderr" else ran.stderr
+        assert ran.returncode == 2
+        assert told.startswith(f"extremum: {name} is the file of {stream}"), told

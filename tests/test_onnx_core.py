@@ -68,6 +68,14 @@ def test_a_core_is_no_larger_than_cores_can_be():
         assert outputs.nodes[0].layer is not None
 
 
+@pytest.mark.parametrize("window", [16, 17])
+def test_windows_to_16_are_those_of_the_core(window):
+    """A larger one is gathered."""
+    x = np.zeros((1, 1, 1, 40), np.int8)
+    config = core_for(load(one_node("MaxPool", x, kernel_shape=[1, window])).candidates, lanes=1)
+    assert (config.max_window[2] == window) == (window == 16)
+
+
 @pytest.mark.parametrize("kind", [Accelerator, Team])
 def test_a_layer_that_a_given_core_cannot_take_is_left(kind):
     model = one_node("ReduceMin", X)
@@ -78,6 +86,14 @@ def test_a_layer_that_a_given_core_cannot_take_is_left(kind):
         assert outputs.agreement
         with pytest.raises(NetworkError, match=f"^ReduceMin node is not taken: {reason}$"):
             run(model, [X], accelerator=accelerator, strict=True)
+    fixed = CoreConfig((DataType.FLOAT32,), max_window=(1, 2, 2), fixed=(("width.size", 8),))
+    pooling = one_node("MaxPool", X, kernel_shape=[2, 2])
+    with kind(fixed, backend="model") as accelerator:
+        outputs = run(pooling, [X], accelerator=accelerator)
+        assert "width.size fixed to 8, and the job needs 4" in outputs.nodes[0].reason
+        assert outputs.agreement
+        with pytest.raises(NetworkError, match="is not taken: the core was built with the job"):
+            run(pooling, [X], accelerator=accelerator, strict=True)
     config = CoreConfig((DataType.FLOAT32,), operators=("argmax", "max-pool"))
     with kind(config, backend="model") as accelerator:
         outputs = run(model, [X], accelerator=accelerator)

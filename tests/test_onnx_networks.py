@@ -98,6 +98,22 @@ def test_each_node_is_in_one_segment_and_runs_behind_what_it_reads():
     assert [s.layers for s in segments] == [(1, 2), (5, 6), (7,)]
 
 
+def test_a_tensor_is_kept_for_a_late_reader_in_front_of_an_early_one():
+    """The last reader in the order of the graph is not the one that runs last."""
+    model = model_of(
+        [
+            helper.make_node("MaxPool", ["image"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+            helper.make_node("MaxPool", ["a"], ["b"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+            helper.make_node("Add", ["b", "image"], ["c"]),
+            helper.make_node("Relu", ["image"], ["d"]),
+            helper.make_node("Add", ["c", "d"], ["e"]),
+        ],
+        {"image": ("float32", (1, 2, 6, 6))},
+        ["e"],
+    )
+    check(model, {"image": RNG.integers(-9, 9, (1, 2, 6, 6)).astype(np.float32)})
+
+
 @pytest.mark.parametrize("name", ["light_squeezenet", "light_shufflenet"])
 def test_published_topologies(name):
     network = load(LIGHT / f"{name}.onnx")

@@ -14,6 +14,7 @@ from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 
 from extremum.hdl import CoreConfig
 from extremum.hdl.plain_verilog import plain_names, relative_sources
+from extremum.host.cli.job_registers import registers_dict
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.candidates import candidates
 from extremum.host.package.configuration import parse, toml_text
@@ -243,6 +244,20 @@ def test_an_example_is_found_for_every_core_that_has_a_short_job(name):
         assert example is not None
         assert example.job.beats_in == len(example.beats) <= MOST_BEATS
         assert example.valid.any(axis=1).all()
+
+
+@pytest.mark.parametrize("fixed", [(), (("decreasing", 0), ("length", 9))])
+def test_the_readme_of_a_bare_core_has_the_registers_of_its_job_port(fixed):
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",), fixed=fixed
+    )  # fmt: skip
+    settings, example = Settings(config, "a", "none"), example_job(config)
+    assert example is not None
+    text = readme(settings, (), example, ["a.v"])
+    told = registers_dict(example.job)
+    listed = dict(re.findall(r"^\| `([\w.]+)` \| (-?\d+) \|$", text, re.MULTILINE))
+    assert listed == {name: str(value) for name, value in told["registers"].items()}
+    assert f"`{told['payload'].removeprefix('0x')}` in hexadecimal" in text
 
 
 ONE_ROW = CoreConfig(

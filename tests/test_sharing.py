@@ -155,6 +155,20 @@ def test_a_forked_copy_does_not_write_the_waves_of_another_process(backend, tmp_
     assert waves.read_text().count("$enddefinitions") == 1
 
 
+def test_a_copy_that_was_forked_before_its_first_operator_writes_waves(tmp_path):
+    """No other process writes them, so it may, and goes on with them."""
+    with Accelerator(**PARAMETERS, waves=tmp_path / "wave.vcd") as accelerator:
+
+        def use():
+            for seed in (1, 2):
+                found = accelerator.argmax(tensor(seed), 1)
+                assert np.array_equal(found, argmax(tensor(seed), 1))
+            accelerator.close()
+
+        assert in_a_child(use) == 0
+    assert (tmp_path / "wave.vcd").read_text().count("$enddefinitions") == 1
+
+
 def test_a_copy_that_was_forked_during_a_call_can_be_used():
     """The thread that holds the lock is not in the copy, so the copy must get a lock of its own."""
     found = []
@@ -174,13 +188,37 @@ def test_a_copy_that_was_forked_during_a_call_can_be_used():
     assert found == [7]
 
 
+DUPLICATES = [lambda a: pickle.loads(pickle.dumps(a)), copy.copy]
+"""Ways to copy an accelerator within a process."""
+
+
 @pytest.mark.parametrize("backend", ONE_COCOTB)
-@pytest.mark.parametrize("duplicate", [lambda a: pickle.loads(pickle.dumps(a)), copy.copy])
-def test_a_copy_has_a_simulation_of_its_own(backend, duplicate):
-    with Accelerator(**PARAMETERS, backend=backend) as accelerator:
+@pytest.mark.parametrize("bus", ["none", "axi"])
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+def test_a_copy_has_a_simulation_of_its_own(backend, bus, duplicate):
+    with Accelerator(**PARAMETERS, backend=backend, bus=bus) as accelerator:
         accelerator.argmax(tensor(1), 1)
         with duplicate(accelerator) as other:
             assert (other.config, other.report) == (accelerator.config, accelerator.report)
             assert other._session.simulation is None
             assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))
+            assert other._session.simulation is not accelerator._session.simulation
+            if bus == "axi":
+                assert other._session._driver is not accelerator._session._driver
         assert np.array_equal(accelerator.argmax(tensor(3), 1), argmax(tensor(3), 1))
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+def test_a_copy_does_not_write_the_waves_of_its_original(duplicate, tmp_path):
+    waves = tmp_path / "wave.vcd"
+    with Accelerator(**PARAMETERS, waves=waves) as accelerator:
+        accelerator.argmax(tensor(1), 1)
+        with duplicate(accelerator) as other, duplicate(other) as third:
+            for each in (other, third):
+                with pytest.raises(SimulationError, match=r"wave\.vcd is written by the accelera"):
+                    each.argmax(tensor(2), 1)
+        accelerator.argmax(tensor(3), 1)
+    assert waves.read_text().count("$enddefinitions") == 1
+    # Nobody writes them as long as nothing is simulated.
+    with Accelerator(**PARAMETERS, waves=waves) as accelerator, duplicate(accelerator) as other:
+        assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.host.cli.tensor_files import file_of, refuse_unwritable
+from extremum.host.cli.tensor_files import (
+    file_of,
+    files_of_streams,
+    refuse_unwritable,
+    write_npy,
+)
 
 if TYPE_CHECKING:
     from extremum.onnx import Network, Outputs
@@ -76,7 +81,7 @@ def refuse_overwriting(
     click.ClickException
         The message names both.
     """
-    taken = {file_of(path): what for path, what in read.items()}
+    taken = files_of_streams() | {file_of(path): what for path, what in read.items()}
     if report is not None:
         refuse_unwritable({"report": report})
         if file_of(report) in taken:
@@ -106,7 +111,7 @@ def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
         text = value.dtype.kind == "O"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            np.save(path, value.astype(str) if text else value, allow_pickle=False)
+            write_npy(path, value.astype(str) if text else value)
         except OSError as error:
             told = error.strerror or error
             raise click.ClickException(f"cannot write {error.filename or path}: {told}") from error

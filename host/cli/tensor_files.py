@@ -6,10 +6,12 @@ import errno
 import io
 import os
 import stat
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import click
@@ -17,7 +19,10 @@ import numpy as np
 
 from extremum.model import as_tensor
 
-__all__ = ["bad_input", "file_of", "flag", "load", "refuse_unwritable", "save"]
+__all__ = [
+    "bad_input", "file_of", "files_of_streams", "flag", "load", "refuse_unwritable", "save",
+    "write_npy",
+]  # fmt: skip
 
 WRITTEN = ("output", "indices", "waves", "report")
 """Options that name a file to write."""
@@ -98,17 +103,34 @@ def file_of(path: str | Path) -> object:
     return object() if stat.S_ISCHR(told.st_mode) else (told.st_dev, told.st_ino)
 
 
+def files_of_streams() -> dict[object, str]:
+    """Return the files that stdout and stderr go to, as :func:`file_of` does, with their names.
+
+    What is told there would destroy what is written to such a file.
+    """
+    found: dict[object, str] = {}
+    for name in ("stdout", "stderr"):
+        # There is none if the caller has closed it, and none behind a stream in memory.
+        with suppress(AttributeError, OSError, ValueError):
+            told = os.fstat(getattr(sys, name).fileno())
+            if stat.S_ISREG(told.st_mode):
+                found[told.st_dev, told.st_ino] = name
+    return found
+
+
 def refuse_unwritable(options: Mapping[str, Any]) -> None:
     """Refuse files that cannot be written, or that would overwrite each other or the input.
+
+    The files of stdout and stderr are refused as well.
 
     Raises
     ------
     click.ClickException
         The message names the first such option.
     """
-    taken: dict[object, str] = {}
+    taken = files_of_streams()
     if options.get("input") is not None:
-        taken[file_of(options["input"])] = "input"
+        taken[file_of(options["input"])] = flag("input")
     for name in WRITTEN:
         if options.get(name) is None:
             continue
@@ -119,9 +141,9 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
             raise click.ClickException(f"{flag(name)} cannot be written: {options[name]}")
         if path.is_fifo() or path.is_socket():
             raise click.ClickException(f"{flag(name)} needs a file, and {path} is a pipe")
-        other = taken.setdefault(file_of(path), name)
-        if other != name:
-            raise click.ClickException(f"{flag(name)} is the file of {flag(other)}: {path}")
+        other = taken.setdefault(file_of(path), flag(name))
+        if other != flag(name):
+            raise click.ClickException(f"{flag(name)} is the file of {other}: {path}")
 
 
 def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[str]:
@@ -138,12 +160,27 @@ def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[
         if path is None:
             continue
         try:
-            with Path(path).open("wb") as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
+            write_npy(path, array)
         except OSError as error:
             raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
         written.append(path)
     return written + ([options["waves"]] if options["waves"] is not None else [])
+
+
+def write_npy(path: str | Path, array: np.ndarray) -> None:
+    """Write an array to a .npy file.
+
+    NumPy writes to a file by a stream of its own, and does not notice that its last bytes found no
+    space. So it gets something that is no file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written, or not all of it.
+    """
+    with Path(path).open("wb") as file:
+        target: Any = SimpleNamespace(write=file.write)
+        np.lib.format.write_array(target, array, allow_pickle=False)
 
 
 def flag(name: str) -> str:

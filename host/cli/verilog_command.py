@@ -14,7 +14,7 @@ import click
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
-from extremum.host.cli.tensor_files import bad_input, file_of
+from extremum.host.cli.tensor_files import bad_input, file_of, files_of_streams
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.settings import BUSES, Settings, default_name
@@ -168,7 +168,10 @@ def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
 def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None]) -> None:
     """Refuse to write over an input, unless it stays as it is."""
     read = {file_of(path) for path in inputs if path is not None}
+    streams = files_of_streams()
     for path, content in files.items():
+        if file_of(path) in streams:
+            raise click.ClickException(f"{path} is the file of {streams[file_of(path)]}")
         if file_of(path) in read and path.read_bytes() != content:
             raise click.ClickException(f"{path} would be overwritten, and is an input")
 

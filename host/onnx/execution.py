@@ -237,7 +237,7 @@ class _Execution:
         """Refuse a layer that the core was not built for."""
         if self._accelerator is not None:
             try:
-                plan(layer.problem, self._accelerator.config)
+                plan(layer.problem, self._accelerator.config).check_fixed()
             except ValueError as error:
                 raise NotTaken(str(error)) from error
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from extremum.hdl.axi.latency import latency
+from extremum.hdl.registers import job_shapes
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.example import MOST_BEATS, Example
 from extremum.host.package.fusesoc import core_name
@@ -189,17 +190,16 @@ def _job(settings: Settings, example: Example | None) -> Iterator[str]:
             yield f"| 0x{register.address:03x} | `{register.name}` | {value} | 0x{word:08x} |"
     else:
         payload = example.job.registers.to_bits(settings.config)
-        width = -(-max(1, payload.bit_length()) // 4)
+        shapes = job_shapes(settings.config)
+        width = -(-sum(shape.width for shape in shapes.values()) // 4)
         yield f"Packed into `job__payload` as `{settings.name}.json` describes, they are"
         yield f"`{payload:0{width}x}` in hexadecimal."
         yield ""
         yield "| register | value |"
         yield "|---|---:|"
-        values = example.job.registers.values_in(example.job.config)
-        fixed = dict(settings.config.fixed)
-        for name, value in values.items():
-            if name not in fixed:
-                yield f"| `{name}` | {value} |"
+        values = example.job.registers.values_in(settings.config)
+        for name in shapes:
+            yield f"| `{name}` | {values[name]} |"
     yield ""
 
 

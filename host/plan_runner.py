@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.block import (
-    DATAFLOW_CLOCKS,
     START_CLOCKS,
     BlockDriver,
     Work,
@@ -226,7 +226,7 @@ def run_plan_on_block(
         unused = sum(unused_clocks(job) * count for job, count in plan.jobs.kinds())
         beyond = START_CLOCKS * jobs + unused + driver.written - written
     else:
-        beyond = DATAFLOW_CLOCKS * jobs
+        beyond = buffer_latency(plan.config) * jobs
     if jobs:
         tell(replace(done, clocks=cycles, beats=plan.beats_in, job=jobs))
     return results, BlockFigures(cycles, plan.cycles + beyond, counters)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from accelerators import SPARED
 from equal_bits import assert_equal_bits
 from simulation import BLOCKS, chosen
 
@@ -89,7 +88,7 @@ def test_operators(simulator, core, stalls):
             assert report.counters == {}
             assert report.jobs == 1
             if not stalls:
-                assert 0 <= report.predicted_cycles - report.cycles <= SPARED
+                assert report.predicted_cycles == report.cycles
 
 
 def test_another_operator_is_refused():

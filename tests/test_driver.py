@@ -306,6 +306,25 @@ def test_an_accelerator_on_the_block():
             check(accelerator, "max_pooling", planes, 2, start_padding=1, return_indices=True)
 
 
+@pytest.mark.parametrize("before", [1, 10, 60])
+def test_counters_that_wrap_during_an_operator(monkeypatch, before):
+    """A block counts modulo 2^32, and a report has what one operator added."""
+    x = np.zeros((3, 40), np.float32)
+    counted = BlockDriver.counters
+    reports = []
+    for offset in (0, 2**32 - before):
+
+        def shifted(driver, offset=offset):
+            told = counted(driver).items()
+            return {name: (count + offset) % 2**32 for name, count in told}
+
+        monkeypatch.setattr(BlockDriver, "counters", shifted)
+        with make(CORE, "native axi") as accelerator:
+            check(accelerator, "argmax", x, 1)
+            reports.append(accelerator.report)
+    assert reports[0] == reports[1]
+
+
 def test_jobs_of_a_plan_overlap(block):
     """The packets of jobs that were started ahead follow each other."""
     driver = BlockDriver(block, CONFIG)

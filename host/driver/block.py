@@ -41,9 +41,6 @@ STAYS_CLOCKS = 4
 """Clocks for which a block stays busy when a job's last slot has left the pipeline of a core that
 holds one job at a time."""
 
-DATAFLOW_CLOCKS = 3
-"""Clocks that a dataflow block takes more than the core within it, for its buffers, at most."""
-
 LOOKS = 64
 """Reads of a full command queue after which the driver rather waits for the next packet."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.timing import timing_parameters
 from extremum.host.driver.block import (
-    DATAFLOW_CLOCKS,
     START_CLOCKS,
     BlockDriver,
     Work,
@@ -31,7 +31,7 @@ from extremum.tb.regression.work import (
 )
 
 SPARED, SPARED_ALONE = 4, 10
-"""Clocks by which a block may be faster with a single job than is predicted.
+"""Clocks by which a programmable block may be faster with a single job than is predicted.
 
 The second is that of a core whose pipeline holds one job at a time, where a job begins sooner.
 """
@@ -124,15 +124,16 @@ def _check_counts(
 def _check_clocks(driver: BlockDriver, todo: Sequence[Todo], cycles: int) -> None:
     """Compare the clocks without stalls with bounds that the plan gives."""
     jobs = [each.job for each in todo]
-    beyond = DATAFLOW_CLOCKS * len(jobs)
+    config = jobs[0].config
+    beyond = buffer_latency(config) * len(jobs)
     if driver.is_programmable:
         unused = sum(unused_clocks(job) for job in jobs)
         beyond = START_CLOCKS * len(jobs) + unused + driver.written
     most = sum(job.cycles for job in jobs) + beyond
     fewest = max(sum(job.beats_in for job in jobs), sum(job.beats_out for job in jobs))
     if len(jobs) == 1:
-        is_one_job = timing_parameters(jobs[0].config).is_one_job
-        fewest = max(fewest, most - (SPARED_ALONE if is_one_job else SPARED))
+        spared = SPARED_ALONE if timing_parameters(config).is_one_job else SPARED
+        fewest = max(fewest, most - (spared if driver.is_programmable else 0))
     if not fewest <= cycles <= most:
         raise Difference(
             f"{len(jobs)} jobs took {cycles} clocks without stalls, predicted are {fewest} to "

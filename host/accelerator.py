@@ -30,7 +30,6 @@ from extremum.model import (
     Reduction,
     as_tensor,
 )
-from extremum.model.checks import as_tensor_of
 from extremum.model.keywords import suggests_keywords
 
 if TYPE_CHECKING:
@@ -328,7 +327,7 @@ class Accelerator:
         Raises
         ------
         TypeError
-            The tensor is not of the operator's type.
+            ``problem`` is no operator, or the tensor is not of its type.
         ValueError
             It is not of the operator's sizes, or the core was not built for the operator.
         ToolError
@@ -336,7 +335,7 @@ class Accelerator:
         SimulationError
             The simulator crashed, or the core hung or broke a stream rule.
         """
-        tensor = as_tensor_of(x, problem.data_type, problem.sizes)
+        tensor = checks.tensor_for(problem, x)
         with self._turns.take():
             return self._run(problem, tensor)
 

@@ -8,13 +8,30 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
-from extremum.model import DataType
+from extremum.model import DataType, Pooling, Reduction
+from extremum.model.checks import as_tensor_of
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike
 
 MOST_CLOCKS = (1 << 64) - 1
 """The largest number of a clock: the simulation counts in 64 bits."""
+
+
+def tensor_for(problem: Reduction | Pooling, x: ArrayLike) -> np.ndarray:
+    """Return the tensor of an operator.
+
+    Raises
+    ------
+    TypeError
+        ``problem`` is no operator, or the tensor is of another type.
+    ValueError
+        It is of other sizes.
+    """
+    if not isinstance(problem, (Reduction, Pooling)):
+        raise TypeError(f"problem must be a Reduction or a Pooling, not {problem!r}")
+    return as_tensor_of(x, problem.data_type, problem.sizes)
 
 
 def check_simulation(

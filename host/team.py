@@ -23,14 +23,13 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
-from extremum.host.checks import frames_inside
+from extremum.host.checks import frames_inside, tensor_for
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, gathered, report_of
 from extremum.host.progress import Tell
 from extremum.host.report import Report
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
-from extremum.model.checks import as_tensor_of
 
 __all__ = ["Team"]
 
@@ -171,7 +170,7 @@ class Team:
             A simulation failed, or a process has died.
         """
         self._leave_original()
-        work = [(problem, as_tensor_of(x, problem.data_type, problem.sizes)) for problem, x in work]
+        work = [(problem, tensor_for(problem, x)) for problem, x in work]
         plans = [plan(problem, self.config) for problem, _ in work]
         tasks = sum(len(todo.jobs) if self._splits else 1 for todo in plans)
         if tasks < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):

@@ -12,6 +12,7 @@ from accelerators import check
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
+from extremum.host.team import Team
 from extremum.model import DataType, EmptyWindowWarning, Pooling
 
 FUNCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max", "max_pooling")
@@ -37,6 +38,17 @@ def test_signatures_are_those_of_the_model(name):
 def test_bad_arguments_are_refused_by_the_constructor(arguments, error, message):
     with pytest.raises(error, match=message):
         Accelerator(**arguments)
+
+
+@pytest.mark.parametrize("kind", [Accelerator, Team])
+@pytest.mark.parametrize("problem", ["argmax", None, Pooling])
+def test_what_is_no_operator_is_refused(kind, problem):
+    message = r"^problem must be a Reduction or a Pooling, not"
+    with (
+        kind(CoreConfig(), backend="model") as accelerator,
+        pytest.raises(TypeError, match=message),
+    ):
+        accelerator.run(problem, np.zeros(3, np.float32))
 
 
 def test_a_configuration_in_place_of_its_parts():

@@ -17,6 +17,7 @@ from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import is_one_job, latency, pipeline_latency
+from extremum.host.checks import tensor_for
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
@@ -25,7 +26,6 @@ from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job, scattering
 from extremum.host.plan.results import Results
 from extremum.model import Pooling, Reduction
-from extremum.model.checks import as_tensor_of
 
 JOBS_AHEAD = 8
 """Jobs whose results are awaited at a time: each needs its packets' buffers in the transport."""
@@ -154,7 +154,7 @@ class BlockDriver:
         than those that are, and a TypeError or ValueError if ``x`` is not of the operator's type
         and sizes; then nothing is started.
         """
-        tensor = as_tensor_of(x, problem.data_type, problem.sizes)
+        tensor = tensor_for(problem, x)
         results = Results.blank(problem, self._config)
         jobs = plan(problem, self._config).jobs
         self.run(Work(job, tensor, scattering(job, results)) for job in jobs)

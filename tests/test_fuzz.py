@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from extremum.host import cache_files
 from extremum.host.cli import tensor_files
 from extremum.host.driver import block
+from extremum.host.simulation import native
+from extremum.host.simulation.native_build import compile_native
 from extremum.model import BufferTensorDesc
 from extremum.tb.fuzz import pumps, sanitizers
 from extremum.tb.fuzz.pumps import GUARD, Guarded
@@ -91,6 +94,14 @@ def test_a_byte_beside_a_buffer_is_found(place):
         buffer.check("the buffer")
 
 
+def test_jobs_go_through_the_pump(monkeypatch):
+    """Without the sanitizers, which take a minute to compile: whole, damaged and stopped runs."""
+    library = native.load(compile_native(pumps.CONFIG))
+    monkeypatch.setattr(pumps, "_library", lambda: library)
+    ended = check(replace(TARGETS["native pump"], prepare=None), EXAMPLES, 1)
+    assert ended.keys() == {"done", "failed"}
+
+
 @pytest.mark.slow
 def test_the_sanitizer_finds_a_buffer_that_is_too_short():
     """The pump is told of more room than its buffers have: the process must not survive it."""
@@ -108,7 +119,8 @@ def test_the_sanitizer_finds_a_buffer_that_is_too_short():
         "        pass\n"
         "pumps.Guarded = Short\n"
         "pumps.pump({'seed': 1, 'jobs': 2, 'flipped': [], 'beats': 0, 'results': 0, 'room': 9,"
-        " 'piece': 9, 'bytes': 8, 'stalls': (0, 0), 'watchdog': 400})\n"
+        " 'piece': 9, 'bytes': 8, 'stalls': (0, 0, 0), 'stop_after': pumps.native.NEVER,"
+        " 'watchdog': 400})\n"
     )
 
     ran = subprocess.run(

@@ -77,7 +77,8 @@ def runs() -> st.SearchStrategy[Any]:
             "room": st.integers(1, 9),
             "piece": st.integers(1, 9),
             "bytes": st.sampled_from([1, 2, 4, 8]),
-            "stalls": st.tuples(st.integers(0, 99), st.integers(0, 99)),
+            "stalls": st.tuples(*[st.integers(0, 99)] * 3),
+            "stop_after": st.sampled_from([native.NEVER, native.NEVER, 0, 1, 30]),
             "watchdog": st.sampled_from([1, 50, 400]),
         }
     )
@@ -105,9 +106,10 @@ def pump(drawn: dict[str, Any]) -> str:
         "the beats": Guarded(drawn["piece"] * CONFIG.lanes * drawn["bytes"]),
     }
     at = {name: buffer.address for name, buffer in named.items()}
+    stalls = [native.PhasesStruct.of(rate) for rate in drawn["stalls"]]
     request = native._Request(
         at["the jobs"], at["the ends"], len(words), beats, at["the statuses"],
-        drawn["watchdog"], *drawn["stalls"], drawn["seed"],
+        drawn["watchdog"], drawn["stop_after"], *stalls, drawn["seed"],
     )  # fmt: skip
     opened = library.pump_open(b"", 0, native.NEVER)
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from extremum.hdl import fold, key, pooling, position, queue, reduction, results, windows
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import beat_clocks, job_kind
+from extremum.hdl.registers import is_endless, job_shapes
 from extremum.hdl.timing import timing_parameters
 
 
@@ -78,12 +79,16 @@ def is_one_job(config: CoreConfig) -> bool:
 def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:
     """Return the fewest and the most clocks from a job of so many slots to the next job.
 
-    The next job is on its port in time, and no stream stalls.
+    The next job is on its port in time, and no stream stalls. Where all registers are fixed, it is
+    like the one before, and need not wait for it to leave the pipeline.
     """
+    if is_endless(config):
+        return slots, slots
     if timing_parameters(config).is_one_job:
-        apart = slots + pipeline_latency(config) + 4
+        apart = slots + (pipeline_latency(config) + 4 if job_shapes(config) else 1)
         return apart, apart
-    return max(slots, pipeline_latency(config) + 2), max(slots, job_interval(config))
+    most = max(slots, job_interval(config))
+    return max(slots, pipeline_latency(config) + 2) if job_shapes(config) else slots, most
 
 
 def queue_depth(config: CoreConfig) -> int:

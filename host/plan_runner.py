@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.block import (
     START_CLOCKS,
     BlockDriver,
     Work,
+    dataflow_clocks,
     unused_clocks,
 )
 from extremum.host.errors import SimulationError
@@ -224,12 +224,12 @@ def run_plan_on_block(
                 )
         cycles = counters["cycles"]
         unused = sum(unused_clocks(job) * count for job, count in plan.jobs.kinds())
-        beyond = START_CLOCKS * jobs + unused + driver.written - written
+        predicted = plan.cycles + START_CLOCKS * jobs + unused + driver.written - written
     else:
-        beyond = buffer_latency(plan.config) * jobs
+        predicted = sum(dataflow_clocks(job) * count for job, count in plan.jobs.kinds())
     if jobs:
         tell(replace(done, clocks=cycles, beats=plan.beats_in, job=jobs))
-    return results, BlockFigures(cycles, plan.cycles + beyond, counters)
+    return results, BlockFigures(cycles, predicted, counters)
 
 
 def _begun(plan: Plan) -> Progress:

@@ -9,19 +9,21 @@ from simulation import BLOCKS, chosen
 
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.register_table import absent_registers, all_bits, is_position
 from extremum.host import Accelerator
 from extremum.host.driver.block import BlockDriver
 from extremum.host.plan import plan
 from extremum.host.report import BlockReport
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import DataType, Pooling, Reduction
+from extremum.tb.regression.dataflow import fixed_to
 
 pytestmark = pytest.mark.slow
 
 PLANES = Pooling.of((1, 4, 8, 8), "int8", 2, strides=2, return_indices=True)
 PADDED = Pooling.of((1, 4, 6, 7), "int8", 3, start_padding=1, end_padding=1)
 TAILED = Pooling.of((1, 3, 8, 8), "int8", 2, strides=2, return_indices=True)
+UNEVEN = Pooling.of((1, 4, 13, 6), "uint8", (2, 1), strides=(7, 1))
+"""Four lines of each plane lie behind its last windows, and so behind the last result."""
 ROW = Reduction.of("argmax", (1, 30), "int8", 1)
 ROWS = Reduction.of("argmax", (3, 30), "int8", 1)
 MANY_ROWS = Reduction.of("argmin", (7, 6), "int8", 1)
@@ -31,13 +33,7 @@ SMALL = {"max_window": (1, 3, 3), "max_line": 16, "max_plane": 1, "coordinate_wi
 def fixed(config, problem):
     """Return the core that has every register fixed to what the only job of an operator needs."""
     (job,) = plan(problem, config).jobs
-    values, absent = job.registers.values(), absent_registers(config)
-    bits = {name: b for name, b in all_bits(config).items() if b.width and name not in absent}
-    registers = {
-        name: values[name] % (1 << b.width) if is_position(name) else values[name]
-        for name, b in bits.items()
-    }
-    made = replace(config, fixed=tuple(registers.items()))
+    made = fixed_to(job)
     assert not is_programmable(made)
     return made
 
@@ -62,6 +58,10 @@ CORES = {
     "folded row": (fixed(replace(FLAT, lanes=4, fixed=(("fold", 1),)), ROW), ROW),
     "many rows": (fixed(replace(FLAT, lanes=4, fixed=(("fold", 0),)), MANY_ROWS), MANY_ROWS),
     "folded rows": (fixed(replace(FLAT, lanes=4, fixed=(("fold", 1),)), MANY_ROWS), MANY_ROWS),
+    "uneven planes": (fixed(CoreConfig((DataType.UINT8,), 2, **SMALL), UNEVEN), UNEVEN),
+    "uneven planes, small": (
+        fixed(CoreConfig((DataType.UINT8,), 2, pipelining="small", **SMALL), UNEVEN), UNEVEN
+    ),
     "tailed planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), TAILED), TAILED),
 }  # fmt: skip
 
@@ -75,7 +75,7 @@ def test_operators(simulator, core, stalls):
     rng = np.random.default_rng(1)
     with Accelerator(config, **chosen(simulator), **stalls) as accelerator:
         for _ in range(3):
-            x = rng.integers(-9, 9, problem.sizes).astype(np.int8)
+            x = rng.integers(-9, 9, problem.sizes).astype(problem.data_type.dtype)
             given, golden = accelerator.run(problem, x), problem.evaluate(x)
             pairs = (
                 zip(given, golden, strict=True) if isinstance(given, tuple) else [(given, golden)]
@@ -88,7 +88,9 @@ def test_operators(simulator, core, stalls):
             assert report.counters == {}
             assert report.jobs == 1
             if not stalls:
-                assert report.predicted_cycles == report.cycles
+                # Behind another job, the first beat may wait until a core of one job has begun.
+                late = report.cycles - report.predicted_cycles
+                assert 0 <= late <= (config.pipelining != "fast")
 
 
 def test_another_operator_is_refused():

@@ -68,6 +68,38 @@ def test_memory_mapped_registers_and_dma(block, sees_interrupt):
         driver.reset()
 
 
+class Outgoing:
+    """A channel of a DMA that sends, and has sent all when it has been asked three times."""
+
+    transferred = 0
+
+    def __init__(self):
+        self.asked = 3
+
+    @property
+    def idle(self):
+        self.asked -= 1
+        return self.asked <= 0
+
+    def transfer(self, array):
+        self.asked = 3
+
+    def wait(self):
+        assert self.asked <= 0
+
+
+@pytest.mark.parametrize("interrupt", [None, lambda: False])
+def test_what_is_sent_is_awaited_where_no_packet_is_asked_for(block, interrupt):
+    source = Outgoing()
+    transport = DmaTransport(block, source, {}, np.empty, interrupt=interrupt)
+    transport.send([np.zeros(8, np.uint8)], 8)
+    transport.send([np.zeros(8, np.uint8)], 8)
+    while transport.wait():
+        pass
+    assert source.asked <= 0
+    assert transport.wait() is False
+
+
 def test_a_packet_that_never_comes(block):
     block.begin(StreamSettings())
     channels = [Channel(block, stream) for stream in (INPUT, VALUES)]

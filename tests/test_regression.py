@@ -28,7 +28,7 @@ from extremum.tb.regression.lots import RANDOM_CORES, Lot, close_rigs, lots, run
 from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_named, target_of
 from extremum.tb.regression.random_cores import LANES, OPERATOR_SETS, random_target, seeds_of
 from extremum.tb.regression.revision import Revision, revision
-from extremum.tb.regression.run import Rig
+from extremum.tb.regression.run import Rig, Uncounted, run_case
 from extremum.tb.regression.shrink import failure
 
 
@@ -66,7 +66,7 @@ def test_the_same_seed_is_the_same_case(core, few):
     assert case.target == target_of(seed).name
 
 
-@pytest.mark.parametrize("number", [0, 1, 41])
+@pytest.mark.parametrize("number", [0, 1, 41, 48])
 def test_a_number_is_the_same_core_and_the_same_cases_always(number, few):
     target = random_target(number)
     assert target_named(target.name) == random_target(number) == target
@@ -93,8 +93,29 @@ def test_cores_drawn_at_random_are_unlike_each_other():
     assert {config.padding for config in configs} == {True, False}
     parts = ("window", "stride", "head")
     windows = [f"{axis}.{part}" for axis in ("height", "width") for part in parts]
-    fixed = {name for config in configs for name, _ in config.fixed}
+    many = [target.config for target in targets if not target.only]
+    fixed = {name for config in many for name, _ in config.fixed}
     assert fixed == {"decreasing", "ignore_nan", *windows}
+
+
+def test_some_cores_drawn_at_random_are_of_one_operator():
+    """They have no job port, slide or reduce, bare and in a dataflow block, in every setting."""
+    targets = [(each.only, each) for each in map(random_target, range(400))]
+    kinds = {(only[0], each.bus, each.config.pipelining) for only, each in targets if only}
+    assert kinds == set(itertools.product(("pooling", "reduction"), ("none", "axi"), PIPELINING))
+    assert not any(each.has_jobs for only, each in targets if only)
+
+
+def test_a_dataflow_block_drawn_at_random():
+    """Two lines of each of its planes lie behind the last windows."""
+    target = random_target(48)
+    assert target.bus == "axi"
+    assert target.only
+    assert target.only[0] == "pooling"
+    rig = Rig("native")
+    figures = [run_case(drawn_case(seed), rig, Uncounted()) for seed in seeds_of(48)[:4]]
+    rig.drop(target.name)
+    assert all(each.jobs for each in figures)
 
 
 def test_names_that_are_of_no_random_core():

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import extremum.hdl.axi.register_map as regs
+from extremum.hdl.axi.latency import latency as axi_latency
 from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import is_programmable
@@ -63,6 +64,16 @@ def unused_clocks(job: Job) -> int:
         busy = pipeline_latency(job.config) + STAYS_CLOCKS
     result, element = schedule.last_window + latency(job.config), schedule.last_element
     return schedule.first_element + max(result, element + busy) - max(result, element)
+
+
+def dataflow_clocks(job: Job) -> int:
+    """Return the clocks of a job on a dataflow block, from its first beat taken to its last moved.
+
+    They are exact if the block has been idle, and nothing comes behind the last result. Otherwise a
+    buffer may have taken the last beats up to two clocks sooner; and behind another job the first
+    beat may wait in a buffer until the core has begun, and passed the slots in front of it.
+    """
+    return job.schedule.cycles(axi_latency(job.config, "axi"))
 
 
 @dataclass(frozen=True)
@@ -205,12 +216,18 @@ class BlockDriver:
         self._transport.send(input_pieces(job, work.x), input_size(job))
 
     def finish(self) -> None:
-        """Wait until the results of all jobs have come. Raises what :meth:`run` does."""
+        """Wait until the results of all jobs have come, and their input has been taken.
+
+        The last elements of a tensor may lie behind the last window. Raises what :meth:`run` does.
+        """
         while self._pending:
             self._finish_oldest()
         if self.is_programmable:
             self._poll("STATUS", "busy", "the block stays busy after its last result")
             self.check()
+        else:
+            while self._transport.wait():
+                pass
 
     def check(self) -> None:
         """Look for an error that the block has reported, and clear it.

@@ -108,6 +108,7 @@ class DmaTransport:
         self._interrupt, self._seconds = interrupt, seconds
         self._source = _Transfers(source)
         self._sinks = {name: _Transfers(channel) for name, channel in sinks.items()}
+        self._all = (self._source, *self._sinks.values())
         self._received = 0
         # The seconds of waiting since a packet was asked for, or came: not those in which the host
         # did something else.
@@ -144,16 +145,19 @@ class DmaTransport:
     def wait(self) -> bool:
         """Do as :meth:`extremum.host.driver.transport.Transport.wait`.
 
-        Without a view of the interrupt it returns after a short time in any case.
+        Without a view of the interrupt it returns after a short time in any case. A packet has been
+        taken once its channel has read it from memory.
         """
         begun, waited_before = time.monotonic(), self._waited
         before = self._received
         while True:
-            for transfers in (self._source, *self._sinks.values()):
+            for transfers in self._all:
                 transfers.look()
             interrupts = self._interrupt is not None and self._interrupt()
             if interrupts or self._received > before:
                 return interrupts or self._interrupt is None
+            if not any(transfers.is_busy for transfers in self._all):
+                return False
             waits = time.monotonic() - begun
             self._waited = waited_before + waits
             if self._waited > self._seconds:
@@ -167,7 +171,7 @@ class DmaTransport:
         It belongs to a soft reset of the block
         (:meth:`extremum.host.driver.block.BlockDriver.reset`).
         """
-        for transfers in (self._source, *self._sinks.values()):
+        for transfers in self._all:
             transfers.forget()
 
 
@@ -184,6 +188,11 @@ class _Transfers:
         self._channel = channel
         self._waiting: deque[tuple[Any, Callable[[int], None]]] = deque()
         self._is_under_way = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a transfer is under way."""
+        return bool(self._waiting)
 
     def add(self, buffer: Any, done: Callable[[int], None]) -> None:
         """Append a transfer; ``done`` is called with its bytes when it is over."""

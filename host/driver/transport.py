@@ -71,13 +71,15 @@ class Transport(Protocol):
     def wait(self) -> bool:
         """Wait until a packet has come whole, or the block raises its interrupt.
 
-        A transport that cannot see the interrupt returns now and then without either.
+        If no packet is asked for, wait until all that is being sent has been taken. A transport
+        that cannot see the interrupt returns now and then without any of these.
 
         Returns
         -------
         bool
             Whether the block may have raised its interrupt. A transport that cannot see it
-            returns True, and the driver reads the register.
+            returns True, and the driver reads the register; but False, if no packet is asked for
+            and all has been taken.
 
         Raises
         ------

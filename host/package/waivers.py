@@ -17,6 +17,8 @@ REASONS = {
     "WIDTHTRUNC": "`!x` asks whether all bits of a word are 0, and a shifted word is cut to the "
     "bits that are selected; both are meant.",
     "CMPCONST": "A register is compared with a limit of this configuration that it cannot exceed.",
+    "UNSIGNED": "A number is compared with a limit or a fixed register of this configuration that "
+    "is 0.",
     "DECLFILENAME": "The block and its parts are one file.",
     "VARHIDDEN": "A part of the block and a signal within it may have the same name.",
 }

@@ -57,6 +57,8 @@ class AxiPump {
         start_ = model_.clock;
         idle_ = 0;
         beats_ = {0, {settings.input_stalls, settings.seed}};
+        sending_.clear();
+        inside_ = false;
         value.begin({settings.output_stalls, settings.seed + 1});
         index.begin({settings.output_stalls, settings.seed + 3});
         packets.clear();
@@ -146,8 +148,10 @@ class AxiPump {
     bool reached(Goal goal, uint64_t end) const {
         if (goal == ACCESS) return lite_.done();
         if (goal == ANSWERS) return lite_.done() && !lite_.unanswered();
-        return goal == EVENT ? ended() || outcome.irq : outcome.clock >= end;
+        return goal == EVENT ? ended() || outcome.irq || is_idle() : outcome.clock >= end;
     }
+
+    bool is_idle() const { return !value.asked && !index.asked && !beats_.left; }
 
     void step() {
         lite_.offer(core_);

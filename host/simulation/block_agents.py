@@ -180,7 +180,13 @@ class BlockAgents:
             self.news.set()
 
     async def wait(self) -> bool:
-        """Wait until a packet has come or the interrupt is raised; return whether it is."""
+        """Wait until a packet has come or the interrupt is raised; return whether it is.
+
+        If no packet is asked for, wait until all has been sent.
+        """
+        if not any(self._asked.values()) and not self.seen.come:
+            await self.source.wait()
+            return self.has_interrupt
         while not (self.seen.come or self.has_interrupt or self.seen.failure):
             self.news.clear()
             await self.news.wait()

@@ -6,6 +6,7 @@ same seed gives the same case on every machine.
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,9 @@ FEWEST = 1 << 16
 
 RANDOM_SCALE = 1 / 32
 """How long the long jobs of a core drawn at random are, beside those of the pool."""
+
+MOST_AGAIN = 30
+"""How often a core of one operator, which has no long jobs, repeats its job in their place."""
 
 OFTEN = (6, 2, 2, 2, 1)
 """How often each of the faults is drawn: the core has many reasons to refuse registers."""
@@ -61,7 +65,11 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
     count = source.choice((1, 1, 2, 3, 5, 8)) if beats is None else source.choice((1, 1, 2, 4))
     items = [_item(source, target, None) for _ in range(count)]
     if beats is not None:
-        items[source.randrange(count)] = _item(source, target, beats)
+        long = _item(source, target, beats)
+        items[source.randrange(count)] = long
+        if target.only:
+            (job,) = jobs_of(long, target.config)
+            items += [long] * min(MOST_AGAIN, beats // job.beats_in)
     is_faulty = target.bus == "axi" and target.has_jobs and beats is None and source.random() < 0.3
     is_jam = target.bus == "axi" and beats is None and not is_faulty and source.random() < 0.2
     if is_faulty:
@@ -86,7 +94,10 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
 
 
 def _item(source: random.Random, target: Target, beats: int | None) -> Item:
-    operator, arguments = drawn_operator(source, target.config, beats)
+    if target.only:
+        operator, arguments = target.only[0], json.loads(target.only[1])
+    else:
+        operator, arguments = drawn_operator(source, target.config, beats)
     bad = target.bus == "none" and target.has_jobs and source.random() < 0.08
     return Item(
         operator,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from extremum.hdl.axi.latency import buffer_latency
-from extremum.hdl.timing import timing_parameters
+from extremum.hdl.latency import is_one_job, latency
 from extremum.host.driver.block import (
     START_CLOCKS,
     BlockDriver,
     Work,
+    dataflow_clocks,
     unused_clocks,
 )
 from extremum.host.simulation.backend import StreamSettings
@@ -35,6 +35,9 @@ SPARED, SPARED_ALONE = 4, 10
 
 The second is that of a core whose pipeline holds one job at a time, where a job begins sooner.
 """
+
+TAKEN_AHEAD = 2
+"""Beats that the buffer of ``s_axis`` may have taken before the core does."""
 
 
 def run_on_block(
@@ -125,15 +128,19 @@ def _check_clocks(driver: BlockDriver, todo: Sequence[Todo], cycles: int) -> Non
     """Compare the clocks without stalls with bounds that the plan gives."""
     jobs = [each.job for each in todo]
     config = jobs[0].config
-    beyond = buffer_latency(config) * len(jobs)
+    fewest = max(sum(job.beats_in for job in jobs), sum(job.beats_out for job in jobs))
     if driver.is_programmable:
         unused = sum(unused_clocks(job) for job in jobs)
-        beyond = START_CLOCKS * len(jobs) + unused + driver.written
-    most = sum(job.cycles for job in jobs) + beyond
-    fewest = max(sum(job.beats_in for job in jobs), sum(job.beats_out for job in jobs))
+        most = sum(job.cycles for job in jobs) + START_CLOCKS * len(jobs) + unused + driver.written
+        alone = most - (SPARED_ALONE if is_one_job(config) else SPARED)
+    else:
+        late = sum(job.schedule.first_element + is_one_job(config) for job in jobs)
+        most = sum(map(dataflow_clocks, jobs)) + late
+        schedule = jobs[0].schedule
+        ends_with_beats = schedule.last_element > schedule.last_window + latency(config)
+        alone = dataflow_clocks(jobs[0]) - (TAKEN_AHEAD if ends_with_beats else 0)
     if len(jobs) == 1:
-        spared = SPARED_ALONE if timing_parameters(config).is_one_job else SPARED
-        fewest = max(fewest, most - (spared if driver.is_programmable else 0))
+        fewest = max(fewest, alone)
     if not fewest <= cycles <= most:
         raise Difference(
             f"{len(jobs)} jobs took {cycles} clocks without stalls, predicted are {fewest} to "

@@ -122,8 +122,7 @@ def _check_statuses(measured: Measured, offered: Sequence[Todo]) -> None:
 def _check_clocks(measured: Measured, todo: Sequence[Todo], target: Target, tally: Tally) -> None:
     """Compare the clocks with the prediction: exactly for one job, within bounds for several.
 
-    A job waits for the slots of the one before it, or if that is short, for its own token. Where
-    there is no job port, the rows of one length are one job.
+    A job waits for the slots of the one before it, or if that is short, for its own token.
     """
     config, jobs = target.config, [each.job for each in todo]
     if not jobs:
@@ -131,11 +130,8 @@ def _check_clocks(measured: Measured, todo: Sequence[Todo], target: Target, tall
     end = max(jobs[-1].schedule.last_window + latency(config), jobs[-1].schedule.last_element)
     spent = measured.cycles - (end - jobs[0].schedule.first_element + 1)
     slots = [job.schedule.slots for job in jobs[:-1]]
-    if target.has_jobs:
-        apart = [job_clocks(config, count) for count in slots]
-        fewest, most = (sum(clocks[bound] for clocks in apart) for bound in (0, 1))
-    else:
-        most = fewest = sum(slots)
+    apart = [job_clocks(config, count) for count in slots]
+    fewest, most = (sum(clocks[bound] for clocks in apart) for bound in (0, 1))
     if not fewest <= spent <= most:
         extra = measured.cycles - spent
         raise Difference(

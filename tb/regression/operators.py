@@ -44,7 +44,7 @@ def _some_jobs(
 ) -> list[Job]:
     """Return a part of all jobs; who draws, runs and observes a case shares them."""
     todo = _all_jobs(operator, arguments, config)
-    if "slots" in dict(config.fixed):
+    if _has_rows_alone(config):
         return list(todo)
     first %= max(1, len(todo))
     return [todo[number] for number in range(first, min(len(todo), first + count))]
@@ -53,11 +53,17 @@ def _some_jobs(
 @lru_cache(KEPT)
 def _all_jobs(operator: str, arguments: str, config: CoreConfig) -> Sequence[Job]:
     problem = Item(operator, json.loads(arguments)).problem
-    if isinstance(problem, Reduction) and "slots" in dict(config.fixed):
-        # In a core without a job port one row follows the other, each a job of its own.
+    if isinstance(problem, Reduction) and _has_rows_alone(config):
+        # One row follows the other, each a job of its own.
         rows = math.prod(problem.output_sizes)
         return [ReductionJob(problem, config, row, row + 1) for row in range(rows)]
     return plan(problem, config).jobs
+
+
+def _has_rows_alone(config: CoreConfig) -> bool:
+    """Return whether a core reduces rows of one length, as many as come, and nothing else."""
+    fixed = dict(config.fixed)
+    return config.lanes == 1 and "slots" in fixed and fixed["slots"] == fixed.get("length")
 
 
 def drawn_operator(

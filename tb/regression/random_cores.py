@@ -7,13 +7,19 @@ machine.
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from functools import lru_cache
 from typing import Any
 
 from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
 from extremum.hdl.register_table import DIMENSIONS
+from extremum.host.plan import plan
 from extremum.model import DataType
+from extremum.tb.regression.case import Item
+from extremum.tb.regression.dataflow import fixed_to
+from extremum.tb.regression.operators import drawn_operator
 from extremum.tb.regression.target import Target
 
 RANDOM = "random"
@@ -21,6 +27,11 @@ RANDOM = "random"
 
 CASES = 12
 """Cases of a core: its compilation takes as long as they do."""
+
+OF_ONE_OPERATOR = 0.15
+"""The share of cores that are built for one operator, without a job port."""
+TRIES = 40
+"""Operators that are drawn for such a core, until one is a single job on it."""
 
 LANES = (1, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 12, 16)
 OPERATOR_SETS = (
@@ -51,16 +62,41 @@ def number_named(name: str) -> int | None:
     return None if found is None or random_target(int(found[1])).name != name else int(found[1])
 
 
+@lru_cache
 def random_target(number: int) -> Target:
     """Return the core, or the block around it, that has a number."""
     source = random.Random(f"core {number}")
     bus = source.choice(("none", "axi"))
-    prefix = "axi-" if bus == "axi" else ""
+    name = f"axi-{RANDOM}-{number}" if bus == "axi" else f"{RANDOM}-{number}"
     while True:
         try:
-            return Target(f"{prefix}{RANDOM}-{number}", _config(source), bus)
+            config = _config(source)
+            break
         except ValueError:  # two choices are at odds with each other
             continue
+    if random.Random(f"operator {number}").random() < OF_ONE_OPERATOR:
+        for _ in range(TRIES):
+            if (target := _of_one_operator(source, name, config, bus)) is not None:
+                return target
+    return Target(name, config, bus)
+
+
+def _of_one_operator(
+    source: random.Random, name: str, config: CoreConfig, bus: str
+) -> Target | None:
+    """Return the core for an operator that is drawn; None if that is several jobs, or cannot be."""
+    operator, arguments = drawn_operator(source, config, source.choice((None, 300)))
+    problem = Item(operator, arguments).problem
+    jobs = plan(problem, config).jobs
+    if len(jobs) > 1:
+        return None
+    try:
+        fixed = fixed_to(jobs[0])
+        # Where the window is fixed, no taps of it are left out that meet padding alone.
+        plan(problem, fixed).check_fixed()
+    except ValueError:
+        return None
+    return Target(name, fixed, bus, (operator, json.dumps(arguments)))
 
 
 def _config(source: random.Random) -> CoreConfig:

@@ -20,11 +20,15 @@ class Target:
         Configuration of the core.
     bus
         ``"none"``: the bare core. ``"axi"``: the AXI block around it.
+    only
+        The only operator that it was built for, and the operator's arguments as JSON; None if it
+        was built for many.
     """
 
     name: str
     config: CoreConfig
     bus: str = "none"
+    only: tuple[str, str] | None = None
 
     @property
     def has_jobs(self) -> bool:

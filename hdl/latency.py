@@ -80,15 +80,16 @@ def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:
     """Return the fewest and the most clocks from a job of so many slots to the next job.
 
     The next job is on its port in time, and no stream stalls. Where all registers are fixed, it is
-    like the one before, and need not wait for it to leave the pipeline.
+    like the one before, and need not wait until that has left the pipeline.
     """
     if is_endless(config):
         return slots, slots
-    if timing_parameters(config).is_one_job:
-        apart = slots + (pipeline_latency(config) + 4 if job_shapes(config) else 1)
+    has_port = bool(job_shapes(config))
+    if is_one_job(config):
+        apart = slots + (pipeline_latency(config) + 4 if has_port else 1)
         return apart, apart
-    most = max(slots, job_interval(config))
-    return max(slots, pipeline_latency(config) + 2) if job_shapes(config) else slots, most
+    fewest = max(slots, pipeline_latency(config) + 2) if has_port else slots
+    return fewest, max(slots, job_interval(config))
 
 
 def queue_depth(config: CoreConfig) -> int:

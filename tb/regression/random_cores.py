@@ -85,16 +85,14 @@ def _of_one_operator(
     source: random.Random, name: str, config: CoreConfig, bus: str
 ) -> Target | None:
     """Return the core for an operator that is drawn; None if that is several jobs, or cannot be."""
-    operator, arguments = drawn_operator(source, config, source.choice((None, 300)))
-    problem = Item(operator, arguments).problem
-    jobs = plan(problem, config).jobs
-    if len(jobs) > 1:
-        return None
     try:
-        fixed = fixed_to(jobs[0])
+        operator, arguments = drawn_operator(source, config, source.choice((None, 300)))
+        problem = Item(operator, arguments).problem
+        (job,) = plan(problem, config).jobs
+        fixed = fixed_to(job)
         # Where the window is fixed, no taps of it are left out that meet padding alone.
         plan(problem, fixed).check_fixed()
-    except ValueError:
+    except (ValueError, RuntimeError):  # several jobs, or registers that cannot be fixed
         return None
     return Target(name, fixed, bus, (operator, json.dumps(arguments)))
 
@@ -143,7 +141,8 @@ def _fixed(source: random.Random, **chosen: Any) -> dict[str, Any]:
             fixed |= _fixed_window(source, "height", height, padding=chosen["padding"])
         room = {"max_window": (1, height, width), "max_line": 40, "max_dilation": (1, 1, 1)}
         return room | {"fixed": tuple(fixed.items())}
-    fixed = {"decreasing": source.getrandbits(1)}
+    # Without positions, it does not matter which of equal elements wins, and operators say so.
+    fixed = {"decreasing": source.getrandbits(1) if chosen["index_width"] else 0}
     if any(data_type.format.is_float for data_type in chosen["data_types"]):
         fixed["ignore_nan"] = source.getrandbits(1)
     return {"fixed": tuple(fixed.items())}

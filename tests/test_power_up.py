@@ -10,14 +10,13 @@ import re
 
 import pytest
 from simulation import NEEDS_ICARUS, run_bench
+from test_unknowns import BENCHES
 
 from extremum.hdl.plain_verilog import block
 from extremum.hdl.verilog import TOPS
 from extremum.tb.cores import CORES
 
 pytestmark = NEEDS_ICARUS
-
-BENCHES = {"none": "unknowns", "axi": "axi.unknowns"}
 
 REGISTER = re.compile(r"^(  reg (?:\[(\d+):0\] )?\w+) = [^;]+;$", re.MULTILINE)
 """A register, with the value that it powers up with."""

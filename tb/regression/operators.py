@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.registers import is_endless
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job, ReductionJob
 from extremum.model import Reduction
@@ -62,8 +63,7 @@ def _all_jobs(operator: str, arguments: str, config: CoreConfig) -> Sequence[Job
 
 def _has_rows_alone(config: CoreConfig) -> bool:
     """Return whether a core reduces rows of one length, as many as come, and nothing else."""
-    fixed = dict(config.fixed)
-    return config.lanes == 1 and "slots" in fixed and fixed["slots"] == fixed.get("length")
+    return config.lanes == 1 and is_endless(config)
 
 
 def drawn_operator(

@@ -68,7 +68,8 @@ def max_pool_arguments(
         If `sizes` or a list has values that are no integers.
     ValueError
         If an attribute has the wrong number of values, or a value that ONNX does not have, if a
-        size is negative, or if the input has no spatial dimension.
+        size is negative, or if the input has no spatial dimension. With `ceil_mode` also if there
+        is no window.
 
     Examples
     --------
@@ -101,6 +102,9 @@ def max_pool_arguments(
         if auto_pad != "NOTSET":
             start, end = _automatic(size, window, stride, dilation, auto_pad)
         if ceil_mode:
+            # There is a first window also if less than a stride of the input is missing to it.
+            missing = 1 + (window - 1) * dilation - (start + size + end)
+            end += missing if 0 < missing < stride else 0
             dimension = SpatialDimension(size, window, stride, dilation, start, end)
             end = dimension.end_padding_for(_rounded_up(dimension))
         dimensions.append((window, stride, dilation, start, end))

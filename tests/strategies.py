@@ -152,6 +152,7 @@ def onnx_poolings(draw, ranks=(3, 4, 5)):
     """
     spatial = draw(st.sampled_from(ranks)) - 2
     auto_pad = draw(st.sampled_from(["NOTSET", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"]))
+    ceil_mode = draw(st.integers(0, 1))
     columns = []
     for _ in range(spatial):
         window = draw(st.integers(1, 4 if spatial < 3 else 3))
@@ -161,7 +162,9 @@ def onnx_poolings(draw, ranks=(3, 4, 5)):
             draw(st.integers(0, window - 1)) if auto_pad == "NOTSET" else 0 for _ in range(2)
         )
         stride = draw(st.integers(1, extent if auto_pad.startswith("SAME") else 4))
-        size = draw(st.integers(max(1, extent - start - end), extent + (9 if spatial < 3 else 4)))
+        # Rounded up, there is a window also where less than a stride of the input is missing.
+        least = extent - start - end - (stride - 1 if ceil_mode else 0)
+        size = draw(st.integers(max(1, least), extent + (9 if spatial < 3 else 4)))
         columns.append((size, window, stride, dilation, start, end))
     plane, window, strides, dilations, starts, ends = map(list, zip(*columns, strict=True))
     attributes = {
@@ -169,7 +172,7 @@ def onnx_poolings(draw, ranks=(3, 4, 5)):
         "strides": strides,
         "dilations": dilations,
         "auto_pad": auto_pad,
-        "ceil_mode": draw(st.integers(0, 1)),
+        "ceil_mode": ceil_mode,
         "storage_order": draw(st.integers(0, 1)),
     }
     if auto_pad == "NOTSET":

@@ -62,6 +62,9 @@ TRICKS = {
     "int8 with asymmetric padding": pooled(X.astype(np.int8) - 100, pads=[1, 0, 0, 1]),
     "windows of padding alone": pooled(X[..., :1, :1], dilations=[2, 2], pads=[1, 1, 1, 1]),
     "a window larger than its padded input": pooled(kernel_shape=[5, 5]),
+    "the same with ceil_mode, less than a stride larger": pooled(
+        kernel_shape=[5, 5], strides=[2, 2], ceil_mode=1
+    ),
     "NaN in the input of MaxPool": pooled(NAN),
     "NaN in the input of ArgMax": reduced("ArgMax", NAN),
     "-inf in a pooling without positions": pooled(np.where(X == 3, -np.inf, X), outputs=1),

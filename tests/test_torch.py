@@ -1,5 +1,7 @@
 """`extremum.torch` against PyTorch, where that is installed."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,17 +30,27 @@ def test_poolings(data):
     )
     window = [data.draw(st.integers(1, min(3, size))) for size in sizes[-spatial:]]
     options = {
-        "stride": data.draw(st.none() | st.integers(1, 3)),
+        "stride": data.draw(st.none() | st.just([]) | st.integers(1, 3)),
         "padding": [data.draw(st.integers(0, size // 2)) for size in window],
+        "dilation": data.draw(st.integers(1, 2)),
         "ceil_mode": data.draw(st.booleans()),
         "return_indices": data.draw(st.booleans()),
     }
     x = torch.from_numpy(data.draw(tensors(sizes, "float32", nan=False)))
     mine, theirs = POOLS[spatial]
-    actual, expected = mine(x, window, **options), theirs(x, window, **options)
+    try:
+        expected = theirs(x, window, **options)
+    except RuntimeError:  # a dilated window is larger than the padded input
+        with pytest.raises(ValueError, match=r"window extent must not exceed"):
+            mine(x, window, **options)
+        return
+    actual = mine(x, window, **options)
     if options["return_indices"]:
-        for a, e in zip(actual, expected, strict=True):
-            assert_same(a, e)
+        assert_same(actual[0], expected[0])
+        # A window of padding alone has no position here, and any in PyTorch.
+        empty = actual[1] < 0
+        assert bool((actual[0][empty] == -math.inf).all())
+        assert_same(actual[1], torch.where(empty, -1, expected[1]))
     else:
         assert_same(actual, expected)
 
@@ -59,6 +71,20 @@ def test_reductions(name, data):
 def test_several_dimensions():
     x = torch.arange(24, dtype=torch.int16).reshape(2, 3, 4)
     assert_same(ours.amax(x, (0, -1)), torch.amax(x, (0, -1)))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "amax", "amin"])
+@pytest.mark.parametrize("options", [{}, {"keepdim": True}, {"dim": 0}, {"dim": -1}])
+def test_scalars(name, options):
+    x = torch.tensor(-7, dtype=torch.int16)
+    assert_same(getattr(ours, name)(x, **options), getattr(torch, name)(x, **options))
+
+
+def test_windows_that_stand_out():
+    """Rounded up, there is a window also where less than a stride of the input is missing."""
+    x = torch.arange(-4.0, 0).reshape(1, 2, 2)
+    options = {"stride": 2, "ceil_mode": True}
+    assert_same(ours.max_pool2d(x, 3, **options), torch.nn.functional.max_pool2d(x, 3, **options))
 
 
 def test_what_is_refused():

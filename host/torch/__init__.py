@@ -5,9 +5,10 @@ The functions have the signatures of `torch.nn.functional.max_pool2d`, `max_pool
 or None for the golden model. Results have the device of the input. There are no gradients: an input
 that wants one is refused.
 
-Values and positions are those of PyTorch on the CPU, but for a pooling with several NaNs in a
-window: PyTorch names the last of them, this the first. Of zeros of both signs, which are equal, the
-first is taken here, and any in PyTorch.
+Values and positions are those of PyTorch on the CPU, but for three cases. Of several NaNs in a
+window PyTorch names the last, this the first. The position of a window that lies wholly in padding,
+which a dilation may bring about, is some number in PyTorch, and -1 here. Of zeros of both signs,
+which are equal, the first is taken here, and any in PyTorch. A tensor without elements is refused.
 """
 
 # PyTorch need not be installed where types are checked.
@@ -143,7 +144,7 @@ def _pool(
         raise ValueError(f"input must have {spatial + 1} or {spatial + 2} dimensions, not {x.ndim}")
     kernel_size, stride, padding, dilation = options
     window = _spread("kernel_size", kernel_size, spatial)
-    strides = window if stride is None else _spread("stride", stride, spatial)
+    strides = window if stride in (None, (), []) else _spread("stride", stride, spatial)
     pads = _spread("padding", padding, spatial)
     for size, pad in zip(window, pads, strict=True):
         if 2 * pad > size:
@@ -172,12 +173,14 @@ def _reduce(
     keepdim: bool,
     accelerator: Accelerator | None,
 ) -> torch.Tensor:
+    """Reduce a tensor; a scalar is one of a single element, of whose dimension nothing is kept."""
     x = _array(tensor)
+    is_scalar = x.ndim == 0
     listed = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     options = {"index_type": "int64"} if function.gives_index else {}
-    problem = Reduction.of(function, x.shape, x.dtype, listed or None, **options)
-    y = _run(problem, x, accelerator)
-    return _tensor(squeeze_axes(y, problem.axes, int(keepdim)), tensor)
+    problem = Reduction.of(function, x.shape or (1,), x.dtype, listed or None, **options)
+    y = _run(problem, x.reshape(problem.sizes), accelerator)
+    return _tensor(squeeze_axes(y, problem.axes, int(keepdim and not is_scalar)), tensor)
 
 
 def _run(problem: Reduction | Pooling, x: np.ndarray, accelerator: Accelerator | None) -> Any:

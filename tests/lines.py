@@ -48,8 +48,8 @@ class Line:
     within: bool = False
 
     @classmethod
-    def of(cls, dimension, within=False, fixed_window=False):
-        (registers,) = dimension_registers([dimension], [1], fixed_window=fixed_window)
+    def of(cls, dimension, within=False, fixed_window=None):
+        (registers,) = dimension_registers([dimension], [1], [fixed_window])
         return cls(dimension, registers, within)
 
     def longer(self, slots):

@@ -150,11 +150,12 @@ def test_reductions_at_the_limits(driver, changed, lanes):
 
 
 @pytest.mark.parametrize("end_padding", [6, 9, 12, 18, 40])
-def test_a_fixed_window_keeps_the_taps_behind_the_elements(driver, end_padding):
-    """So its tiles are shorter than those of a core that leaves such taps out."""
+@pytest.mark.parametrize("taps", [9, 5, 3])
+def test_a_fixed_window_keeps_the_taps_behind_the_elements(driver, taps, end_padding):
+    """As many as it has; so its tiles are shorter than those of a core that leaves all such out."""
     config = CoreConfig(
         (DataType.INT8,), max_window=(1, 1, 9), max_dilation=(1, 1, 1), coordinate_width=4,
-        fixed=(("width.window", 9),),
+        fixed=(("width.window", taps),),
     )  # fmt: skip
     line = {"sizes": [1, 1, 1, 3], "window": [1, 9], "strides": [1, 1]}
     operator: dict[str, Any] = POOLING | line | {"end_padding": [0, end_padding]}
@@ -162,7 +163,7 @@ def test_a_fixed_window_keeps_the_taps_behind_the_elements(driver, end_padding):
     compared.compare(operator, config)
     assert compared.seen["OK"] == 1
     for job in plan(Pooling.of(**operator), config).jobs:
-        assert job.registers.width.window == 9
+        assert job.registers.width.window == taps
         job.registers.to_bits(config)
 
 

@@ -24,6 +24,8 @@ PADDED = Pooling.of((1, 4, 6, 7), "int8", 3, start_padding=1, end_padding=1)
 TAILED = Pooling.of((1, 3, 8, 8), "int8", 2, strides=2, return_indices=True)
 UNEVEN = Pooling.of((1, 4, 13, 6), "uint8", (2, 1), strides=(7, 1))
 """Four lines of each plane lie behind its last windows, and so behind the last result."""
+BEYOND = Pooling.of((2, 3, 2, 5), "int8", (3, 2), strides=(3, 1), end_padding=(2, 0))
+"""The last tap of every column of taps lies in padding, so it is left out."""
 ROW = Reduction.of("argmax", (1, 30), "int8", 1)
 ROWS = Reduction.of("argmax", (3, 30), "int8", 1)
 MANY_ROWS = Reduction.of("argmin", (7, 6), "int8", 1)
@@ -62,6 +64,7 @@ CORES = {
     "uneven planes, small": (
         fixed(CoreConfig((DataType.UINT8,), 2, pipelining="small", **SMALL), UNEVEN), UNEVEN
     ),
+    "a tap beyond": (fixed(CoreConfig((DataType.INT8,), 1, **SMALL), BEYOND), BEYOND),
     "tailed planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), TAILED), TAILED),
 }  # fmt: skip
 

@@ -96,7 +96,7 @@ def test_the_best_grid_of_tiles_is_chosen():
                 found = [(0, high, tried)]
                 break
             if high:
-                streamed = _streamed(width, tried, TILED) * _streamed(height, high, TILED)
+                streamed = _streamed(width, tried) * _streamed(height, high)
                 found.append((streamed, high, tried))
         least = min(streamed for streamed, _, _ in found)
         best = next(each for each in found if each[0] == least)

@@ -23,10 +23,9 @@ def given_by(line):
         }
 
 
-def check(dimension, fixed_window=False):
+def check(dimension, fixed_window=None):
     """Check the registers of a dimension; return the line that they describe."""
     line = Line.of(dimension, fixed_window=fixed_window)
-    assert not fixed_window or line.registers.window == dimension.window
     r, places = line.registers, line.places
     # The windows of a line come in order, each in a slot of its own within the line.
     assert all(a < b for a, b in itertools.pairwise(places)), dimension
@@ -62,16 +61,31 @@ def least_period(line):
     return min(periods)
 
 
-@pytest.mark.parametrize("fixed_window", [False, True])
-def test_small_dimensions_exhaustively(fixed_window):
-    lines = [check(dimension, fixed_window) for dimension in small_dimensions(6, 5, 5, 4, 5)]
+@pytest.mark.parametrize("keeps_taps", [False, True])
+def test_small_dimensions_exhaustively(keeps_taps):
+    lines = [
+        check(dimension, dimension.window if keeps_taps else None)
+        for dimension in small_dimensions(6, 5, 5, 4, 5)
+    ]
     assert len(lines) > 4000
     assert {line.registers.shift for line in lines} == {0, 1, 2, 3}
     smaller = [line for line in lines if line.registers.window < line.dimension.window]
-    assert bool(smaller) != fixed_window
+    assert bool(smaller) != keeps_taps
     # A window whose number of taps is kept may be given behind the whole line of elements.
-    assert any(line.begin >= line.registers.period for line in lines) == fixed_window
+    assert any(line.begin >= line.registers.period for line in lines) == keeps_taps
     assert any(line.registers.head < 0 for line in lines)
+
+
+def test_a_fixed_window_keeps_its_taps_and_no_more():
+    """Also where more taps could be left out; it never leaves out what a window may need."""
+    kept = 0
+    for dimension in small_dimensions(4, 5, 4, 4, 9):
+        least = check(dimension).registers.window
+        for fixed in range(1, 6):
+            window = check(dimension, fixed).registers.window
+            assert window == min(max(fixed, least), dimension.window)
+            kept += least < window < dimension.window
+    assert kept
 
 
 @pytest.mark.parametrize("padding", [False, True])

@@ -393,12 +393,11 @@ static bool can_fold(const struct extremum_core *core)
     return reduces && core->lanes > 1 && (core->lanes & (core->lanes - 1)) == 0;
 }
 
-/* Whether the core has a fixed number of taps in some dimension. */
-static bool has_fixed_window(const struct extremum_core *core)
+/* Return the number of taps that the core has fixed in a dimension, or 0 if it has not. */
+static int64_t fixed_window_of(const struct extremum_core *core, uint32_t axis)
 {
-    return is_fixed(core, EXTREMUM_REGISTER_DEPTH_WINDOW)
-        || is_fixed(core, EXTREMUM_REGISTER_HEIGHT_WINDOW)
-        || is_fixed(core, EXTREMUM_REGISTER_WIDTH_WINDOW);
+    uint32_t name = EXTREMUM_REGISTER_DEPTH_WINDOW + axis * REGISTERS_PER_DIMENSION;
+    return is_fixed(core, name) ? core->fixed_values[name] : 0;
 }
 
 /* Return the code of a type, or EXTREMUM_MAX_DATA_TYPES if the core lacks the type. */
@@ -596,10 +595,10 @@ struct line {
 };
 
 /* Lay out a line in which every window has the slot of its last tap. Taps that lie behind the
- * elements in every window are left out, unless the core has a fixed window. The last window may
- * have an earlier slot: its last taps may lie in the end padding, and then nothing is missing
- * before them. That can make the line shorter. */
-static struct line line_of(const struct extremum_dimension *dimension, bool fixed_window)
+ * elements in every window are left out; but where the number of taps is fixed, no fewer are kept.
+ * The last window may have an earlier slot: its last taps may lie in the end padding, and then
+ * nothing is missing before them. That can make the line shorter. */
+static struct line line_of(const struct extremum_dimension *dimension, int64_t fixed_window)
 {
     struct line line;
     int64_t size = dimension->size, stride = dimension->stride;
@@ -607,10 +606,11 @@ static struct line line_of(const struct extremum_dimension *dimension, bool fixe
     /* A single tap has no neighbour, so its dilation means nothing. */
     int64_t dilation = dimension->window > 1 ? dimension->dilation : 1;
     int64_t head = (dimension->window - 1) * dilation - dimension->start_padding;
-    int64_t beyond = 0, last, earliest;
-    if (!fixed_window) {
-        /* The first tap of the first window is never behind the elements, so one tap is left. */
-        beyond = larger(0, divide_up(head - size + 1, dilation));
+    /* The first tap of the first window is never behind the elements, so one tap is left. */
+    int64_t beyond = larger(0, divide_up(head - size + 1, dilation));
+    int64_t last, earliest;
+    if (fixed_window > 0) {
+        beyond = smaller(beyond, larger(0, dimension->window - fixed_window));
     }
     line.dilation = dilation;
     line.window = dimension->window - beyond;
@@ -733,10 +733,9 @@ static struct tile tile_of(const struct extremum_cuts *cuts, int64_t number)
     return cut(&cuts->dimension, cuts->outputs, first, edge_of(cuts, tile + 1) - first);
 }
 
-/* What the tiles of one dimension ask of the counters, and how many slots they take together. A
- * core with a fixed window keeps the taps that lie behind the elements. */
+/* What the tiles of one dimension ask of the counters, and how many slots they take together. */
 struct survey {
-    bool fixed_window;
+    int64_t fixed_window;
     int64_t most;
     uint64_t streamed;
 };
@@ -764,10 +763,10 @@ static void survey_each(
 /* Look at a tile of every kind. Between the tiles that reach into padding, which are looked at one
  * by one, all are alike but for one window more or less. */
 static struct survey survey_tiles(
-    const struct extremum_dimension *dimension, int64_t count, const struct extremum_core *core
+    const struct extremum_dimension *dimension, int64_t count, int64_t fixed_window
 )
 {
-    struct survey survey = {has_fixed_window(core), 0, 0};
+    struct survey survey = {fixed_window, 0, 0};
     struct extremum_cuts cuts = cuts_of(dimension, count);
     int64_t stop = cuts.first_seen + cuts.seen;
     int64_t within = stop, beyond = stop;
@@ -796,9 +795,10 @@ static struct survey survey_tiles(
 
 /* Return how many windows of a tile the coordinate counters allow; 0 if not a single one. */
 static int64_t largest_count(
-    const struct extremum_dimension *dimension, const struct extremum_core *core
+    const struct extremum_core *core, uint32_t axis, const struct extremum_dimension *dimension
 )
 {
+    int64_t fixed_window = fixed_window_of(core, axis);
     int64_t limit = (int64_t)1 << core->coordinate_width;
     int64_t low = 0, high = smaller(count_windows(dimension), limit - 1);
     if (extent_of(dimension) >= limit || dimension->stride >= limit) {
@@ -811,7 +811,7 @@ static int64_t largest_count(
     }
     while (low < high) {
         int64_t middle = (low + high + 1) / 2;
-        if (survey_tiles(dimension, middle, core).most < limit) {
+        if (survey_tiles(dimension, middle, fixed_window).most < limit) {
             low = middle;
         } else {
             high = middle - 1;
@@ -853,7 +853,7 @@ static bool choose_grid(
     int64_t most[DIMENSIONS], columns, previous = 0, fewest, coarse;
     uint64_t best = UINT64_MAX;
     for (uint32_t axis = 0; axis < DIMENSIONS; axis++) {
-        most[axis] = largest_count(&dimensions[axis], core);
+        most[axis] = largest_count(core, axis, &dimensions[axis]);
     }
     if (!has_stage(core, DEPTH)) {
         most[DEPTH] = 1; /* Without a depth stage, a job is a single plane. */
@@ -882,8 +882,8 @@ static bool choose_grid(
         }
         /* A dimension of P padded elements has at most P + 1 - E tiles of E or more slots, so it
          * streams at most (P + 1)^2 / 4, and the product has at most 63 bits. */
-        streamed = survey_tiles(width, columns, core).streamed
-            * survey_tiles(height, rows, core).streamed;
+        streamed = survey_tiles(width, columns, fixed_window_of(core, WIDTH)).streamed
+            * survey_tiles(height, rows, fixed_window_of(core, HEIGHT)).streamed;
         if (streamed < best) {
             best = streamed;
             grid[HEIGHT] = rows;
@@ -905,7 +905,7 @@ static bool can_slide(
     }
     for (uint32_t axis = 0; axis < DIMENSIONS; axis++) {
         const struct extremum_dimension *dimension = &dimensions[axis];
-        struct line line = line_of(dimension, has_fixed_window(core));
+        struct line line = line_of(dimension, fixed_window_of(core, axis));
         bool passes = dimension->stride == 1 && padded_size(dimension) == dimension->size;
         if (dimension->window > core->max_window[axis]) {
             return false;
@@ -1228,7 +1228,7 @@ static void slide(
     uint32_t origin = job->input.first_slice * plan->slice_weight, within = 0;
     for (uint32_t axis = DIMENSIONS; axis-- > 0;) {
         const struct extremum_dimension *dimension = &tiles[axis].dimension;
-        struct line line = line_of(dimension, has_fixed_window(plan->core));
+        struct line line = line_of(dimension, fixed_window_of(plan->core, axis));
         int64_t *own = registers + EXTREMUM_REGISTER_DEPTH_WINDOW + axis * REGISTERS_PER_DIMENSION;
         uint32_t weight = plan->weights[axis];
         uint32_t stride = (uint32_t)dimension->stride * weight;

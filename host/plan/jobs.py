@@ -21,7 +21,7 @@ from extremum.hdl.latency import latency
 from extremum.host.plan.registers import (
     Schedule,
     dimension_registers,
-    has_fixed_window,
+    fixed_windows_of,
     modulo,
     schedule,
     way_within,
@@ -180,7 +180,7 @@ def sliding_registers(
     dimensions: Sequence[SpatialDimension], weights: Sequence[int], config: CoreConfig
 ) -> list[DimensionRegisters]:
     """Return the registers of a tile's dimensions, as a core of this configuration has them."""
-    return dimension_registers(dimensions, weights, fixed_window=has_fixed_window(config))
+    return dimension_registers(dimensions, weights, fixed_windows_of(config))
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,9 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     """Return what keeps the core from sliding the window, or None if nothing does."""
     if not config.has_windows:
         return "max_window (1, 1, 1) leaves sliding windows out"
-    for name, dimension, window, dilation in zip(
-        DIMENSIONS, dimensions, config.max_window, config.max_dilation, strict=True
+    lines = sliding_registers(dimensions, (0, 0, 0), config)
+    for name, dimension, line, window, dilation in zip(
+        DIMENSIONS, dimensions, lines, config.max_window, config.max_dilation, strict=True
     ):
         if dimension.window > window:
             return f"window {name} {dimension.window} exceeds max_window {window}"
@@ -177,7 +178,6 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         passes = dimension.stride == 1 and dimension.padded == dimension.size
         if DIMENSIONS.index(name) not in config.axes and not passes:
             return f"a stride or padding in {name} needs max_window of at least 2 there"
-        (line,) = sliding_registers([dimension], [0], config)
         if line.has_padding and not config.padding:
             return f"padding in {name} needs a core that was built with padding"
         for what, value in (("stride", dimension.stride), ("window extent", dimension.extent)):

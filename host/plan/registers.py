@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.hdl.job import DimensionRegisters
+from extremum.hdl.register_table import DIMENSIONS
 from extremum.model import SpatialDimension
 
 MAX_SLOTS = 2**POSITION_WIDTH - 1
@@ -19,7 +20,9 @@ def modulo(position: int) -> int:
 
 
 def dimension_registers(
-    dimensions: Sequence[SpatialDimension], weights: Sequence[int], *, fixed_window: bool = False
+    dimensions: Sequence[SpatialDimension],
+    weights: Sequence[int],
+    fixed_windows: Sequence[int | None] | None = None,
 ) -> list[DimensionRegisters]:
     """Return the registers of the pooled dimensions, outermost first.
 
@@ -29,14 +32,17 @@ def dimension_registers(
         Depth, height and width.
     weights
         What one element along each of them adds to the position.
-    fixed_window
-        Keep the number of taps, as a core with a fixed window demands. Otherwise taps that lie
-        behind the elements in every window are left out, and results come earlier.
+    fixed_windows
+        The numbers of taps that a core has fixed, see :func:`fixed_windows_of`; None if it has
+        fixed none.
     """
     registers = []
     words, within = 1, 0
-    for dimension, weight in zip(reversed(dimensions), reversed(weights), strict=True):
-        line = _Line.of(dimension, fixed_window=fixed_window)
+    fixed = fixed_windows or (None,) * len(dimensions)
+    for dimension, weight, fixed_window in zip(
+        reversed(dimensions), reversed(weights), reversed(fixed), strict=True
+    ):
+        line = _Line.of(dimension, fixed_window)
         stride = dimension.stride * weight
         registers.append(
             DimensionRegisters(
@@ -67,9 +73,10 @@ def way_within(dimensions: Sequence[SpatialDimension], weights: Sequence[int]) -
     )
 
 
-def has_fixed_window(config: CoreConfig) -> bool:
-    """Return whether the number of taps is fixed in some dimension of a core."""
-    return any(name.endswith(".window") for name, _ in config.fixed)
+def fixed_windows_of(config: CoreConfig) -> tuple[int | None, ...]:
+    """Return the number of taps that a core has fixed in each dimension; None where it has not."""
+    fixed = dict(config.fixed)
+    return tuple(fixed.get(f"{name}.window") for name in DIMENSIONS)
 
 
 @dataclass(frozen=True)
@@ -85,19 +92,22 @@ class _Line:
     shift: int
 
     @classmethod
-    def of(cls, dimension: SpatialDimension, *, fixed_window: bool = False) -> _Line:
+    def of(cls, dimension: SpatialDimension, fixed_window: int | None = None) -> _Line:
         """Return the line in which every window has the slot of its last tap.
 
-        The last window may have an earlier one: its last taps may lie in the end padding, and then
-        nothing is missing before them. That can make the line shorter.
+        Taps that lie behind the elements in every window are left out, and results come earlier;
+        but where the number of taps is fixed, no fewer are kept. The last window may have an
+        earlier slot: its last taps may lie in the end padding, and then nothing is missing before
+        them. That can make the line shorter.
         """
         size, stride, outputs = dimension.size, dimension.stride, dimension.outputs
         # A single tap has no neighbour, so its dilation means nothing.
         dilation = dimension.dilation if dimension.window > 1 else 1
-        # Leave out the taps that lie behind the elements in every window, the first one included.
+        # Taps that lie behind the elements in every window, the first one included.
         head = (dimension.window - 1) * dilation - dimension.start_padding
         beyond = min(max(0, -(-(head - size + 1) // dilation)), dimension.window - 1)
-        beyond = 0 if fixed_window else beyond
+        if fixed_window is not None:
+            beyond = min(beyond, max(0, dimension.window - fixed_window))
         window, head = dimension.window - beyond, head - beyond * dilation
         last = head + (outputs - 1) * stride
         # The last window comes neither before the last element nor before its predecessor.

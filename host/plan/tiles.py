@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from extremum.hdl.config import CoreConfig
-from extremum.host.plan.registers import dimension_registers, has_fixed_window
+from extremum.host.plan.registers import dimension_registers, fixed_windows_of
 from extremum.model import SpatialDimension
 
 
@@ -144,19 +144,19 @@ class Grid:
         return tuple(map(Cuts, dimensions, self.counts))
 
 
-def largest_count(dimension: SpatialDimension, config: CoreConfig) -> int:
+def largest_count(
+    dimension: SpatialDimension, config: CoreConfig, fixed_window: int | None = None
+) -> int:
     """Return how many windows of a tile the coordinate counters allow; 0 if not a single one."""
     limit = 1 << config.coordinate_width
     if dimension.extent >= limit or dimension.stride >= limit:
         return 0
 
-    keeps_taps = has_fixed_window(config)
-
     def fits(count: int) -> bool:
         return all(
             max(registers.lead, registers.size, max(registers.head, 0) + registers.period) < limit
             for tile, _ in Cuts(dimension, count).kinds()
-            for registers in dimension_registers([tile.dimension], [0], fixed_window=keeps_taps)
+            for registers in dimension_registers([tile.dimension], [0], [fixed_window])
         )
 
     low, high = 0, min(dimension.outputs, limit - 1)
@@ -184,7 +184,11 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     nearly square tiles is best.
     """
     depth, height, width = dimensions
-    counters = [largest_count(dimension, config) for dimension in dimensions]
+    fixed = fixed_windows_of(config)
+    counters = [
+        largest_count(dimension, config, window)
+        for dimension, window in zip(dimensions, fixed, strict=True)
+    ]
     if 0 not in config.axes:
         counters[0] = 1  # Without a depth stage, a job is a single plane.
     line, plane = storage_limits(dimensions, config)
@@ -199,7 +203,7 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
         grid = Grid((min(counters[0], depth.outputs), rows, columns))
         if (columns, rows) == (width.outputs, height.outputs):
             return grid
-        streamed = _streamed(width, columns, config) * _streamed(height, rows, config)
+        streamed = _streamed(width, columns, fixed[2]) * _streamed(height, rows, fixed[1])
         if best is None or streamed < best[0]:
             best = (streamed, grid)
     return best[1] if best else None
@@ -216,11 +220,10 @@ def _counts(outputs: int, most: int) -> Iterator[int]:
             yield count
 
 
-def _streamed(dimension: SpatialDimension, count: int, config: CoreConfig) -> int:
+def _streamed(dimension: SpatialDimension, count: int, fixed_window: int | None = None) -> int:
     """Return the slots along one dimension that all its tiles take together."""
-    keeps_taps = has_fixed_window(config)
     return sum(
         registers.period * number
         for tile, number in Cuts(dimension, count).kinds()
-        for registers in dimension_registers([tile.dimension], [0], fixed_window=keeps_taps)
+        for registers in dimension_registers([tile.dimension], [0], [fixed_window])
     )

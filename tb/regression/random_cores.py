@@ -90,8 +90,6 @@ def _of_one_operator(
         problem = Item(operator, arguments).problem
         (job,) = plan(problem, config).jobs
         fixed = fixed_to(job)
-        # Where the window is fixed, no taps of it are left out that meet padding alone.
-        plan(problem, fixed).check_fixed()
     except (ValueError, RuntimeError):  # several jobs, or registers that cannot be fixed
         return None
     return Target(name, fixed, bus, (operator, json.dumps(arguments)))

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from extremum.hdl.config import PIPELINING
 from extremum.host import cache
+from extremum.host.plan import plan
 from extremum.model import DataType
 from extremum.tb.coverage import BINS, EXCUSED, POINTS, Tally
 from extremum.tb.regression import lots as lots_module
@@ -116,6 +117,19 @@ def test_a_dataflow_block_drawn_at_random():
     figures = [run_case(drawn_case(seed), rig, Uncounted()) for seed in seeds_of(48)[:4]]
     rig.drop(target.name)
     assert all(each.jobs for each in figures)
+
+
+def test_a_core_without_a_job_port_waits_for_no_job():
+    """While it did, windows of padding alone came that belong to the next tensor."""
+    target = random_target(5417)
+    assert target.only
+    assert not target.has_jobs
+    item = Item(target.only[0], json.loads(target.only[1]))
+    (job,) = plan(item.problem, target.config).jobs
+    assert job.schedule.first_element > 0
+    with Rig("native") as rig:
+        assert failure(Case(target.name, [Batch([item], job_stalls=[[99, 100], [1, 0]])]), rig) is None
+        rig.drop(target.name)
 
 
 def test_names_that_are_of_no_random_core():

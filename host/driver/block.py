@@ -69,9 +69,10 @@ def unused_clocks(job: Job) -> int:
 def dataflow_clocks(job: Job) -> int:
     """Return the clocks of a job on a dataflow block, from its first beat taken to its last moved.
 
-    They are exact if the block has been idle, and nothing comes behind the last result. Otherwise a
-    buffer may have taken the last beats up to two clocks sooner; and behind another job the first
-    beat may wait in a buffer until the core has begun, and passed the slots in front of it.
+    They are exact if the block has been idle, nothing comes behind the last result, and no window
+    of padding alone before the first element. Otherwise a buffer may have taken the last beats up
+    to two clocks sooner; and the first beat may wait in a buffer until the core has begun, and
+    passed the slots in front of it.
     """
     return job.schedule.cycles(axi_latency(job.config, "axi"))
 

@@ -71,10 +71,13 @@ class DimensionRegisters:
     def has_padding(self) -> bool:
         """Whether the first or the last window reaches beyond the elements.
 
-        A window that is given early always does: it does not wait for its last taps.
+        A window that is given early always does: it does not wait for its last taps. So does the
+        last one if another would fit behind it: taps of it were left out, since they meet padding
+        alone. A core without padding gives every window that fits.
         """
         starts_before = self.head < (self.window - 1) * self.dilation
-        return starts_before or self.final >= self.size or self.shift > 0
+        reaches_behind = self.final >= self.size or self.shift > 0
+        return starts_before or reaches_behind or self.final + self.stride < self.size
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from command_line import run
@@ -9,7 +10,8 @@ from command_line import run
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host.cli import printing
-from extremum.host.plan import plan
+from extremum.host.package.configuration import parse
+from extremum.host.plan import dataflow_core, plan
 
 pytestmark = pytest.mark.usefixtures("x")
 
@@ -127,3 +129,58 @@ def test_the_core_of_a_reduction_is_the_smallest(monkeypatch, line, window):
     monkeypatch.setattr("extremum.host.plan.plan", planned)
     assert run("plan " + line)[0] == 0
     assert configs[0].max_window == window
+
+
+LAYER = "plan max-pool --sizes 2,3,9,8 --type int8 --window 3 --strides 2 --start-padding 1"
+
+
+def test_the_core_of_one_operator_is_written(tmp_path, monkeypatch):
+    """The plan is that of this core, and `verilog` makes it, with a testbench for the operator."""
+    monkeypatch.chdir(tmp_path)
+    problem = model.Pooling.of((2, 3, 9, 8), "int8", 3, strides=2, start_padding=1)
+    core = dataflow_core(problem, lanes=2, pipelining="small")
+    status, out, err = run(f"{LAYER} --lanes 2 --dataflow layer.toml --json")
+    assert (status, err) == (0, [])
+    told = json.loads(out[0])
+    assert (told["job_count"], told["cycles"]) == (1, plan(problem, core).cycles)
+    written = parse((tmp_path / "layer.toml").read_text())
+    assert (written.name, written.bus) == ("layer", "axi")
+    assert replace(written.config, fixed=()) == replace(core, fixed=())
+    assert dict(written.config.fixed) == dict(core.fixed)
+    status, out, err = run("verilog --config layer.toml --output layer")
+    assert (status, err) == (0, [])
+    assert out[0].startswith("layer: dataflow AXI block")
+    assert "max pooling of int8 (1, 6, 9, 8)" in (tmp_path / "layer/layer_tb.v").read_text()
+
+
+def test_a_file_whose_name_is_no_module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(f"{LAYER} --pipelining fast --dataflow 3x3.toml")[0] == 0
+    written = parse((tmp_path / "3x3.toml").read_text())
+    assert (written.name, written.config.pipelining) == ("extremum_axi", "fast")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--max-line 9", "--max-line does not apply with --dataflow: the operator decides"),
+        ("--preset argmax-int8", "--preset does not apply with --dataflow"),
+        ("--config x.toml", "--config does not apply with --dataflow"),
+        ("--window 256,1", "max_window must be from 1 to 255, not (1, 256, 1)"),
+    ],
+)
+def test_a_core_of_one_operator_that_there_is_not(options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.toml").write_text("lanes = 2\n")
+    line = LAYER.replace("9,8", "300,8")
+    status, out, (said,) = run(f"{line} {options} --dataflow layer.toml")
+    assert (status, out) == (2, [])
+    assert message in said
+    assert not (tmp_path / "layer.toml").exists()
+
+
+def test_a_configuration_that_cannot_be_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, said = run(f"{LAYER} --dataflow nowhere/layer.toml")
+    assert (status, out) == (2, [])
+    assert said == ["extremum: --dataflow cannot be written: nowhere/layer.toml"]

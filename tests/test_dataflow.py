@@ -11,11 +11,11 @@ from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
 from extremum.host.driver.block import BlockDriver
-from extremum.host.plan import plan
+from extremum.host.plan import dataflow_core, plan
+from extremum.host.plan.dataflow import fixed_to
 from extremum.host.report import BlockReport
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import DataType, Pooling, Reduction
-from extremum.tb.regression.dataflow import fixed_to
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +26,12 @@ UNEVEN = Pooling.of((1, 4, 13, 6), "uint8", (2, 1), strides=(7, 1))
 """Four lines of each plane lie behind its last windows, and so behind the last result."""
 BEYOND = Pooling.of((2, 3, 2, 5), "int8", (3, 2), strides=(3, 1), end_padding=(2, 0))
 """The last tap of every column of taps lies in padding, so it is left out."""
+VOLUME = Pooling.of(
+    (1, 3, 3, 5, 4), "float16", (2, 3, 2), strides=(1, 2, 1), start_padding=(0, 1, 0),
+    return_indices=True, index_layout="column_major",
+)  # fmt: skip
+DEEP = Pooling.of((2, 2, 3, 4, 5), "int16", (1, 2, 2), strides=(2, 3, 1))
+"""Only every other plane has windows, and each is a plane of its own."""
 ROW = Reduction.of("argmax", (1, 30), "int8", 1)
 ROWS = Reduction.of("argmax", (3, 30), "int8", 1)
 MANY_ROWS = Reduction.of("argmin", (7, 6), "int8", 1)
@@ -64,6 +70,9 @@ CORES = {
     "uneven planes, small": (
         fixed(CoreConfig((DataType.UINT8,), 2, pipelining="small", **SMALL), UNEVEN), UNEVEN
     ),
+    "own core of a volume": (dataflow_core(VOLUME, lanes=2, pipelining="balanced"), VOLUME),
+    "own core of planes": (dataflow_core(DEEP, lanes=3), DEEP),
+    "own core of rows": (dataflow_core(MANY_ROWS, lanes=4, pipelining="small"), MANY_ROWS),
     "a tap beyond": (fixed(CoreConfig((DataType.INT8,), 1, **SMALL), BEYOND), BEYOND),
     "tailed planes": (fixed(CoreConfig((DataType.INT8,), 2, **SMALL), TAILED), TAILED),
 }  # fmt: skip

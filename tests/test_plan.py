@@ -255,6 +255,17 @@ def test_a_core_without_padding_has_early_windows_gathered(window, stride, end, 
         job.registers.to_bits(config)
 
 
+def test_a_core_without_padding_has_windows_gathered_behind_which_others_would_fit():
+    """Without the tap in the padding there is room for a second window, which it would give too."""
+    config = replace(SMALL, padding=False, max_dilation=(1, 2, 2))
+    problem = Pooling.of((1, 2, 2, 2), "int8", (2, 1), end_padding=(1, 0), dilations=(2, 1))
+    (job,) = plan(problem, replace(config, padding=True)).jobs
+    assert (job.registers.height.window, problem.output_sizes[2]) == (1, 1)
+    assert all(isinstance(job, GatheredJob) for job in plan(problem, config).jobs)
+    with pytest.raises(ValueError, match="built without padding, and the job's height has it"):
+        job.registers.to_bits(config)
+
+
 @pytest.mark.parametrize(("window", "stride", "end"), [(3, 1, 0), (2, 2, 0), (3, 3, 2), (3, 2, 1)])
 def test_windows_that_stay_inside_slide_in_a_core_without_padding(window, stride, end):
     """End padding counts for nothing if no window reaches it, or if it is all that one lacks."""

@@ -88,6 +88,19 @@ def test_a_fixed_window_keeps_its_taps_and_no_more():
     assert kept
 
 
+@pytest.mark.parametrize("keeps_taps", [False, True])
+def test_a_core_without_padding_gives_every_window_that_fits(keeps_taps):
+    """So a line has no padding if these are its windows, and none of them is given early."""
+    last_alone = 0
+    for dimension in small_dimensions(7, 4, 4, 4, 4):
+        line = Line.of(dimension, fixed_window=dimension.window if keeps_taps else None)
+        r = line.registers
+        fit = list(range((r.window - 1) * r.dilation, r.size, r.stride))
+        assert r.has_padding == (line.places != fit or r.shift > 0), dimension
+        last_alone += line.places == fit[: len(line.places)] != fit
+    assert bool(last_alone) != keeps_taps
+
+
 @pytest.mark.parametrize("padding", [False, True])
 def test_random_dimensions(padding):
     for dimension in random_dimensions(1000, 7, seed=1, padding=padding):

@@ -127,8 +127,9 @@ def test_a_core_without_a_job_port_waits_for_no_job():
     item = Item(target.only[0], json.loads(target.only[1]))
     (job,) = plan(item.problem, target.config).jobs
     assert job.schedule.first_element > 0
+    case = Case(target.name, [Batch([item], job_stalls=[[99, 100], [1, 0]])])
     with Rig("native") as rig:
-        assert failure(Case(target.name, [Batch([item], job_stalls=[[99, 100], [1, 0]])]), rig) is None
+        assert failure(case, rig) is None
         rig.drop(target.name)
 
 

@@ -626,11 +626,15 @@ static struct line line_of(const struct extremum_dimension *dimension, int64_t f
 }
 
 /* Whether the first or the last window of a line reaches beyond the elements. A window that is
- * given early always does: it does not wait for its last taps. */
-static bool has_padding(const struct line *line, int64_t size)
+ * given early always does: it does not wait for its last taps. So does the last one if another
+ * would fit behind it: taps of it were left out, since they meet padding alone. A core without
+ * padding gives every window that fits. */
+static bool has_padding(const struct line *line, const struct extremum_dimension *dimension)
 {
+    int64_t size = dimension->size;
     bool starts_before = line->head < (line->window - 1) * line->dilation;
-    return starts_before || line->final >= size || line->shift > 0;
+    bool reaches_behind = line->final >= size || line->shift > 0;
+    return starts_before || reaches_behind || line->final + dimension->stride < size;
 }
 
 /* ---- How a pooling is cut into tiles ---- */
@@ -919,7 +923,7 @@ static bool can_slide(
         if (!has_stage(core, axis) && !passes) {
             return false;
         }
-        if (has_padding(&line, dimension->size) && !core->padding) {
+        if (has_padding(&line, dimension) && !core->padding) {
             return false;
         }
     }

@@ -186,8 +186,10 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
 @shared_options.plan_options
 @core_options.base_options
 @shared_options.json_option
-def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
-    """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated or written.
+def plan(
+    operator: str, registers: bool, dataflow: str | None, as_json: bool, **options: Any
+) -> int:
+    """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated.
 
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of
     `run`; instead of an input, --sizes and --type will do. The core is that of --preset or
@@ -200,13 +202,20 @@ def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
     problem = problems.problem_of(operator, options, sizes, data_type)
     config = problems.config_of(problem, options)
     settings = problems.accelerator_settings(problem, options) | {"lanes": config.lanes}
+    given: dict[str, Any] = {}
+    if dataflow is not None:
+        given = problems.open_parameters(options)
+        tensor_files.refuse_unwritable({"input": options["input"], "dataflow": dataflow})
     require(*BACKEND_TOOLS["model"])
-    from extremum.host.plan import plan as make_plan  # noqa: PLC0415 (needs the extra sim)
+    from extremum.host.plan import dataflow_core  # noqa: PLC0415 (needs the extra sim)
+    from extremum.host.plan import plan as make_plan  # noqa: PLC0415
 
     with progress_bar.progress() as tell:
         if tell is not None:
             tell(Progress("planning"))
         with tensor_files.bad_input():
+            if dataflow is not None:
+                config = dataflow_core(problem, **given)
             planned = make_plan(problem, config)
             planned.check_fixed()
     shown = printing.Shown(operator, problem, settings)
@@ -215,6 +224,8 @@ def plan(operator: str, registers: bool, as_json: bool, **options: Any) -> int:
             click.echo(printing.plan_json(shown, planned, registers=registers))
         else:
             printing.print_plan(shown, planned, registers=registers)
+    if dataflow is not None:
+        core_options.save(config, dataflow)
     return Exit.AGREEMENT
 
 

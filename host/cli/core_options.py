@@ -16,7 +16,8 @@ from extremum.host.cli.parameter_options import given_parameters, parameter_opti
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
-from extremum.host.package.configuration import Configuration, flat_registers, parse
+from extremum.host.package.configuration import Configuration, flat_registers, parse, toml_text
+from extremum.host.package.settings import Settings, default_name
 from extremum.model import DataType
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "core_options",
     "name_of",
     "own_name",
+    "save",
 ]
 
 
@@ -138,6 +140,24 @@ def base_of(options: Mapping[str, Any]) -> Configuration:
     if path is not None:
         return _read(path, parse)
     return Configuration(PRESETS[preset] if preset else CoreConfig())
+
+
+def save(config: CoreConfig, path: str) -> None:
+    """Write a core's configuration to a file for ``--config``, named after the file if it can be.
+
+    Raises
+    ------
+    click.ClickException
+        The file cannot be written.
+    """
+    try:
+        settings = Settings(config, Path(path).stem)
+    except ValueError:
+        settings = Settings(config, default_name(None, "axi"))
+    try:
+        Path(path).write_text(toml_text(settings), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def own_name(options: Mapping[str, Any]) -> str | None:

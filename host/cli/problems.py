@@ -20,7 +20,10 @@ from extremum.host.cli.shared_options import OPERATORS
 from extremum.host.cli.tensor_files import bad_input, flag, load
 from extremum.model import Pooling, ReduceFunction, Reduction
 
-__all__ = ["accelerator_settings", "config_of", "planned_tensor", "problem_of", "refuse_misfits"]
+__all__ = [
+    "accelerator_settings", "config_of", "open_parameters", "planned_tensor", "problem_of",
+    "refuse_misfits",
+]  # fmt: skip
 
 ARGS = ("argmin", "argmax")
 REDUCTIONS = {
@@ -147,6 +150,23 @@ def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreC
             return replace(base_of(options).config, **given_parameters(options))
     with bad_input():
         return CoreConfig((problem.data_type,), **_core_options(problem, options))
+
+
+def open_parameters(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that an operator leaves open, of the core that is made for it alone.
+
+    Raises
+    ------
+    click.UsageError
+        A parameter is given that the operator decides.
+    """
+    decided = ("preset", "config", *LIMITS)
+    for name in decided:
+        if options[name] is not None:
+            raise click.UsageError(
+                f"{flag(name)} does not apply with --dataflow: the operator decides the core"
+            )
+    return {"pipelining": FASTEST_TO_SIMULATE} | given_parameters(options)
 
 
 def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,12 @@ plan_options = options_of(
         is_flag=True,
         help="Show the registers of each job, the payload of the job port, and the words on AXI.",
     ),
+    click.option(
+        "--dataflow",
+        type=FILE,
+        help="Plan for the smallest core that carries out this operator alone, and write its "
+        "configuration to this .toml file, for `extremum verilog --config`.",
+    ),
 )
 
 operator_options = options_of(

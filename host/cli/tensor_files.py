@@ -24,7 +24,7 @@ __all__ = [
     "write_npy",
 ]  # fmt: skip
 
-WRITTEN = ("output", "indices", "waves", "report")
+WRITTEN = ("output", "indices", "waves", "report", "dataflow")
 """Options that name a file to write."""
 
 

@@ -15,6 +15,9 @@ __all__ = ["candidates"]
 SIZES = {"depth": 3, "height": 4, "width": 6}
 """Elements along each dimension, if the core leaves the choice."""
 
+LAYOUTS = ("tensor", "plane", "column_major")
+"""What positions may count; a core that leaves the choice counts the whole tensor."""
+
 ROW = 7
 """Elements of a row that is reduced, if the core leaves the choice."""
 
@@ -63,7 +66,8 @@ def _reductions(
         if fixed.get("fold", fold) != fold:
             continue
         length = (beats - 1) * config.lanes + fixed.get("tail", config.lanes) if fold else beats
-        counts = [fixed.get("groups", 1)] if fold else _slices(config, fixed, beats)
+        folded = fixed["slots"] // beats if "slots" in fixed else fixed.get("groups", 1)
+        counts = [folded] if fold else _slices(config, fixed, beats)
         for count in counts:
             yield Reduction.of(function, (count, length), data_type, 1, **given)
 
@@ -85,7 +89,7 @@ def _axes(config: CoreConfig, fixed: dict[str, int], axis: int) -> list[_Axis]:
     name = DIMENSIONS[axis]
     given = {
         part: fixed[f"{name}.{part}"]
-        for part in ("size", "window", "stride", "dilation", "head")
+        for part in ("size", "window", "stride", "dilation", "head", "final", "shift")
         if f"{name}.{part}" in fixed
     }
     size = given.get("size", SIZES[name])
@@ -97,7 +101,13 @@ def _axes(config: CoreConfig, fixed: dict[str, int], axis: int) -> list[_Axis]:
     usual = 1 if config.padding and window > 1 else 0
     start = extent - 1 - given["head"] if "head" in given else usual
     strides = [given["stride"]] if "stride" in given else [min(2, window), 1]
-    ends = dict.fromkeys([start, *range(extent)]) if config.padding else [0]
+    if not config.padding:
+        ends = [0]
+    elif {"size", "final"} <= given.keys():
+        # The last window is given `shift` taps early if these lie in the padding.
+        ends = [max(0, given["final"] + given.get("shift", 0) * dilation + 1 - size)]
+    else:
+        ends = dict.fromkeys([start, *range(extent)])
     windows = None if "size" in given else _windows(fixed, name)
     found = []
     for stride, end in itertools.product(strides, ends):
@@ -128,7 +138,8 @@ def _poolings(
     every = [_axes(config, fixed, axis) for axis in used]
     # Alike in all dimensions first, then every combination.
     combined = [*zip(*every, strict=False), *itertools.product(*every)]
-    for axes, count in itertools.product(combined, _slices(config, fixed, 1)):
+    layouts = LAYOUTS if config.index_width and "group_step" in fixed else LAYOUTS[:1]
+    for axes, count, layout in itertools.product(combined, _slices(config, fixed, 1), layouts):
         yield Pooling.of(
             (1, count, *(axis.size for axis in axes)),
             data_type,
@@ -138,5 +149,6 @@ def _poolings(
             end_padding=[axis.end for axis in axes],
             dilations=[axis.dilation for axis in axes],
             return_indices=config.index_width > 0,
+            index_layout=layout,
             nan=nan,
         )

@@ -19,7 +19,7 @@ from extremum.model import Pooling, Reduction
 
 __all__ = ["MOST_BEATS", "Example", "example_job"]
 
-MOST_BEATS = 4096
+MOST_BEATS = 1 << 15
 """Beats of the longest job that a testbench holds."""
 
 TRIED = 500

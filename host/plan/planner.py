@@ -101,7 +101,7 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
         _require_positions(problem, config)
     if isinstance(problem, Reduction):
         return Plan(problem, config, _reduction_jobs(problem, config))
-    dimensions = _volume(problem)
+    dimensions = volume_of(problem)
     reason = _why_gather(dimensions, config)
     if reason is None:
         grid = choose_grid(dimensions, config)
@@ -154,7 +154,7 @@ def _require_positions(problem: Reduction | Pooling, config: CoreConfig) -> None
         )
 
 
-def _volume(problem: Pooling) -> tuple[SpatialDimension, ...]:
+def volume_of(problem: Pooling) -> tuple[SpatialDimension, ...]:
     """Return the dimensions depth, height and width. A plane has a depth of one element."""
     missing = 3 - len(problem.spatial)
     return (SpatialDimension(1, 1),) * missing + problem.spatial

@@ -65,8 +65,8 @@ def run_on_core(simulator: Simulator, target: Target, batch: Batch, tally: Tally
             watchdog=watchdog(offered, batch),
             input_stalls=batch.input_stalls,
             output_stalls=batch.output_stalls,
-            # A run lasts until all jobs are taken, also at a port that the core does not have; until
-            # then, such a core may give windows of padding alone that belong to the next tensor.
+            # A run lasts until all jobs are taken, also at a port that the core does not have; and
+            # until then such a core may give windows of padding alone that are the next tensor's.
             job_stalls=batch.job_stalls if target.has_jobs else 0,
             seed=batch.seed,
             stop_after=batch.reset_after,

@@ -16,9 +16,9 @@ from typing import Any
 from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
 from extremum.hdl.register_table import DIMENSIONS
 from extremum.host.plan import plan
+from extremum.host.plan.dataflow import fixed_to
 from extremum.model import DataType
 from extremum.tb.regression.case import Item
-from extremum.tb.regression.dataflow import fixed_to
 from extremum.tb.regression.operators import drawn_operator
 from extremum.tb.regression.target import Target
 

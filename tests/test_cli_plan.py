@@ -143,7 +143,9 @@ def test_the_core_of_one_operator_is_written(tmp_path, monkeypatch):
     assert (status, err) == (0, [])
     told = json.loads(out[0])
     assert (told["job_count"], told["cycles"]) == (1, plan(problem, core).cycles)
-    written = parse((tmp_path / "layer.toml").read_text())
+    text = (tmp_path / "layer.toml").read_text()
+    assert "#   max-pool of int8 (2, 3, 9, 8), window (3, 3), strides (2, 2)" in text
+    written = parse(text)
     assert (written.name, written.bus) == ("layer", "axi")
     assert replace(written.config, fixed=()) == replace(core, fixed=())
     assert dict(written.config.fixed) == dict(core.fixed)

@@ -219,13 +219,13 @@ def plan(
             planned = make_plan(problem, config)
             planned.check_fixed()
     shown = printing.Shown(operator, problem, settings)
+    if dataflow is not None:
+        core_options.save(config, dataflow, shown.text)
     with tensor_files.bad_input():
         if as_json:
             click.echo(printing.plan_json(shown, planned, registers=registers))
         else:
             printing.print_plan(shown, planned, registers=registers)
-    if dataflow is not None:
-        core_options.save(config, dataflow)
     return Exit.AGREEMENT
 
 

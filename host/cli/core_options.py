@@ -142,8 +142,8 @@ def base_of(options: Mapping[str, Any]) -> Configuration:
     return Configuration(PRESETS[preset] if preset else CoreConfig())
 
 
-def save(config: CoreConfig, path: str) -> None:
-    """Write a core's configuration to a file for ``--config``, named after the file if it can be.
+def save(config: CoreConfig, path: str, operator: str) -> None:
+    """Write the core of one operator to a file for ``--config``, named after the file if it can be.
 
     Raises
     ------
@@ -154,8 +154,15 @@ def save(config: CoreConfig, path: str) -> None:
         settings = Settings(config, Path(path).stem)
     except ValueError:
         settings = Settings(config, default_name(None, "axi"))
+    about = (
+        "The smallest core that carries out this operator, and nothing else:",
+        "",
+        f"  {operator}",
+        "",
+        "`extremum verilog --config` with the name of this file makes it.",
+    )
     try:
-        Path(path).write_text(toml_text(settings), encoding="utf-8")
+        Path(path).write_text(toml_text(settings, about), encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 

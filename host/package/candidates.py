@@ -9,14 +9,12 @@ from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.model import DataType, Pooling, ReduceFunction, Reduction
+from extremum.model.pooling import INDEX_LAYOUTS
 
 __all__ = ["candidates"]
 
 SIZES = {"depth": 3, "height": 4, "width": 6}
 """Elements along each dimension, if the core leaves the choice."""
-
-LAYOUTS = ("tensor", "plane", "column_major")
-"""What positions may count; a core that leaves the choice counts the whole tensor."""
 
 ROW = 7
 """Elements of a row that is reduced, if the core leaves the choice."""
@@ -138,7 +136,8 @@ def _poolings(
     every = [_axes(config, fixed, axis) for axis in used]
     # Alike in all dimensions first, then every combination.
     combined = [*zip(*every, strict=False), *itertools.product(*every)]
-    layouts = LAYOUTS if config.index_width and "group_step" in fixed else LAYOUTS[:1]
+    # Only registers that are fixed tell another layout of positions than the first.
+    layouts = INDEX_LAYOUTS if config.index_width and "group_step" in fixed else INDEX_LAYOUTS[:1]
     for axes, count, layout in itertools.product(combined, _slices(config, fixed, 1), layouts):
         yield Pooling.of(
             (1, count, *(axis.size for axis in axes)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -101,20 +101,26 @@ def flat_registers(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple
             raise TypeError(f"job register {prefix}{name} must be an integer, not {value!r}")
 
 
-def toml_text(settings: Settings) -> str:
-    """Return the TOML file that repeats a package: :func:`parse` reads the same from it."""
+def toml_text(settings: Settings, about: Sequence[str] | None = None) -> str:
+    """Return the TOML file that repeats a package: :func:`parse` reads the same from it.
+
+    It begins with the lines ``about``, or with how the package is repeated.
+    """
+    about = about or (
+        "The configuration of this package. With the same version of extremum,",
+        "",
+        f"  extremum verilog --config {settings.name}.toml --output DIR"
+        + (" --source" if settings.source else ""),
+        "",
+        "writes the same package again.",
+    )
     package = {"name": settings.name, "bus": settings.bus, "device": settings.device}
     core = asdict(settings.config) | {
         "data_types": [data_type.value for data_type in settings.config.data_types]
     }
     fixed = core.pop("fixed")
     lines = [
-        "# The configuration of this package. With the same version of extremum,",
-        "#",
-        f"#   extremum verilog --config {settings.name}.toml --output DIR"
-        + (" --source" if settings.source else ""),
-        "#",
-        "# writes the same package again.",
+        *(f"# {line}".rstrip() for line in about),
         *(f"{name} = {_value(value)}" for name, value in core.items()),
         "",
         "[package]",

@@ -52,7 +52,7 @@ class Accelerator:
     report of whichever call ended last. To simulate in parallel, give each thread an accelerator
     of its own.
 
-    A copy, forked, pickled or made by :mod:`copy`, has no simulation; its first operator starts
+    A copy, forked, pickled or made by ``copy``, has no simulation; its first operator starts
     one. It leaves the simulation of its original alone, so if that writes waveforms, the copy is
     refused: they are one file.
 

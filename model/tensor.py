@@ -151,7 +151,7 @@ class BufferTensorDesc:
         ------
         TypeError
             If `buffer` is neither bytes-like nor an array in native byte order, is masked, or holds
-        objects.
+            objects.
         ValueError
             If it is not contiguous, or too small.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -48,18 +49,31 @@ def test_the_definition_is_that_of_the_specification():
 
 
 def test_the_walk_tells_registers_that_do_not_agree():
-    assert walk(JobRegisters())[2] == []
-    beyond = walk(JobRegisters(slots=2))[2]
+    assert walk(JobRegisters(), padding=True)[2] == []
+    beyond = walk(JobRegisters(slots=2), padding=True)[2]
     assert beyond == [
         "in slot 1 a tap is present that has no element", "2 groups of results are given, not 1"
     ]  # fmt: skip
     long = JobRegisters(slots=2, width=DimensionRegisters(period=2))
-    assert walk(long)[2] == ["the last slot of the job is of no use"]
+    assert walk(long, padding=True)[2] == ["the last slot of the job is of no use"]
+
+
+def test_the_walk_gives_every_window_that_fits_on_a_core_without_padding():
+    line = DimensionRegisters(window=2, stride=2, size=7, period=7, head=1, regular=3, final=3)
+    job = JobRegisters(slots=7, width=line)
+    results, beats, wrong = walk(job, padding=True)
+    assert (len(results), beats, wrong) == (2, 7, [])
+    results, beats, wrong = walk(job, padding=False)
+    assert [[beat for beat, _ in result.taps] for result in results] == [[0, 1], [2, 3], [4, 5]]
+    assert (beats, wrong) == (7, [])
 
 
 @pytest.mark.skipif(not (shutil.which("gcc") or shutil.which("cc")), reason="no C compiler")
-def test_plans_are_right():
+@pytest.mark.parametrize("padding", [True, False])
+def test_plans_are_right(padding):
     """A few; `make formal` looks at all."""
     axes = axes_up_to(2, 2, 2, 1, 1)[::7]
-    checked = check(CORE, 2, itertools.product(axes, axes), None)
+    core = replace(CORE, padding=padding, operators=("argmax", "max-pool"))
+    checked = check(core, 2, itertools.product(axes, axes), None)
     assert (checked.cases, checked.broken) == (25, None)
+    assert bool(checked.seen["windows gathered by the host"]) != padding

@@ -10,13 +10,14 @@ from itertools import repeat
 import numpy as np
 import pytest
 
-from extremum.host import cache_files
+from extremum.host import cache_files, tools
 from extremum.host.cli import tensor_files
 from extremum.host.driver import block
 from extremum.host.simulation import native
 from extremum.host.simulation.native_build import compile_native
 from extremum.model import BufferTensorDesc
 from extremum.tb.fuzz import pumps, sanitizers
+from extremum.tb.fuzz.command_line import run_line
 from extremum.tb.fuzz.pumps import GUARD, Guarded
 from extremum.tb.fuzz.target import FaultError, HangError, no_hang
 from extremum.tb.fuzz.targets import TARGETS, check, explore
@@ -29,6 +30,15 @@ EXAMPLES = 20
 def test_nothing_is_found(name):
     """Twenty inputs each; `make fuzz` gives them thousands."""
     assert sum(check(TARGETS[name], EXAMPLES, 1).values()) >= EXAMPLES
+
+
+@pytest.mark.parametrize(
+    "line", [["fpga"], ["fpga", "--clock", "9"], ["fpga", "--bus=axi"], ["verilog", "--clock", "9"]]
+)
+def test_no_command_line_starts_a_tool_for_fpgas(line, monkeypatch):
+    """They take minutes, and what is asked of the command line is answered before."""
+    monkeypatch.setattr(tools, "require", lambda *_: pytest.fail("a tool is asked for"))
+    assert run_line(line) == "refused"
 
 
 @pytest.mark.slow

@@ -7,16 +7,18 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
 
 from extremum.host.cli import commands, fpga_commands
 from extremum.host.errors import SynthesisError
+from extremum.host.fpga import clock_target
 from extremum.tb.fuzz.target import Target, require
 
 TEXT = st.text(
@@ -137,20 +139,13 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 @contextmanager
 def _workplace() -> Iterator[Path]:
     """Work in the folder, with a cache in it, and with no tool for FPGAs."""
-    before, cached = Path.cwd(), os.environ.get("EXTREMUM_CACHE")
-    measure = fpga_commands.measure
-    os.chdir(_folder())
-    os.environ["EXTREMUM_CACHE"] = str(_folder() / "cache")
-    fpga_commands.measure = _no_measurement
-    try:
+    with ExitStack() as stack:
+        stack.enter_context(chdir(_folder()))
+        cached = {"EXTREMUM_CACHE": str(_folder() / "cache")}
+        stack.enter_context(patch.dict(os.environ, cached))
+        for module in (fpga_commands, clock_target):
+            stack.enter_context(patch.object(module, "measure", _no_measurement))
         yield _folder()
-    finally:
-        fpga_commands.measure = measure
-        os.chdir(before)
-        if cached is None:
-            del os.environ["EXTREMUM_CACHE"]
-        else:
-            os.environ["EXTREMUM_CACHE"] = cached
 
 
 def _no_measurement(*_: Any, **__: Any) -> Any:

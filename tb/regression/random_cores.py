@@ -16,7 +16,7 @@ from typing import Any
 from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
 from extremum.hdl.register_table import DIMENSIONS
 from extremum.host.plan import plan
-from extremum.host.plan.dataflow import fixed_to
+from extremum.host.plan.dataflow import dataflow_core, fixed_to
 from extremum.model import DataType
 from extremum.tb.regression.case import Item
 from extremum.tb.regression.operators import drawn_operator
@@ -84,12 +84,18 @@ def random_target(number: int) -> Target:
 def _of_one_operator(
     source: random.Random, name: str, config: CoreConfig, bus: str
 ) -> Target | None:
-    """Return the core for an operator that is drawn; None if that is several jobs, or cannot be."""
+    """Return a core for an operator that is drawn; None if that is several jobs, or cannot be.
+
+    It is the smallest one, or a larger one whose registers are fixed to those of the operator.
+    """
     try:
         operator, arguments = drawn_operator(source, config, source.choice((None, 300)))
         problem = Item(operator, arguments).problem
         (job,) = plan(problem, config).jobs
-        fixed = fixed_to(job)
+        if source.getrandbits(1):
+            fixed = dataflow_core(problem, lanes=config.lanes, pipelining=config.pipelining)
+        else:
+            fixed = fixed_to(job)
     except (ValueError, RuntimeError):  # several jobs, or registers that cannot be fixed
         return None
     return Target(name, fixed, bus, (operator, json.dumps(arguments)))

@@ -15,7 +15,7 @@ from extremum.host.plan.results import Results
 from extremum.model import Pooling
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.plan.definition import Axis, windows
-from extremum.tb.formal.plan.driver import planned_in_c, pooling_words
+from extremum.tb.formal.plan.driver import GATHERED, planned_in_c, pooling_words
 from extremum.tb.formal.plan.walk import POSITIONS, walk
 from extremum.tb.formal.proof import Checked
 
@@ -33,13 +33,21 @@ def check(
     for axes in geometries:
         checked.cases += 1
         problem = _pooling(planes, axes)
-        jobs = plan(problem, config).jobs
-        wrong = _wrong(problem, planes, axes, list(jobs), checked.seen)
+        plans = plan(problem, config)
+        jobs = list(plans.jobs)
+        is_gathered = any(note.startswith("gathered by the host") for note in plans.notes)
+        if is_gathered:
+            wrong = _wrongly_gathered(axes, config, checked.seen)
+        else:
+            wrong = _wrong(problem, planes, axes, jobs, checked.seen)
         if wrong is not None:
             checked.broken = f"{wrong}, of {planes} planes and {axes}"
             return checked
         words.append(pooling_words(planes, axes))
         shown.append((len(planned), axes))
+        if is_gathered:
+            planned.append(GATHERED)
+            continue
         planned += [0, len(jobs)]
         for job in jobs:
             planned += job.registers.values().values()
@@ -60,6 +68,14 @@ def _pooling(planes: int, axes: Sequence[Axis]) -> Pooling:
     )  # fmt: skip
 
 
+def _wrongly_gathered(axes: Sequence[Axis], config: CoreConfig, seen: Counter[str]) -> str | None:
+    """Return what is wrong if the host gathers the windows of a pooling, or None."""
+    seen["windows gathered by the host"] += 1
+    if config.padding or not any(axis.meets_padding for axis in axes):
+        return "the windows are gathered, and the core could slide them"
+    return None
+
+
 def _wrong(
     problem: Pooling, planes: int, axes: Sequence[Axis], jobs: list[Job], seen: Counter[str]
 ) -> str | None:
@@ -69,7 +85,7 @@ def _wrong(
     tensor = np.arange(np.prod(problem.sizes)).reshape(problem.sizes)
     for job in jobs:
         registers, lanes = job.registers, job.config.lanes
-        results, beats, wrong = walk(registers)
+        results, beats, wrong = walk(registers, padding=job.config.padding)
         elements = job.gather(tensor)
         if beats != len(elements):
             wrong.append(f"a job takes {beats} beats, not {len(elements)}")
@@ -96,6 +112,10 @@ def _wrong(
         _note(seen, registers.dimensions)
     seen["cut into tiles"] += len(jobs) > 1
     seen["an empty window"] += [] in wanted
+    seen["a tap left out"] += bool(jobs) and any(
+        line.window < axis.window
+        for line, axis in zip(jobs[0].registers.dimensions[-len(axes) :], axes, strict=True)
+    )
     for output, (given, right) in enumerate(zip(found, wanted, strict=True)):
         if given != right:
             return f"result {output} is of the elements {given}, not {right}"
@@ -108,9 +128,14 @@ def _follows_rules(one: DimensionRegisters, config: CoreConfig) -> bool:
     These are ``follows_rules`` of ``extremum.tb.formal.line``.
     """
     most = 1 << config.coordinate_width
+    if config.padding:
+        within = one.head <= one.regular <= one.final < one.head + one.period
+    else:
+        head = (one.window - 1) * one.dilation
+        within = one.head == head <= one.final < one.period == one.size
     return (
-        one.lead + one.size <= one.period
-        and one.head <= one.regular <= one.final < one.head + one.period
+        within
+        and one.lead + one.size <= one.period
         and max(one.head, 0) + one.period < most
         and max(one.lead, (one.window - 1) * one.dilation) < most
         and one.shift < one.window

@@ -25,6 +25,11 @@ class Axis(NamedTuple):
         padded = self.size + self.start + self.end
         return (padded - extent) // self.stride + 1 if extent <= padded else 0
 
+    @property
+    def meets_padding(self) -> bool:
+        """Whether a tap of some window lies in padding."""
+        return any(len(self.elements(output)) < self.window for output in range(self.outputs))
+
     def elements(self, output: int) -> list[int]:
         """Return the coordinates of the elements that a window meets, in ascending order."""
         taps = (

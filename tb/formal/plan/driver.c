@@ -1,7 +1,8 @@
 /* Plans poolings with the C driver: reads descriptions, and writes the registers of their jobs.
  *
  * The input is words of 32 bits: first the core, then the poolings. Of each pooling the output has
- * words of 64 bits: the number of the error, the number of jobs, and the registers of each job. */
+ * words of 64 bits: the number of the error, the number of jobs, and the registers of each job. If
+ * the host must gather its windows, this is no error, and the output has -1 alone. */
 
 #include "extremum.h"
 
@@ -61,6 +62,10 @@ int main(void)
         struct extremum_plan plan;
         struct extremum_job job;
         enum extremum_error error = extremum_plan_pooling(&plan, &core, &pooling);
+        if (error == EXTREMUM_NEEDS_GATHERING) {
+            put(-1);
+            continue;
+        }
         put(error);
         if (error) {
             continue;

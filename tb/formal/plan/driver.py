@@ -16,6 +16,8 @@ from extremum.tb.formal.plan.definition import Axis
 
 FOLDER = Path(__file__).resolve().parents[3] / "drivers/c"
 SOURCE = "extremum.c"
+GATHERED = -1
+"""What the program says of a pooling whose windows the host must gather."""
 BUILT = {"argmin": 1, "argmax": 2, "max-pool": 4}
 
 

@@ -58,10 +58,14 @@ class Line:
     ----------
     registers
         The registers of the dimension.
+    padding
+        Whether the core was built with padding. Otherwise it gives every window that fits, with all
+        of its taps, whatever the registers say of the last one.
     """
 
-    def __init__(self, registers: DimensionRegisters):
+    def __init__(self, registers: DimensionRegisters, *, padding: bool):
         self.registers = registers
+        self.padding = padding
         self.lead = max(-registers.head, 0)
         self.more = max(registers.head, 0)
 
@@ -85,18 +89,21 @@ class Line:
     def _at(self, coordinate: int) -> Given:
         r = self.registers
         is_final = coordinate == r.final
-        on_grid = (coordinate - r.head) % r.stride == 0 and coordinate <= r.regular
-        shift = r.shift if is_final else 0
+        on_grid = (coordinate - r.head) % r.stride == 0
+        given, shift = on_grid and coordinate < r.period, 0
+        if self.padding:
+            given = is_final or (on_grid and coordinate <= r.regular)
+            shift = r.shift if is_final else 0
         taps = [
             (tap, tap + shift)
             for tap in reversed(range(r.window - shift))
             if 0 <= coordinate - tap * r.dilation < r.size
         ]
-        return Given(is_final or on_grid, is_final, taps)
+        return Given(given, is_final, taps)
 
 
-def walk(job: JobRegisters) -> tuple[list[Result], int, list[str]]:
-    """Walk over the slots of a pooling's job.
+def walk(job: JobRegisters, *, padding: bool) -> tuple[list[Result], int, list[str]]:
+    """Walk over the slots of a pooling's job, on a core built with padding or without.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def walk(job: JobRegisters) -> tuple[list[Result], int, list[str]]:
         The results, the input beats, and what is wrong: a tap that is present and has no element,
         or a job whose last slot gives nothing and takes nothing.
     """
-    lines = [Line(registers) for registers in (job.width, job.height, job.depth)]
+    lines = [Line(registers, padding=padding) for registers in (job.width, job.height, job.depth)]
     # What each dimension stores: single elements, lines of winners, planes of winners.
     # A slot of padding stores a word without an element: nothing may come of it.
     stored: list[list[list[tuple[int, int]]]] = [[], [], []]

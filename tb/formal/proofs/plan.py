@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from extremum.hdl.config import CoreConfig
 from extremum.model import DataType
@@ -13,12 +14,14 @@ from extremum.tb.formal.proof import Checked, Exhaustion
 
 ALONE = [Axis(1, 1, 1, 1, 0, 0)]
 """A dimension of one element."""
+LINES = axes_up_to(8, 5, 4, 3, 4)
+"""The geometries of single lines."""
 
 
 def lines(fault: Fault | None) -> Checked:
     """Check two planes of one line each, in a core that holds all of it."""
-    axes = itertools.product(ALONE, axes_up_to(8, 5, 4, 3, 4))
-    return check(_core(window=(1, 5, 5), dilation=(1, 3, 3)), 2, axes, fault)
+    core = _core(window=(1, 5, 5), dilation=(1, 3, 3))
+    return check(core, 2, itertools.product(ALONE, LINES), fault)
 
 
 def planes(fault: Fault | None) -> Checked:
@@ -42,6 +45,17 @@ def tiles(fault: Fault | None) -> Checked:
     return check(core, 3, itertools.product(axes, axes), fault)
 
 
+def unpadded(fault: Fault | None) -> Checked:
+    """Check lines, and planes of short lines, in a core without padding that holds short lines."""
+    axes, inside = axes_up_to(4, 3, 2, 2, 1), axes_up_to(6, 3, 2, 2, 0)
+    core = replace(
+        _core(window=(1, 5, 5), dilation=(1, 3, 3), line=2, plane=3),
+        padding=False, operators=("argmax", "max-pool"),
+    )  # fmt: skip
+    geometries = map(itertools.product, (ALONE, axes, inside), (LINES, axes, inside))
+    return check(core, 2, itertools.chain(*geometries), fault)
+
+
 def _core(
     *,
     window: tuple[int, int, int],
@@ -56,8 +70,9 @@ def _core(
     )  # fmt: skip
 
 
-REGISTERS, JOBS, DRIVER = (
-    "extremum.host.plan.registers", "extremum.host.plan.jobs", "drivers/c/extremum.c",
+JOB, REGISTERS, JOBS, DRIVER = (
+    "extremum.hdl.job", "extremum.host.plan.registers", "extremum.host.plan.jobs",
+    "drivers/c/extremum.c",
 )  # fmt: skip
 WHERE = (
     "the registers follow the rules of a job, which takes as many elements as there are, and gives "
@@ -65,9 +80,9 @@ WHERE = (
     "MAX_POOLING2 name, with their positions; the last slot is of use; and the C driver has the "
     "same registers."
 )
-EARLY, NEGATIVE, PADDED, EMPTY, CUT = (
+EARLY, NEGATIVE, PADDED, EMPTY, CUT, GATHERED, LEFT_OUT = (
     "a window given early", "a line that begins in padding", "a line with slots for windows alone",
-    "an empty window", "cut into tiles",
+    "an empty window", "cut into tiles", "windows gathered by the host", "a tap left out",
 )  # fmt: skip
 
 PROOFS = (
@@ -86,6 +101,23 @@ PROOFS = (
                   "larger(0, divide_up(head - size, dilation))"),
         ),
         quick=True,
+    ),
+    Exhaustion(
+        "plan-unpadded", "host/plan/planner.py",
+        "On a core without padding, which gives every window that fits and holds lines of 2 "
+        "windows and planes of 3, for all lines of `plan-lines`, planes of `plan-planes`, and "
+        "planes of up to 6 by 6 elements without any padding: the windows slide if no tap of them "
+        "meets padding; and of all that slide, some of them with taps left out that meet padding "
+        f"alone, {WHERE}",
+        unpadded, (CUT, GATHERED, LEFT_OUT),
+        (
+            Fault("windows slide behind which others would fit", JOB,
+                  " or self.final + self.stride < self.size", ""),
+            Fault("a window slides that reaches a slot behind the elements", JOB,
+                  "self.final >= self.size", "self.final > self.size"),
+            Fault("the C driver slides windows behind which others would fit", DRIVER,
+                  " || line->final + dimension->stride < size", ""),
+        ),
     ),
     Exhaustion(
         "plan-planes", "host/plan/jobs.py",

@@ -63,7 +63,8 @@ PACKAGES = {
         ("host/plan",),
         ("tests/test_rows.py", "tests/test_registers.py", "tests/test_plan_jobs.py",
          "tests/test_plan.py", "tests/test_tiles.py", "tests/test_plan_huge.py",
-         "tests/test_plan_results.py", "tests/test_plan_edges.py"),
+         "tests/test_plan_results.py", "tests/test_plan_edges.py",
+         "tests/test_plan_dataflow.py"),
     ),
     "driver": Package(
         ("host/driver",),

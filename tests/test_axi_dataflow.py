@@ -107,8 +107,9 @@ def test_nothing_is_lost_around_a_reset(config):
                     await step(context, block, taken, given, rng.randrange(4), offers, ready)
                 if clocks == before:
                     context.set(block.aresetn, 0)
-                    for _ in range(3):
-                        await step(context, block, [], [], 0, ready=False)
+                    # Two clocks are enough, and in them beats may still come and go as before.
+                    for _ in range(2):
+                        await step(context, block, [], [], rng.randrange(4))
             for _ in range(60):
                 await step(context, block, taken, given, 0, offers=False)
             assert len(taken) > 60

@@ -132,7 +132,7 @@ def test_what_is_no_block_of_ours_is_refused(driver, register, values, error):
     fake = FakeBlock(CONFIG)
     fake.set_field(register, **values)
     assert ERRORS[driver.extremum_open(Block(), fake.bus)] == error
-    assert all(kind == "r" for kind, *_ in fake.accesses)
+    assert all(kind == "r" for kind, *_ in fake.accesses) == (error != "OK")
 
 
 def test_jobs_reach_the_registers_and_only_changes_are_written(driver):
@@ -254,6 +254,18 @@ def test_each_way_a_job_fails_has_its_code(driver, code):
     fake.carry_out()
     assert fake.started[0] == fake.started[1]
     assert len(fake.started[1]) == len(regs.written_bits(CONFIG))
+
+
+def test_what_an_earlier_program_left_is_not_taken_for_the_next_job(driver):
+    fake, block = opened(driver)
+    fake.fail(int(BlockError.TLAST_EARLY), register=17, job=201)
+    assert ERRORS[driver.extremum_open(block, fake.bus)] == "OK"
+    assert [access for access in fake.accesses if access[0] == "w"] == [
+        ("w", regs.IRQ_STATUS, 0b11)
+    ] * 2
+    assert ERRORS[driver.extremum_start(block, some_job(driver, block.core))] == "OK"
+    fake.carry_out()
+    assert ERRORS[driver.extremum_wait(block, 10)] == "OK"
 
 
 def test_events_are_taken_once(driver):

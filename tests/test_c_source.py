@@ -36,7 +36,7 @@ TARGETS = {
 
 COMPILERS_OWN = re.compile(
     r"__u?(div|mod|divmod)[sdt]i[34]|__(mul|ashl|lshr|ashr|cmp|ucmp)[sd]i[23]|__x86.*"
-    r"|mem(cpy|set)|_GLOBAL_OFFSET_TABLE_"
+    r"|mem(cpy|move|set)|_GLOBAL_OFFSET_TABLE_"
 )
 """What a compiler may call by itself: arithmetic that its processor lacks, and how to copy a
 structure."""

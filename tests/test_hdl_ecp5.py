@@ -16,7 +16,7 @@ from extremum.hdl.storage import RegisteredMemory
 from extremum.hdl.verilog import generate
 from extremum.host import Accelerator, cache
 from extremum.host.fpga import toolchain
-from extremum.host.package.ecp5_models import VERILOG
+from extremum.host.package.ecp5_models import MODELS
 from extremum.model import DataType
 
 
@@ -180,7 +180,7 @@ def test_pools_on_its_blocks(blocks, max_line, pipelining, monkeypatch):
     def generated(config, generating=None, **_):
         text = generate(config, Ecp5())
         assert blocks in text
-        return text + VERILOG
+        return text + "".join(MODELS.values())
 
     monkeypatch.setattr(cache, "verilog", generated)
     rng = np.random.default_rng(max_line)

@@ -1,16 +1,19 @@
 """Packages for a part that has block memories of its own, and what comes behind another package."""
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 from command_line import run as run_command
-from packages import icarus, run, write
+from packages import EXAMPLES, icarus, run, settings_of, write
 from simulation import NEEDS_ICARUS
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.cli import fpga_commands
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.package.ecp5_models import MODELS
+from extremum.host.package.files import package_files
 from extremum.host.package.fusesoc import core_name
 from extremum.host.package.settings import Settings
 from extremum.model import DataType
@@ -21,6 +24,8 @@ WINDOWS = CoreConfig(
 )  # fmt: skip
 WIDE = CoreConfig((DataType.FLOAT32,), 2, max_window=(1, 3, 3), max_line=512)
 """Its memories are of both kinds."""
+QUICK = ("pool2x2_28x28_int8", "pool2x2_int8")
+"""Examples whose packages are small."""
 
 
 def settings(config: CoreConfig, bus: str = "axi") -> Settings:
@@ -37,9 +42,38 @@ def test_the_testbench_runs_on_models_of_the_memories(bus, tmp_path):
     # Two packages bring the models twice.
     status, told = icarus(tmp_path, "part_tb", "part_tb.v", "part.v", "part_ecp5.v", "part_ecp5.v")
     assert (status, told[:4]) == (0, "PASS"), told
-    for line in made["README.md"].decode().splitlines():
-        if line.startswith(("$ iverilog", "$ verilator")):
-            assert "part.v part_ecp5.v" in line
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("device", [None, "ecp5-85k"])
+@pytest.mark.parametrize(
+    "name", [
+        pytest.param(path.stem, marks=[] if path.stem in QUICK else pytest.mark.slow)
+        for path in sorted(EXAMPLES.glob("*.toml"))
+    ],
+)  # fmt: skip
+def test_the_commands_of_the_readme_are_right_as_they_stand(name, device, tmp_path):
+    """Icarus and lint for each; Verilator's bench is long to compile, so its lint stands for it."""
+    made = write(settings_of(name, device=device), tmp_path)
+    found = [
+        line.removeprefix("$ ").replace("--binary", "--lint-only").partition(" && obj_dir")[0]
+        for line in made["README.md"].decode().splitlines()
+        if line.startswith(("$ iverilog", "$ verilator"))
+    ]
+    assert len(found) == 3
+    for line in found:
+        status, told = run(tmp_path, "bash", "-c", line)
+        assert (status, "%" in told) == (0, False), (line, told)
+        assert not line.startswith("iverilog") or told.startswith("PASS"), told
+
+
+def test_only_the_models_that_are_used_are_written():
+    short, long = (settings_of(name, device="ecp5-85k") for name in QUICK)
+    for package, used in (
+        (short, ["PDPW16KD"]), (long, ["DP16KD"]), (settings(WIDE), list(MODELS)),
+    ):  # fmt: skip
+        text = package_files(package)[f"{package.name}_ecp5.v"].decode()
+        assert re.findall(r"^module (\w+)", text, re.MULTILINE) == used
 
 
 def test_lint_is_clean_with_the_models(tmp_path):

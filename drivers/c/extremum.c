@@ -1429,6 +1429,7 @@ static void read_core(struct extremum_block *block)
 
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus)
 {
+    enum extremum_error error;
     uint32_t version;
     block->bus.base = bus->base;
     block->bus.read = bus->read;
@@ -1445,7 +1446,11 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
     }
     read_core(block);
     forget_words(block);
-    return check_core(&block->core);
+    error = check_core(&block->core);
+    if (error == EXTREMUM_OK) {
+        write_word(bus, EXTREMUM_ADDRESS_IRQ_STATUS, ALL_EVENTS);
+    }
+    return error;
 }
 
 /* The word that a register of the block gets for a job. That of its packet says how many beats come

@@ -519,7 +519,8 @@ struct extremum_counters {
     uint32_t empty_windows;
 };
 
-/* Identify a block, and read what core it has. Nothing is written. Jobs that another program has
+/* Identify a block, read what core it has, and clear the events that an earlier program has left.
+ * Nothing else is written, and to what is no block nothing at all. Jobs that another program has
  * started may still run: extremum_reset ends them. */
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus);
 

@@ -8,29 +8,31 @@ inverted, so that a core that relies on it gives wrong results.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import header
 
-__all__ = ["VERILOG", "models"]
+__all__ = ["MODELS", "models"]
 
 PORT = 18
 """Data pins of a port of a DP16KD. Words of 36 bits have those of both ports."""
 
-_GUARD = "EXTREMUM_ECP5_MODELS"
 _ABOUT = "// Models of the part's block memories for simulation and lint: synthesis has its own.\n"
 
 
 def models(settings: Settings, verilog: str) -> str | None:
-    """Return a file with the models, or None if a package's Verilog needs none.
+    """Return a file with the models of what a package's Verilog uses, or None if that is nothing.
 
-    Of several such files in one simulation the first one counts.
+    A model that nothing uses would be a top level of its own. Of several files with a model in one
+    simulation the first one counts.
     """
-    if not any(f"{kind} " in verilog for kind in ("DP16KD", "PDPW16KD")):
-        return None
-    guarded = f"`ifndef {_GUARD}\n`define {_GUARD}\n{VERILOG}`endif\n"
-    return f"{header(settings)}{_ABOUT}{guarded}"
+    used = [kind for kind in MODELS if re.search(rf"\b{kind} ", verilog)]
+    guarded = [
+        f"`ifndef EXTREMUM_{kind}\n`define EXTREMUM_{kind}\n{MODELS[kind]}`endif\n" for kind in used
+    ]
+    return f"{header(settings)}{_ABOUT}{''.join(guarded)}" if used else None
 
 
 def _pins(name: str, count: int) -> list[str]:
@@ -122,5 +124,5 @@ def _port_each_way() -> str:
 SHARED = ("RESETMODE", "ASYNC_RESET_RELEASE", "GSR")
 """Parameters that both kinds have, and that change nothing here."""
 
-VERILOG = _two_ports() + _port_each_way()
-"""The models of both kinds of blocks."""
+MODELS = {"DP16KD": _two_ports(), "PDPW16KD": _port_each_way()}
+"""The model of each kind of block."""

@@ -19,9 +19,9 @@ __all__ = ["readme"]
 
 PORT_TEXTS = {
     "aclk": "the clock; its rising edge counts",
-    "aresetn": "reset, active low, synchronous",
+    "aresetn": "reset, active low, synchronous, for two rising edges at least",
     "clk": "the clock; its rising edge counts",
-    "rst": "reset, active high, synchronous",
+    "rst": "reset, active high, synchronous, for one rising edge at least",
     "s_axis": "AXI4-Stream: the elements, lane 0 in the lowest bytes",
     "m_axis_value": "AXI4-Stream: the winning elements",
     "m_axis_index": "AXI4-Stream: their positions; all ones if a window was empty",

@@ -60,12 +60,16 @@ def test_plan_of_sizes():
 def test_plan_takes_the_options_of_run(tmp_path):
     status, out, _ = run(
         "plan max-pool --input x.npy --window 2 --output o.npy --indices i.npy --waves w.vcd "
-        "--input-stalls 30 --seed 4 --no-check --backend icarus --json"
+        "--input-stalls 30 --seed 4 --no-check --backend icarus --bus axi --json"
     )
     assert status == 0
     told = json.loads(out[0])
     assert (told["data_type"], told["backend"]) == ("int8", "icarus")
-    assert told["notes"] == ["the prediction is for streams without stalls"]
+    assert told["notes"] == [
+        "the prediction is for streams without stalls",
+        "the prediction is for the bare core: the AXI block takes some clocks more for each job, "
+        "and one for each register that is written",
+    ]
     assert [file.name for file in tmp_path.iterdir()] == ["x.npy"]
 
 

@@ -13,6 +13,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 
 from extremum.hdl import CoreConfig
+from extremum.hdl.axi.register_map import ADDRESS_BITS
 from extremum.hdl.plain_verilog import plain_names, relative_sources
 from extremum.host.cli.job_registers import registers_dict
 from extremum.host.fpga.presets import PRESETS
@@ -149,6 +150,8 @@ def test_ip_xact(folder, edition):
     (reference,) = tree.xpath("//*[local-name()='slave']/*[local-name()='memoryMapRef']/@*")
     names = tree.xpath("//*[local-name()='memoryMap']/*[local-name()='name']/text()")
     assert [reference] == names
+    (told,) = tree.xpath("//*[local-name()='addressBlock']/*[local-name()='range']/text()")
+    assert int(told.replace("'h", "0x"), 16) == 1 << ADDRESS_BITS
 
 
 def test_the_template_connects_every_port(folder, verilog):

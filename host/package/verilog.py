@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from importlib.metadata import version
 
@@ -15,6 +16,8 @@ __all__ = ["block_verilog", "header"]
 
 LICENCE = "Apache-2.0"
 """The licence of what is written, which is that of the project."""
+RAM_STYLE = re.compile(r'^ *\(\* ram_style = "\w+" \*\)\n', re.MULTILINE)
+"""A line that asks for a kind of memory."""
 
 
 def block_verilog(settings: Settings) -> str:
@@ -22,15 +25,17 @@ def block_verilog(settings: Settings) -> str:
 
     The modules are named as :func:`extremum.hdl.plain_verilog.block` says.
     """
-    platform = DEVICES[settings.device].platform if settings.device else None
+    device = DEVICES[settings.device] if settings.device else None
     text = block(
         settings.config,
         settings.name,
         bus=settings.bus,
         attributes=interface_attributes if settings.bus == "axi" else None,
-        platform=platform,
+        platform=device.platform if device else None,
         source=settings.source,
     )
+    if device and not device.has_small_memories:
+        text = RAM_STYLE.sub("", text)
     return f"{header(settings)}\n{text}"
 
 

@@ -60,7 +60,8 @@ class BlockReport(Report):
     core, the slots in front of the elements, the way of elements behind the last window, a clock
     for each register written, and :data:`extremum.host.driver.block.START_CLOCKS` for each job. A
     single job takes as many or a few less, several jobs take less. ``empty_windows`` are those of
-    the operator; the counter has those that passed through the block with positions.
+    the operator; the counter has those that passed through the block with positions, and is 0 in a
+    block without them.
 
     Parameters
     ----------

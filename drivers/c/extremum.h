@@ -508,7 +508,8 @@ struct extremum_events {
 
 /* What the block has counted since it was cleared, modulo 2^32: clocks in which it was busy; beats
  * of input and of results; clocks in which the core waited for input, and in which an output stream
- * held it up; jobs that have ended; results whose position is that of an empty window. */
+ * held it up; jobs that have ended; results whose position is that of an empty window, which are none
+ * in a block without positions. */
 struct extremum_counters {
     uint32_t cycles;
     uint32_t beats_in;

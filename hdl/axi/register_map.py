@@ -113,7 +113,10 @@ COUNTERS = (
     ("STALLS_IN", "Clocks in which the core wanted a beat and s_axis had none."),
     ("STALLS_OUT", "Clocks in which a result was ready and an output stream did not take it."),
     ("JOBS", "Jobs that have ended, refused ones included."),
-    ("EMPTY_WINDOWS", "Results whose position is all ones, as that of an empty window is."),
+    (
+        "EMPTY_WINDOWS",
+        "Results whose position is all ones, as that of an empty window is; 0 without positions.",
+    ),
 )
 """The counters, in the order of their addresses."""
 

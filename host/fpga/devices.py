@@ -67,7 +67,8 @@ class Device:
 
 
 def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
-    # The attribute that asks for memories of look-up tables is removed. nextpnr has no out-of-context mode for iCE40, so the harness may use a few pins only.
+    # The attribute that asks for memories of look-up tables is removed. nextpnr has no
+    # out-of-context mode for iCE40, so the harness may use a few pins only.
     synthesis = "setattr -unset ram_style */m:*; synth_ice40"
     options = (part, "--package", package, "--pcf-allow-unconstrained")
     return Device(

@@ -41,9 +41,20 @@ def without_numbers(text):
     return re.sub(r" +\d+", " N", text)
 
 
+def check_shown(said):
+    """The document must show what a system says; its figures may be a little older.
+
+    How many clocks a processor takes also depends on the compiler.
+    """
+    texts = [text for text in SHOWN if without_numbers(text) == without_numbers(said)]
+    numbers = [[int(n) for n in re.findall(r" (\d+)", text)] for text in (said, *texts)]
+    said_numbers, *shown = numbers
+    assert any(near == pytest.approx(said_numbers, rel=0.1, abs=2) for near in shown), numbers
+
+
 def check(said):
     """Every operator must be right, on the word of the processor, and the document shows it."""
-    assert without_numbers(said) in map(without_numbers, SHOWN)
+    check_shown(said)
     first, *_, last = said.splitlines()
     assert first == "A short packet and a soft reset: told, and carried out"
     assert last == "PASS"
@@ -74,7 +85,7 @@ def test_litex(tmp_path):
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=NEEDS_ICARUS)])
 def test_memory_to_memory(simulator):
     said = run(EXAMPLES / "memory_to_memory" / "run.py", "--simulator", simulator)
-    assert without_numbers(said) in map(without_numbers, SHOWN)
+    check_shown(said)
     assert said.endswith("all bytes are those of the golden model\n")
     counted = {name.strip(): int(n) for name, n in re.findall(r"^(.{16}) +(\d+)", said, re.M)}
     assert (counted["jobs"], counted["beats in"], counted["beats out"]) == (16, 12544, 3600)

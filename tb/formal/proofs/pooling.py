@@ -175,6 +175,7 @@ BEFORE = [SpatialDimension(2, 2, start_padding=1)]
 
 CORE, LONG = _core((1, 2, 2), 1), _core((1, 1, 3), 2)
 SMALL, SMALL_LONG = (replace(core, pipelining="small") for core in (CORE, LONG))
+BALANCED, BALANCED_LONG = (replace(core, pipelining="balanced") for core in (CORE, LONG))
 
 BACK = Fault("the next line is reached by the step to the next window", "extremum.hdl.position",
              "[Mux(final, outer, step) for",
@@ -234,4 +235,13 @@ PROOFS = (
            Jobs(SMALL_LONG, ALONE, DILATED, planes=1, stalls=False), 20, SHIFT),
     _proof("stalls-small", "the geometries of `pooling-stalls`, in a small core, whenever either "
            "stream stalls", Jobs(SMALL, BEFORE, BEFORE, planes=1, stalls=True), 18, NO_STOP),
+    _proof("planes-balanced", "the geometries of `pooling-planes`, in a balanced core",
+           Jobs(BALANCED, SHORT, SHORT, planes=1, stalls=False), 26, FLUSH, AGAIN),
+    _proof("groups-balanced", "the geometries of `pooling-groups`, in a balanced core",
+           Jobs(BALANCED, ALONE, SHORT, planes=2, stalls=False), 24, DONE),
+    _proof("lines-balanced", "the geometries of `pooling-lines`, in a balanced core",
+           Jobs(BALANCED_LONG, ALONE, DILATED, planes=1, stalls=False), 23, SHIFT),
+    _proof("stalls-balanced", "the geometries of `pooling-stalls`, in a balanced core, whenever "
+           "either stream stalls",
+           Jobs(BALANCED, BEFORE, BEFORE, planes=1, stalls=True), 20, NO_STOP),
 )  # fmt: skip

@@ -126,11 +126,14 @@ regress: $(VENV)/regress icarus
 	$(REGRESS) --hours $(HOURS) --full-coverage --database build/regression.sqlite \
 	  --evidence docs/evidence/regression.json
 
-# A minute on the cores that the tests compile anyway, with a database of its own.
+# A minute on the cores that the tests compile anyway and on one of each other setting of pipelining,
+# bare and in a block, with a database of its own.
+QUICK_CORES = every_type image volume reduction axi-volume axi-reduction \
+  small-volume balanced-volume axi-small-lanes5 axi-balanced-image
 regress-quick: $(VENV)/regress
 	@rm -f build/regression-quick.sqlite
 	$(REGRESS) --minutes 1 --database build/regression-quick.sqlite \
-	  $(foreach core,every_type image volume reduction axi-volume axi-reduction,--core $(core))
+	  $(QUICK_CORES:%=--core %)
 
 fuzz: MINUTES ?= 10
 fuzz: $(VENV)/test

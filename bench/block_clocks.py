@@ -6,9 +6,9 @@ are still being written; :class:`Punctual` sees to that. All later packets are o
 result is checked bit for bit; the clocks are compared with the bound, as in `cycles.py`, and with
 those that the plan predicts for the core.
 
-Usage: ``python bench/block_clocks.py [--only WORKLOAD ...] [--lanes N ...]``. Writes
-``bench/results/block_clocks.json``; workloads that are left out keep their last results. The exit
-status is 1 if a result is wrong or the clocks are too many.
+Usage: ``python bench/block_clocks.py [--only WORKLOAD ...] [--lanes N ...] [--pipelining SETTING
+...]``. Writes ``bench/results/block_clocks.json``; what is left out keeps its last results. The
+exit status is 1 if a result is wrong or the clocks are too many.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from bound import bound
-from cycles import LANES, arrays
+from cycles import LANES, SETTINGS, arrays
 from rich.console import Console
 from rich.table import Table
 from simulation import problem_of
@@ -162,10 +163,10 @@ def idle_beats(
     return (np.diff(last) - [job.beats_in for job, _ in todo[1:]]).tolist()
 
 
-def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:
+def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> dict[str, Any]:
     """Run a workload on the block, and compare its clocks with the bound."""
     problem, limits = problem_of(workload)
-    config = CoreConfig((problem.data_type,), lanes, **limits)
+    config = CoreConfig((problem.data_type,), lanes, pipelining=setting, **limits)
     x, least = tensor(workload["type"], tuple(workload["sizes"]), seed), bound(problem, lanes)
     block = NativeBlock(config)
     try:
@@ -185,6 +186,7 @@ def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:
     return {
         "workload": workload["name"],
         "lanes": lanes,
+        "pipelining": setting,
         "beats_in": ran.beats_in,
         "beats_out": ran.beats_out,
         "jobs": ran.jobs,
@@ -201,9 +203,9 @@ def measure(workload: dict[str, Any], lanes: int, seed: int) -> dict[str, Any]:
 def show(records: list[dict[str, Any]]) -> Table:
     """Return the records as a table."""
     columns = ("beats_in", "beats_out", "jobs", "bound", "core", "block", "idle", "allowed")
-    table = Table("workload", "lanes", *columns, "faults", box=None)
+    table = Table("workload", "lanes", "pipelining", *columns, "faults", box=None)
     for record in records:
-        figures = (str(record[name]) for name in ("lanes", *columns))
+        figures = (str(record[name]) for name in ("lanes", "pipelining", *columns))
         table.add_row(record["workload"], *figures, ", ".join(record["faults"]))
     return table
 
@@ -212,22 +214,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="workloads")
     parser.add_argument("--lanes", nargs="*", type=int, default=LANES)
+    parser.add_argument("--pipelining", nargs="*", choices=SETTINGS, default=SETTINGS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", EmptyWindowWarning)
     workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
-    order = [(workload["name"], lanes) for workload in workloads for lanes in sorted(LANES)]
+    order = [
+        (workload["name"], lanes, setting)
+        for setting in SETTINGS
+        for workload in workloads
+        for lanes in sorted(LANES)
+    ]
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    found = {(record["workload"], record["lanes"]): record for record in kept}
+    found = {(record["workload"], record["lanes"], record["pipelining"]): record for record in kept}
     failed = False
     for seed, workload in enumerate(workloads):
         if arguments.only is not None and workload["name"] not in arguments.only:
             continue
-        for lanes in arguments.lanes:
-            record = measure(workload, lanes, seed)
-            found[workload["name"], lanes] = record
+        for lanes, setting in product(arguments.lanes, arguments.pipelining):
+            record = measure(workload, lanes, setting, seed)
+            found[workload["name"], lanes, setting] = record
             failed |= bool(record["faults"])
             told = f"{record['block']}, core {record['core']} {record['faults'] or ''}"
-            print(f"{workload['name']}, {lanes} lanes: {told}", file=sys.stderr)
+            print(f"{workload['name']}, {lanes} lanes, {setting}: {told}", file=sys.stderr)
             RESULTS.parent.mkdir(exist_ok=True)
             records = [found[key] for key in order if key in found]
             RESULTS.write_text(json.dumps(records, indent=1) + "\n")

@@ -84,16 +84,18 @@ def block_clocks_section(records: Records) -> Iterator[str]:
         "another."
     )
     columns = (
-        "workload", "lanes", "jobs", "B", "core", "block", "block - core", "idle on s_axis",
+        "workload", "pipelining", "lanes", "jobs", "B", "core", "block", "block - core",
+        "idle on s_axis",
     )  # fmt: skip
     yield table(
         columns,
         (
             (
-                record["workload"], record["lanes"], record["jobs"], record["bound"],
-                record["core"], record["block"], record["block"] - record["core"], record["idle"],
+                record["workload"], record["pipelining"], record["lanes"], record["jobs"],
+                record["bound"], record["core"], record["block"], record["block"] - record["core"],
+                record["idle"],
             )
             for record in records
         ),
-        1,
+        2,
     )  # fmt: skip

@@ -52,12 +52,20 @@ def cycles(records: Records, path: Path) -> None:
         axes.legend(frameon=False)
 
 
+def _cost(record: dict[str, Any]) -> str:
+    """Return in three lines what a core takes beside its clock."""
+    return (
+        f"{record['comb']} COMB, {record['ff']} FF\n{record['block_ram']} block RAM\n"
+        f"latency {record['latency']}"
+    )
+
+
 def fmax(records: Records, targets: Records, path: Path) -> None:
     """Draw the Fmax of each block beside its two targets: the aim, and the floor."""
     by_name = {record["name"]: record for record in records}
     shown = [target for target in targets if target["name"] in by_name]
     names = [target["name"] for target in shown]
-    with figure(path, 3.5) as axes:
+    with figure(path, 4.2) as axes:
         axes.bar(names, [by_name[name]["fmax_mhz"] for name in names], 0.6, color="C0")
         for name in names:
             seeds = [run["fmax_mhz"] for run in by_name[name]["seeds"]]
@@ -66,7 +74,11 @@ def fmax(records: Records, targets: Records, path: Path) -> None:
             reach = {target["name"]: target[level] for target in shown if level in target}
             label = "the part's own primitives" if level == "limit_mhz" else level
             axes.plot(list(reach), list(reach.values()), style, markersize=10, label=label)
-        axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
+        broken = [name.replace("-", "-\n", 1) for name in names]
+        labels = [
+            f"{text}\n{_cost(by_name[name])}" for text, name in zip(broken, names, strict=True)
+        ]
+        axes.set_xticks(range(len(names)), labels, fontsize="x-small")
         axes.set_ylabel("MHz")
         axes.set_title("Fmax on the ECP5-85F: median (bar) and seeds (dots)")
         axes.legend(frameon=False)
@@ -112,22 +124,24 @@ def front(records: Records, peers: Records, path: Path) -> None:
 
 def growth(records: Records, path: Path) -> None:
     """Draw area and clock against lanes, window and line."""
-    series: dict[str, list[tuple[int, float, float]]] = {}
+    series: dict[str, list[tuple[int, float, float, float]]] = {}
     for record in records:
         if record.get("series"):
             name, size = record["series"]
-            series.setdefault(name, []).append((size, record["comb"], record["fmax_mhz"]))
+            point = (size, record["comb"], record["ff"], record["fmax_mhz"])
+            series.setdefault(name, []).append(point)
     if not series:
         return
     with figure(path, 3.2, len(series)) as all_axes:
         panels = all_axes if len(series) > 1 else [all_axes]
         for axes, (name, points) in zip(panels, series.items(), strict=True):
-            sizes, comb, clock = zip(*sorted(points), strict=True)
-            axes.plot(sizes, comb, "C0o-")
-            axes.set_ylim(0, 1.1 * max(comb))
-            axes.set_ylabel("COMB", color="C0")
+            sizes, comb, ff, clock = zip(*sorted(points), strict=True)
+            axes.plot(sizes, comb, "C0o-", label="COMB")
+            axes.plot(sizes, ff, "C0^:", label="FF")
+            axes.set_ylim(0, 1.1 * max(*comb, *ff))
+            axes.set_ylabel("COMB (dots), FF (triangles)", color="C0")
             axes.set_xscale("log", base=2)
-            axes.set_xticks(sizes, map(str, sizes))
+            axes.set_xticks(sizes, map(str, sizes), fontsize="small", rotation=45)
             axes.set_xlabel(name)
             right = axes.twinx()
             right.plot(sizes, clock, "C1s--")

@@ -25,7 +25,7 @@ SMALL_CYCLES = CYCLES | {"pipelining": "small", "cycles": 1003, "predicted": 100
 BLOCK_CLOCKS = {
     "workload": "vgg16_pool1", "lanes": 4, "beats_in": 1000, "beats_out": 250, "jobs": 1,
     "bound": 1000, "core": 1020, "block": 1023, "idle": 0, "allowed": 1092, "agreement": True,
-    "faults": [],
+    "faults": [], "pipelining": "fast",
 }  # fmt: skip
 BLOCK = {
     "name": "argmax-float32", "comb": 350, "lut4": 200, "ff": 300, "block_ram": 0, "latency": 46,
@@ -101,7 +101,7 @@ def test_what_is_measured_is_told(report, tmp_path):
     )
     assert "Through the AXI block, 1 of 2 runs" in told
     assert "one job takes at most 3 clocks more than on the bare core" in told
-    assert "| vgg16_pool1 | 4 | 1 | 1000 | 1020 | 1023 | 3 | 0 |" in text
+    assert "| vgg16_pool1 | fast | 4 | 1 | 1000 | 1020 | 1023 | 3 | 0 |" in text
     assert "2 of 2 runs" in told
     assert "Of 2 blocks with a target on the ECP5-85F, 1 reach the aim and 1 the floor." in told
     assert all(line in text for line in told.splitlines())

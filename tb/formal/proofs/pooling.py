@@ -205,12 +205,15 @@ RESULTS = (
 )
 
 
-def _proof(name: str, what: str, jobs: Jobs, depth: int, *faults: Fault) -> Proof:
+def _proof(
+    name: str, what: str, jobs: Jobs, depth: int, *faults: Fault, quick: bool = False
+) -> Proof:
     return Proof(
         f"pooling-{name}", "hdl/core.py",
         f"In a whole core, with the registers that the host computes, for {what}, of elements of "
         f"{BITS} bits: {RESULTS}",
         partial(pooling, jobs), depth=depth, search=depth, faults=faults, bounded=True,
+        quick=quick,
     )  # fmt: skip
 
 
@@ -230,7 +233,7 @@ PROOFS = (
     _proof("planes-small", "the geometries of `pooling-planes`, in a small core",
            Jobs(SMALL, SHORT, SHORT, planes=1, stalls=False), 24, FLUSH, AGAIN),
     _proof("groups-small", "the geometries of `pooling-groups`, in a small core",
-           Jobs(SMALL, ALONE, SHORT, planes=2, stalls=False), 22, DONE),
+           Jobs(SMALL, ALONE, SHORT, planes=2, stalls=False), 22, DONE, quick=True),
     _proof("lines-small", "the geometries of `pooling-lines`, in a small core",
            Jobs(SMALL_LONG, ALONE, DILATED, planes=1, stalls=False), 20, SHIFT),
     _proof("stalls-small", "the geometries of `pooling-stalls`, in a small core, whenever either "
@@ -238,7 +241,7 @@ PROOFS = (
     _proof("planes-balanced", "the geometries of `pooling-planes`, in a balanced core",
            Jobs(BALANCED, SHORT, SHORT, planes=1, stalls=False), 26, FLUSH, AGAIN),
     _proof("groups-balanced", "the geometries of `pooling-groups`, in a balanced core",
-           Jobs(BALANCED, ALONE, SHORT, planes=2, stalls=False), 24, DONE),
+           Jobs(BALANCED, ALONE, SHORT, planes=2, stalls=False), 24, DONE, quick=True),
     _proof("lines-balanced", "the geometries of `pooling-lines`, in a balanced core",
            Jobs(BALANCED_LONG, ALONE, DILATED, planes=1, stalls=False), 23, SHIFT),
     _proof("stalls-balanced", "the geometries of `pooling-stalls`, in a balanced core, whenever "

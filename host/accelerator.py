@@ -30,13 +30,13 @@ from extremum.model import (
     Reduction,
     as_tensor,
 )
+from extremum.model.descriptors import OperatorDesc
 from extremum.model.keywords import suggests_keywords
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from extremum.model.checks import Integers
-    from extremum.model.descriptors import OperatorDesc
 
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
@@ -298,7 +298,7 @@ class Accelerator:
         TypeError
             ``desc`` is no operator descriptor.
         """
-        if not hasattr(desc, "run") or not hasattr(desc, "operator"):
+        if not isinstance(desc, OperatorDesc):
             raise TypeError(f"desc must be an operator descriptor of extremum.model, not {desc!r}")
         return desc.run(self.run, *inputs, out=out, nan=nan)
 

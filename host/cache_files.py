@@ -75,9 +75,13 @@ def refuse_shared(folder: Path) -> None:
             f"programs there: {ELSEWHERE}"
         )
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        told = f"the cache {folder} may be written by other users, who could put programs there"
+        if found.st_mode & stat.S_ISVTX or found.st_uid != os.getuid():
+            # A folder such as /tmp, which is meant for all.
+            raise CacheError(f"{told}: {ELSEWHERE}")
         raise CacheError(
-            f"the cache {folder} may be written by other users, who could put programs there: "
-            f"remove it (if nobody else used it, 'chmod go-w {folder}' will do), or {ELSEWHERE}"
+            f"{told}: remove it (if nobody else used it, 'chmod go-w {folder}' will do), "
+            f"or {ELSEWHERE}"
         )
 
 

@@ -157,9 +157,10 @@ def core_config(
 def frames_inside() -> int:
     """Return the ``stacklevel`` with which a warning of the caller names the user's own line.
 
-    That is the number of the caller's frames within this package, and one more.
+    That is the number of the caller's frames within this package, and one more. Code that runs
+    under `exec` may have no name of a module, and is the user's.
     """
     frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("extremum."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("extremum."):
         frame, count = frame.f_back, count + 1
     return count

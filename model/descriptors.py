@@ -125,7 +125,8 @@ class OperatorDesc(ABC):
             out = tuple(bytearray(desc.total_tensor_size_in_bytes) for desc in self.outputs)
         buffers = out if isinstance(out, tuple | list) else (out,)
         if len(buffers) != len(self.outputs):
-            raise TypeError(f"out must be {len(self.outputs)} buffers, not {len(buffers)}")
+            count = len(self.outputs)
+            raise TypeError(f"out must be {count} buffer{'s'[: count > 1]}, not {len(buffers)}")
         x = self.input_tensor.view(inputs[0], "input")
         targets = tuple(
             desc.view(buffer, "out") for desc, buffer in zip(self.outputs, buffers, strict=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from extremum.model.checks import integers, normalise_axes
 from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
-from extremum.model.reduction import Reduction
+from extremum.model.reduction import INDEX_TYPES, Reduction
 from extremum.model.tensor import BufferTensorDesc
 from extremum.model.types import UINT32, AxisDirection, ReduceFunction
 
@@ -37,7 +37,11 @@ class _ReducingDesc(OperatorDesc):
             raise ValueError(f"axes must be in [0, {rank - 1}] for rank {rank}, not {axes}")
         normalise_axes(axes, rank)
         object.__setattr__(self, "axes", axes)
-        problem, output = self.operator(), self.output_tensor
+        output = self.output_tensor
+        if self.index_tensor is not None and output.data_type.value not in INDEX_TYPES:
+            told = output.data_type.name
+            raise TypeError(f"output_tensor must be UINT32, UINT64, INT32 or INT64, not {told}")
+        problem = self.operator()
         if output.data_type.dtype != problem.output_dtype:
             expected = self.input_tensor.data_type.name
             raise TypeError(

@@ -89,8 +89,9 @@ def test_by_default_it_is_the_setting_that_simulates_fastest():
 
 
 def test_only_descriptors_can_be_executed():
-    with pytest.raises(TypeError, match="desc must be an operator descriptor"):
-        Accelerator(backend="model").execute("argmax", b"")  # pyright: ignore[reportArgumentType]
+    for wrong in ("argmax", model.ArgMaxOperatorDesc):
+        with pytest.raises(TypeError, match="desc must be an operator descriptor"):
+            Accelerator(backend="model").execute(wrong, b"")  # pyright: ignore[reportArgumentType]
 
 
 def test_warnings_name_the_caller():
@@ -117,6 +118,15 @@ def test_warnings_name_the_caller():
             warnings.simplefilter("always")
             call()
         assert [(w.category, w.filename) for w in caught] == [(EmptyWindowWarning, __file__)]
+
+
+def test_code_that_is_no_module_may_have_empty_windows():
+    """Its globals have no name, as those of a notebook or a template may have none."""
+    accelerator = Accelerator("uint8", backend="model")
+    known = {"a": accelerator, "x": np.zeros((1, 1, 2, 2), "uint8")}
+    with pytest.warns(EmptyWindowWarning):
+        exec("y = a.max_pooling(x, 1, start_padding=1)", known)
+    assert known["y"].shape == (1, 1, 3, 3)
 
 
 @pytest.mark.parametrize(

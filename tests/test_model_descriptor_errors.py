@@ -92,7 +92,7 @@ X, Y = tensor("float32", 2, 3, 4), tensor("uint32", 2, 1, 4)
         (
             {"output_tensor": tensor("float32", 2, 1, 4)},
             TypeError,
-            "index_type must be one of uint32, uint64, int32, int64, not float32",
+            "output_tensor must be UINT32, UINT64, INT32 or INT64, not FLOAT32",
         ),
         (
             {"output_tensor": tensor("uint32", 2, 1, 4, strides=(0, 4, 1))},

@@ -35,6 +35,7 @@ def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsy
     [
         (("--case", "\u00b2"), "this is no case"),
         (("--case", '{"target":"nix","batches":[]}'), "core must be one of"),
+        (("--case", "663", "--lots", "0", "--core", "volume"), "not with --core, --lots"),
         (("--hours", "0"), "not in the range"),
         (("--minutes", "nan"), "nan is no finite number"),
         (("--hours", "inf"), "inf is no finite number"),

@@ -11,6 +11,7 @@ from strategies import tensors
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import extremum.torch as ours  # noqa: E402 (it needs torch)
+from extremum.model import EmptyWindowWarning  # noqa: E402
 
 POOLS = {2: (ours.max_pool2d, torch.nn.functional.max_pool2d),
          3: (ours.max_pool3d, torch.nn.functional.max_pool3d)}  # fmt: skip
@@ -99,3 +100,34 @@ def test_what_is_refused():
         ours.max_pool2d(x.detach(), 2, padding=2)
     with pytest.raises(ValueError, match=r"^input must have 4 or 5 dimensions, not 3$"):
         ours.max_pool3d(torch.zeros((1, 2, 2)), 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel_size": (2.7, 2)}, r"^kernel_size must be integers, not \(2\.7, 2\)$"),
+        ({"kernel_size": "22"}, r"^kernel_size must be a sequence of integers, not '22'$"),
+        ({"kernel_size": 2.0}, r"^kernel_size must be an integer, not 2\.0$"),
+        ({"kernel_size": 2, "stride": [1.9, 1]}, r"^stride must be integers, not"),
+        ({"kernel_size": 2, "ceil_mode": None}, r"^ceil_mode must be True or False, not None$"),
+    ],
+)
+def test_no_number_is_rounded(options, message):
+    with pytest.raises(TypeError, match=message):
+        ours.max_pool2d(torch.zeros((1, 1, 4, 4)), **options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    two, three, both = np.int64(2), np.int64(3), np.array([1, 2])
+    pooled = ours.max_pool2d(x, two, both)  # pyright: ignore[reportArgumentType]
+    assert_same(pooled, ours.max_pool2d(x, 2, (1, 2)))
+    found = ours.argmax(x, three)  # pyright: ignore[reportArgumentType]
+    assert_same(found, ours.argmax(x, 3))
+
+
+def test_a_warning_names_the_line_of_the_caller():
+    x = torch.zeros((1, 1, 1, 1))
+    with pytest.warns(EmptyWindowWarning) as caught:
+        ours.max_pool2d(x, 2, 1, 1, 2)
+    assert [each.filename for each in caught] == [__file__]

@@ -156,7 +156,7 @@ class Demo:
         return {
             "command": "demo",
             "backend": self.backend,
-            "lanes": self.lanes,
+            "lanes": None if self.backend == "model" else self.lanes,
             "sizes": self.photograph.shape,
             "agreement": self.agreement,
             "steps": [step.as_dict() for step in self.steps],
@@ -166,8 +166,8 @@ class Demo:
         """Print a row for each step."""
         height, width = self.photograph.shape
         print_rich(
-            f"camera, {width} x {height} pixels of uint8, on backend {self.backend}, "
-            f"lanes: {self.lanes}\n",
+            f"camera, {width} x {height} pixels of uint8, on backend {self.backend}"
+            f"{'' if self.backend == 'model' else f', lanes: {self.lanes}'}\n",
             markup=False,
         )
         table = Table(box=None, pad_edge=False)

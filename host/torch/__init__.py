@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from extremum.model import Pooling, ReduceFunction, Reduction
+from extremum.model import Pooling, ReduceFunction, Reduction, checks
 from extremum.model.onnx import max_pool_arguments, squeeze_axes
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ __all__ = ["amax", "amin", "argmax", "argmin", "max_pool2d", "max_pool3d"]
 
 Sizes = int | Sequence[int]
 Dims = int | Sequence[int]
+
+USERS_LINE = 5
+"""Frames from a warning of `evaluate` to the line that called one of the functions."""
 
 
 def max_pool2d(
@@ -144,7 +147,10 @@ def _pool(
         raise ValueError(f"input must have {spatial + 1} or {spatial + 2} dimensions, not {x.ndim}")
     kernel_size, stride, padding, dilation = options
     window = _spread("kernel_size", kernel_size, spatial)
-    strides = window if stride in (None, (), []) else _spread("stride", stride, spatial)
+    if stride is None or (isinstance(stride, tuple | list) and not stride):
+        strides = window
+    else:
+        strides = _spread("stride", stride, spatial)
     pads = _spread("padding", padding, spatial)
     for size, pad in zip(window, pads, strict=True):
         if 2 * pad > size:
@@ -156,7 +162,7 @@ def _pool(
         strides=strides,
         dilations=_spread("dilation", dilation, spatial),
         pads=[*pads, *pads],
-        ceil_mode=int(ceil_mode),
+        ceil_mode=int(checks.boolean("ceil_mode", ceil_mode)),
     )
     arguments |= {"index_layout": "plane", "return_indices": return_indices}
     problem = Pooling.of(batched.shape, x.dtype, **arguments)
@@ -176,15 +182,20 @@ def _reduce(
     """Reduce a tensor; a scalar is one of a single element, of whose dimension nothing is kept."""
     x = _array(tensor)
     is_scalar = x.ndim == 0
-    listed = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    listed = None if dim is None else _integers("dim", dim)
     options = {"index_type": "int64"} if function.gives_index else {}
     problem = Reduction.of(function, x.shape or (1,), x.dtype, listed or None, **options)
+    keeps = checks.boolean("keepdim", keepdim) and not is_scalar
     y = _run(problem, x.reshape(problem.sizes), accelerator)
-    return _tensor(squeeze_axes(y, problem.axes, int(keepdim and not is_scalar)), tensor)
+    return _tensor(squeeze_axes(y, problem.axes, int(keeps)), tensor)
 
 
 def _run(problem: Reduction | Pooling, x: np.ndarray, accelerator: Accelerator | None) -> Any:
-    return problem.evaluate(x) if accelerator is None else accelerator.run(problem, x)
+    if accelerator is not None:
+        return accelerator.run(problem, x)
+    if isinstance(problem, Reduction):
+        return problem.evaluate(x)
+    return problem.evaluate(x, stacklevel=USERS_LINE)
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
@@ -210,9 +221,13 @@ def _tensor(y: np.ndarray, like: torch.Tensor) -> torch.Tensor:
 
 def _spread(name: str, sizes: Sizes, spatial: int) -> tuple[int, ...]:
     """Return a number for each spatial dimension; one number stands for all of them."""
-    if isinstance(sizes, int):
-        return (sizes,) * spatial
-    listed = tuple(int(size) for size in sizes)
+    listed = _integers(name, sizes)
     if len(listed) not in (1, spatial):
         raise ValueError(f"{name} must have one number or {spatial}, not {len(listed)}")
     return listed * spatial if len(listed) == 1 else listed
+
+
+def _integers(name: str, given: Sizes) -> tuple[int, ...]:
+    """Return one integer, or several, as a tuple."""
+    one = checks.is_scalar(given)
+    return (checks.integer(name, given, None),) if one else checks.integers(name, given, None)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import platformdirs
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
@@ -68,6 +69,17 @@ def _finite(_context: click.Context, option: click.Parameter, value: float | Non
     return value
 
 
+def _given_beside(*names: str) -> str:
+    """Return the options of the command line other than these, as a user writes them."""
+    context = click.get_current_context()
+    return ", ".join(
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in names
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    )
+
+
 @click.command()
 @click.option("--case", "text", help="Run one case alone: its seed, or a case as JSON.")
 @backend_option
@@ -93,6 +105,7 @@ def _finite(_context: click.Context, option: click.Parameter, value: float | Non
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
     help="SQLite file of the results, which is continued.",
+    show_default="regression.sqlite in the user's folder for data",
 )
 @click.option(
     "--evidence",
@@ -126,6 +139,8 @@ def regress(
     if text is not None:
         if len(backends) != 1:
             raise click.UsageError("--case runs on one --backend")
+        if others := _given_beside("text", "backends"):
+            raise click.UsageError(f"--case stands alone, or with --backend: not with {others}")
         return _run_one(text, backends[0])
     names = [*(target.name for target in TARGETS), RANDOM]
     if unknown := set(cores) - set(names):

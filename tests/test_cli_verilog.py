@@ -135,13 +135,16 @@ def test_the_verilog_alone(folder):
 
 
 def test_the_memories_of_a_part():
-    """Block memories are instantiated for the ECP5 alone; elsewhere the tools infer them."""
+    """Block memories are instantiated for the ECP5 alone; elsewhere the tools infer them.
+
+    For an iCE40 there is no wish of what kind they are.
+    """
     line = "--types int8 --max-window 2,1 --max-line 300 --max-dilation 1 --bus none --output a.v"
     texts = []
     for device in ("", "--device ice40-up5k", "--device ecp5-85k"):
         assert run(f"verilog {line} {device}")[0] == 0
         texts.append(Path("a.v").read_text().partition("module")[2])
-    assert texts[0] == texts[1]
+    assert re.sub(r"\n *\(\* ram_style = .*", "", texts[0]) == texts[1] != texts[0]
     assert ["PDPW16KD" in text for text in texts] == [False, False, True]
 
 

@@ -161,6 +161,6 @@ def frames_inside() -> int:
     under `exec` may have no name of a module, and is the user's.
     """
     frame, count = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("extremum."):
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("extremum."):
         frame, count = frame.f_back, count + 1
     return count

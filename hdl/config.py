@@ -127,9 +127,8 @@ class CoreConfig:
             if not isinstance(data_type, DataType):
                 raise TypeError(f"data_types must hold DataType members, not {data_type!r}")
         if not self.data_types or len(set(self.data_types)) != len(self.data_types):
-            raise ValueError(
-                f"data_types must name one or more types, each once, not {self.data_types!r}"
-            )
+            names = ", ".join(data_type.value for data_type in self.data_types) or "none"
+            raise ValueError(f"data_types must name one or more types, each once, not {names}")
         _check_range("lanes", self.lanes, 1, MAX_LANES)
         for name, most in (("max_window", MAX_WINDOW), ("max_dilation", MAX_DILATION)):
             sizes: Any = getattr(self, name)

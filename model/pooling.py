@@ -173,7 +173,7 @@ class Pooling:
                     f"not {values}"
                 )
             checked[name] = values
-        if self.index_layout not in INDEX_LAYOUTS:
+        if not isinstance(self.index_layout, str) or self.index_layout not in INDEX_LAYOUTS:
             raise ValueError(
                 f"index_layout must be one of {', '.join(INDEX_LAYOUTS)}, not {self.index_layout!r}"
             )

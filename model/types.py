@@ -364,6 +364,6 @@ def nan_mode(nan: str) -> str:
     ValueError
         If it is neither ``"propagate"`` nor ``"ignore"``.
     """
-    if nan not in ("propagate", "ignore"):
+    if not isinstance(nan, str) or nan not in ("propagate", "ignore"):
         raise ValueError(f"nan must be propagate or ignore, not {nan!r}")
     return nan

@@ -145,3 +145,15 @@ def test_what_is_refused_of_a_file(network, arguments, message):
     status, out, err = run("", "onnx", *arguments)
     assert (status, out, len(err)) == (2, [], 1)
     assert message.replace("{folder}", str(network)) in err[0]
+
+
+def test_a_wrong_name_of_the_only_input_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    node = helper.make_node("ReduceMax", ["x"], ["y"], keepdims=0)
+    onnx.save(model_of([node], {"x": ("float32", (3,))}, ["y"], opset=18), "net.onnx")
+    for file in ("x.npy", "z=x.npy"):
+        np.save(file, np.arange(3, dtype=np.float32))
+        assert run("", "onnx", "net.onnx", *GOLDEN, "--input", file)[0] == 0
+    status, out, err = run("", "onnx", "net.onnx", *GOLDEN, "--input", "image=x.npy")
+    assert (status, out) == (2, [])
+    assert err == ["extremum: the network has no input image: it has x (see extremum onnx --help)"]

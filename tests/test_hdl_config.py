@@ -14,7 +14,7 @@ INT8 = (DataType.INT8,)
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"data_types": ()}, ValueError, "data_types must name one or more types, each once, not"),
+        ({"data_types": ()}, ValueError, "one or more types, each once, not none"),
         ({"data_types": INT8 * 2}, ValueError, "data_types must name one or more types, each once"),
         ({"data_types": list(INT8)}, TypeError, "data_types must be a tuple of DataType members"),
         ({"data_types": ("int8",)}, TypeError, "data_types must hold DataType members, not 'int8'"),

@@ -145,6 +145,11 @@ def test_every_reduction(arguments, error, message):
             "index_type must be one of uint32, uint64, int32, int64, not ['int64']",
         ),
         ({"nan": ["ignore"]}, ValueError, "nan must be propagate or ignore, not ['ignore']"),
+        (
+            {"nan": np.array(["ignore", "no"])},
+            ValueError,
+            "nan must be propagate or ignore, not array(['ignore', 'no'], dtype='<U6')",
+        ),
     ],
 )
 def test_argmin_and_argmax(arguments, error, message):
@@ -200,6 +205,12 @@ def test_an_int32_index_too_small():
             {"index_layout": "rows"},
             ValueError,
             "index_layout must be one of tensor, plane, column_major, not 'rows'",
+        ),
+        (
+            {"index_layout": np.array(["plane", "no"])},
+            ValueError,
+            "index_layout must be one of tensor, plane, column_major, not "
+            "array(['plane', 'no'], dtype='<U5')",
         ),
         ({"return_indices": "no"}, TypeError, "return_indices must be True or False, not 'no'"),
         ({"return_indices": 1}, TypeError, "return_indices must be True or False, not 1"),

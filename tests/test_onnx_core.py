@@ -1,5 +1,7 @@
 """The core of a network, and layers that a given core cannot take."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -94,6 +96,10 @@ def test_a_layer_that_a_given_core_cannot_take_is_left(kind):
         assert outputs.agreement
         with pytest.raises(NetworkError, match="is not taken: the core was built with the job"):
             run(pooling, [X], accelerator=accelerator, strict=True)
+    wrong: list[Any] = ["native", CoreConfig, 0]
+    for given in wrong:
+        with pytest.raises(TypeError, match=r"^accelerator must be an Accelerator or a Team"):
+            run(pooling, [X], accelerator=given)
     config = CoreConfig((DataType.FLOAT32,), operators=("argmax", "max-pool"))
     with kind(config, backend="model") as accelerator:
         outputs = run(model, [X], accelerator=accelerator)

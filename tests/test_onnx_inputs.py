@@ -1,5 +1,7 @@
 """What is given to a network: types, sizes, lists, text, and inputs that have a default."""
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -36,6 +38,13 @@ def node(operator, inputs, outputs, **attributes):
 def test_an_input_of_another_type_or_size_is_refused(x, message):
     with pytest.raises(NetworkError, match=f"^the input x .*{message}"):
         run(POOL, [x])
+
+
+def test_what_is_no_model_is_refused():
+    wrong: list[Any] = [None, 5, [POOL]]
+    for model in wrong:
+        with pytest.raises(TypeError, match=r"^model must be a ModelProto, bytes or a file"):
+            run(model, [X])
 
 
 @pytest.mark.parametrize("x", [X, X.tolist(), X.astype(int).tolist(), X.astype(">f4")])

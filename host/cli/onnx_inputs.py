@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -54,8 +55,11 @@ def sizes_of(name: str, text: str) -> tuple[int, ...]:
 def files(network: Network, inputs: Sequence[str]) -> dict[str, str]:
     """Return the file of each input that is given."""
     names = network.input_names
-    if len(inputs) == len(names) == 1 and not inputs[0].startswith(f"{names[0]}="):
-        return {names[0]: inputs[0]}
+    if len(inputs) == len(names) == 1:
+        only, is_named = inputs[0], inputs[0].startswith(f"{names[0]}=")
+        # A file may have any name. What is no file is more likely NAME=FILE with a wrong name.
+        if not is_named and ("=" not in only or Path(only).exists()):
+            return {names[0]: only}
     known = [value.name for value in network.graph.input]
     found = named("--input", inputs, known)
     for name in found:

@@ -111,7 +111,12 @@ class Names(click.ParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """Parse the text of an option."""
-        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        names = tuple(part.strip() for part in value.split(","))
+        if not all(names):
+            self.fail(f"{value!r} is not names separated by commas", param, ctx)
+        return names
 
 
 FILE = File(path_type=str)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import ModelProto, NodeProto, ValueInfoProto
 
+from extremum.host.accelerator import Accelerator
 from extremum.host.plan import plan
 from extremum.host.team import Team
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
@@ -28,7 +29,6 @@ from extremum.onnx.values import Value, array, as_python, type_name, value_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from extremum.host.accelerator import Accelerator
     from extremum.host.report import Report
 
 __all__ = ["run", "run_network"]
@@ -71,6 +71,8 @@ def run(
 
     Raises
     ------
+    TypeError
+        The model or the accelerator is something else than said above.
     NetworkError
         The model or an input breaks a rule, ONNX Runtime cannot run it, or `strict` forbids it.
     """
@@ -117,6 +119,8 @@ class _Execution:
         watch: Watch | None,
     ) -> None:
         self._network = network
+        if accelerator is not None and not isinstance(accelerator, Accelerator | Team):
+            raise TypeError(f"accelerator must be an Accelerator or a Team, not {accelerator!r}")
         self._accelerator = accelerator
         self._strict, self._compare, self._watch = strict, compare, watch
         self._runtime = Runtime(network)

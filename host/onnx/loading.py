@@ -40,6 +40,8 @@ def load(
 
     Raises
     ------
+    TypeError
+        It is none of the types above.
     NetworkError
         It is no model, or it breaks a rule of ONNX.
     OSError
@@ -82,6 +84,8 @@ def _read(model: ModelProto | bytes | str | Path) -> tuple[ModelProto, Path | No
             return read, None
         if isinstance(model, bytes):
             return onnx.load_model_from_string(model), None
+        if not isinstance(model, str | Path):
+            raise TypeError(f"model must be a ModelProto, bytes or a file's name, not {model!r}")
         return onnx.load(str(model), load_external_data=False), Path(model).resolve().parent
     except DecodeError as error:
         raise NetworkError("it is no ONNX model") from error

@@ -207,9 +207,11 @@ class AxiPump {
                           start_ + outcome.clock);
         }
         std::snprintf(outcome.message, sizeof outcome.message,
-                      "clock %" PRIu64 "%s: %s; %" PRIu64 " beats wait, and packets are missing: %"
+                      "clock %" PRIu64 "%s: %s; %s%" PRIu64 " beats wait, and packets are missing: %"
                       PRIu64 " of values, %" PRIu64 " of positions",
-                      outcome.clock, whole, what, beats_.left, value.asked, index.asked);
+                      outcome.clock, whole, what,
+                      lite_.done() ? "" : "the access of a register has no answer, ", beats_.left,
+                      value.asked, index.asked);
     }
 
     Model model_;

@@ -26,30 +26,41 @@ AXIS_COUNTS = ("window", "dilation")
 """Registers that can be zero on the job port; other counts are carried as their value less one."""
 
 
+def beyond(limit: int, width: int) -> list[int]:
+    """Return numbers of some bits beyond a limit: the next one, the largest, and each single bit
+    that exceeds it, alone and added to the limit.
+
+    >>> beyond(4, 4)
+    [5, 6, 8, 12, 15]
+    """
+    bits = [1 << bit for bit in range(width)]
+    numbers = {limit + 1, (1 << width) - 1, *bits, *(limit | bit for bit in bits)}
+    return sorted(number for number in numbers if limit < number < 1 << width)
+
+
 def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegisters, JobError]]:
     """Yield a job with one wrong register for every possible fault, and the expected reason."""
     shapes = job_shapes(config)
     if "tail" in shapes:
         yield replace(good, tail=0), JobError.COUNT
-        if config.lanes + 1 < 1 << shapes["tail"].width:
-            yield replace(good, tail=config.lanes + 1), JobError.TAIL
+        for tail in beyond(config.lanes, shapes["tail"].width):
+            yield replace(good, tail=tail), JobError.TAIL
     for axis, name in enumerate(DIMENSIONS):
         registers = getattr(good, name)
         for count in AXIS_COUNTS:
             if f"{name}.{count}" in shapes:
                 yield replace(good, **{name: replace(registers, **{count: 0})}), JobError.COUNT
         if f"{name}.window" in shapes:
-            for window in (config.max_window[axis] + 1, (1 << config.coordinate_width) - 1):
+            for window in beyond(config.max_window[axis], config.coordinate_width):
                 too_wide = replace(registers, window=window)
                 yield replace(good, **{name: too_wide}), JobError.WINDOW
         if f"{name}.spacing" in shapes:
-            for spacing in (config.max_spacing[axis] + 1, 1 << shapes[f"{name}.spacing"].width):
-                too_far = replace(registers, spacing=spacing)
+            # It is carried as its value less one.
+            for number in beyond(config.max_spacing[axis] - 1, shapes[f"{name}.spacing"].width):
+                too_far = replace(registers, spacing=number + 1)
                 yield replace(good, **{name: too_far}), JobError.SPACING
     if "data_type" in shapes:
-        types, width = len(config.data_types), shapes["data_type"].width
-        beyond = {types, *(1 << bit for bit in range(width)), (1 << width) - 1}
-        for number in sorted(each for each in beyond if each >= types):
+        for number in beyond(len(config.data_types) - 1, shapes["data_type"].width):
             yield replace(good, data_type=number), JobError.DATA_TYPE
 
 

@@ -35,10 +35,10 @@ def long_reduction(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndar
     """
     kind = rng.choice(config.data_types)
     most = (1 << COUNTER_BITS) - 1
-    rows = rng.choice((1, 1, 2, 5, 16))
-    count = min(rng.choice((most, most - 1, 513, 700, 257)), most // rows)
-    if rng.random() < 0.5:
-        count *= config.lanes
+    rows = rng.choice((1, 1, 2, 3, 4, 5, 8, 16))
+    # Where lanes are folded, a job takes rows that are so many times as long.
+    limit = most // rows * rng.choice((1, config.lanes))
+    count = min(rng.choice((most - 1, 513, 700, 257, limit, limit - 1)), limit)
     if count <= (1 << config.index_width) - 2:
         problem = Reduction.of(
             rng.choice(("argmin", "argmax")), (rows, count), kind, 1,
@@ -126,6 +126,11 @@ def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     most = (1 << config.coordinate_width) - 1
     plane = rng.sample([rng.randint(1, most), rng.randint(1, 6), rng.randint(1, 4)], 3)
     window = [rng.randint(1, most) for most in config.max_window]
+    if rng.random() < 0.5:
+        # Lines that are longer than those that a core can store need windows of one line.
+        window = [
+            taps if size == max(plane) else 1 for taps, size in zip(window, plane, strict=True)
+        ]
     start = [rng.choice((0, 0, 1, 2, 6, 7, 17, 24)) for _ in range(3)]
     end = [
         max(rng.choice((0, 0, 1, 3, 4, 8, 9, 16)), taps - size - before)
@@ -133,7 +138,7 @@ def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     ]
     problem = Pooling.of(
         (1, 1, *plane), kind, window,
-        strides=[rng.choice((1, 1, 2, 3, 4, 5, 6, 17, 18)) for _ in range(3)],
+        strides=[rng.choice((1, 1, 2, 3, 4, 5, 6, 9, 12, 17, 18)) for _ in range(3)],
         start_padding=start, end_padding=end,
         return_indices=bool(np.prod(plane) < 1 << config.index_width - 1),
     )  # fmt: skip

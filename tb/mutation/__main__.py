@@ -8,13 +8,13 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from extremum.tb.mutation import yosys
-from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF
+from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF, WHOLE_CORES
 from extremum.tb.mutation.campaign import Campaign
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
@@ -22,16 +22,16 @@ from extremum.tb.netlists import earlier_revisions
 from extremum.tb.regression.revision import revision
 
 EVIDENCE = Path("docs/evidence/mutation.json")
-MUTANTS, QUICK_MUTANTS = 500, 12
+MUTANTS, QUICK_MUTANTS, QUICK_MUTANTS_OF_CORE = 500, 12, 60
 ROUNDS, QUICK_ROUNDS = 12, 1
-QUICK_BLOCKS = ("key", "fold", "reduction", "winner", "position", "results")
-"""The blocks of the quick form: one build of each core."""
+QUICK_BLOCKS = ("key", "fold", "reduction", "winner", "position", "results", *WHOLE_CORES)
+"""The blocks of the quick form: one build of each core, of all settings of ``pipelining``."""
 
 
 def run(
     blocks: list[str],
     *,
-    mutants: int,
+    mutants: Callable[[str], int],
     rounds: int,
     minutes: float,
     writes: bool = True,
@@ -44,7 +44,7 @@ def run(
     blocks
         Names of blocks.
     mutants
-        Mutants of each.
+        Tells how many mutants of a block are asked for.
     rounds
         Rounds of trials.
     minutes
@@ -66,7 +66,7 @@ def run(
         print(f"{', '.join(built)}: mutants of {name}", flush=True)
         with scaled(design):
             text = yosys.flat(design)
-            asked = {b: before[b].get("asked", MUTANTS) if again else mutants for b in built}
+            asked = {b: before[b].get("asked", MUTANTS) if again else mutants(b) for b in built}
             chosen = {block: yosys.mutants(design, text, block, asked[block]) for block in built}
             if again:
                 lived = {b: _those_that_lived(b, each, before[b]) for b, each in chosen.items()}
@@ -100,25 +100,30 @@ def run(
 def main() -> int:
     """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.mutation", description=__doc__)
-    parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {', '.join(BLOCKS)}")
+    names = ", ".join((*BLOCKS, *WHOLE_CORES))
+    parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {names}")
     parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     parser.add_argument("--again", action="store_true", help="only those that lived before")
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block")
     parser.add_argument("--budget", type=float, default=40.0, metavar="MINUTES")
     given = parser.parse_args()
-    if unknown := set(given.blocks) - set(BLOCKS):
+    if unknown := set(given.blocks) - {*BLOCKS, *WHOLE_CORES}:
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
     blocks = given.blocks or list(QUICK_BLOCKS if given.quick else BLOCKS)
     if given.again:
         blocks = [block for block in blocks if block in _read()["gateware"]]
         if not blocks:
             parser.error(f"--again needs the evidence of an earlier run, in {EVIDENCE}")
-    mutants, rounds = (QUICK_MUTANTS, QUICK_ROUNDS) if given.quick else (given.mutants, ROUNDS)
+
+    def mutants(block: str) -> int:
+        quick = QUICK_MUTANTS_OF_CORE if block in WHOLE_CORES else QUICK_MUTANTS
+        return quick if given.quick else given.mutants
+
     found = run(
         blocks,
         mutants=mutants,
-        rounds=rounds,
+        rounds=QUICK_ROUNDS if given.quick else ROUNDS,
         minutes=given.budget,
         writes=not given.quick,
         again=given.again,

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from extremum.tb.mutation.designs import DESIGNS
+
 SHARED_FILES = {"hdl/winner.py": "winner", "hdl/timing/": "timing", "hdl/counter.py": "counter"}
 """Files whose code is used by many parts; their cells are blocks of their own.
 
@@ -44,6 +46,9 @@ BLOCK_PARTS = (
 )
 """Parts of an AXI block; its core is mutated on its own."""
 
+WHOLE_CORES = tuple(name for name, design in DESIGNS.items() if design.block)
+"""Cores of the other settings of ``pipelining``. Each is a block as a whole, of the quick form."""
+
 BUILDS = (
     ("rows", ("key", "fold", "reduction")),
     ("windows", ("winner", "position", "results")),
@@ -52,11 +57,12 @@ BUILDS = (
     ("windows", ("schedule", "counter")),
     ("block", ("axi.lite", "axi.control", "axi.commands", "axi.packets")),
     ("block", ("axi.counters", "axi.buffers", "axi.block")),
+    *((core, (core,)) for core in WHOLE_CORES),
 )
 """The designs whose cells are mutated, and the blocks whose mutants are compiled together."""
 
-BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks)
-"""The names of all blocks."""
+BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks if block not in WHOLE_CORES)
+"""The names of the blocks of the long form."""
 
 DESIGN_OF = {block: design for design, blocks in BUILDS for block in blocks}
 """The design that each block is a part of."""

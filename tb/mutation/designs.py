@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -41,7 +41,9 @@ TIMING: dict[str, Any] = {
     "equality_bits": 4, "order_bits": 4, "ordinal_segment": 4, "position_segment": 4,
     "lookup_queue": 4,
 }  # fmt: skip
-"""The timing parameters that are made small, so that short numbers are cut as long ones are."""
+"""The timing parameters that are made small, so that short numbers are cut as long ones are.
+
+Small and balanced cores cut no numbers, so theirs stay."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,14 @@ class Design:
         Configuration of its core.
     bus
         ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
+    block
+        Name of the one block that all of the design is; empty if its cells are sorted into blocks
+        by the part that they are in.
     """
 
     config: CoreConfig
     bus: str = "none"
+    block: str = ""
 
     @property
     def clock(self) -> str:
@@ -103,7 +109,16 @@ DESIGNS = {
         "axi",
     ),
 }
-"""The designs by name."""
+"""The designs by name. Those of the other settings of ``pipelining`` are one block each: their
+parts are those of the fast cores with fewer registers, under the control of one job at a time."""
+
+DESIGNS |= {
+    f"{setting}.{name}": Design(
+        replace(DESIGNS[name].config, pipelining=setting), block=f"{setting}.{name}"
+    )
+    for setting in ("small", "balanced")
+    for name in ("windows", "rows")
+}
 
 
 @contextmanager
@@ -116,9 +131,10 @@ def scaled(design: Design) -> Iterator[None]:
     from a configuration is kept.
     """
     plain, plain_bits = parameters.TimingParameters, register_map.packet_bits
+    has_segments = design.bus == "none" and design.config.pipelining == "fast"
 
     def small(**chosen: Any) -> parameters.TimingParameters:
-        settings: dict[str, Any] = chosen | ({} if design.bus == "axi" else TIMING)
+        settings: dict[str, Any] = chosen | (TIMING if has_segments else {})
         return plain(**settings)
 
     def narrow(config: CoreConfig) -> dict[str, Bits]:

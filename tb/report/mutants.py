@@ -69,7 +69,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
     limits = [
         f"The total of killed mutants hides that blocks differ: {_of(least)}, {_of(most)}.",
         "The designs that were mutated are three fast cores of few lanes; logic that only another "
-        "configuration has was not mutated.",
+        "configuration has was not mutated. The quick form mutates small and balanced cores, too.",
     ]
     if left_out:
         names = ", ".join(f"`{name}`" for name in left_out)

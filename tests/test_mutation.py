@@ -6,10 +6,13 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from extremum.hdl.registers import job_shapes
+from extremum.hdl.timing import timing_parameters
 from extremum.tb.mutation import campaign, explained, planted, yosys
-from extremum.tb.mutation.blocks import BLOCKS, BUILDS, Cell, block_of
+from extremum.tb.mutation.__main__ import QUICK_BLOCKS
+from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF, WHOLE_CORES, Cell, block_of
 from extremum.tb.mutation.columns import Columns, reached
-from extremum.tb.mutation.designs import DESIGNS, scaled
+from extremum.tb.mutation.designs import COUNTER_BITS, DESIGNS, scaled
 from extremum.tb.mutation.model import Model, Recorder
 from extremum.tb.mutation.names import names, places
 from extremum.tb.mutation.proof import Prover, netlist_of
@@ -21,6 +24,7 @@ from extremum.tb.mutation.software import (
     together,
 )
 from extremum.tb.mutation.warm import statements
+from extremum.tb.refusal import beyond
 
 ALL = 1_000_000
 """More mutants than a block has."""
@@ -197,6 +201,23 @@ def test_cells_are_sorted_into_blocks():
         "axi.packets"
     )
     assert block_of(Cell("$flatten\\core.\\fold.$7", ""), "axi") == ""
+
+
+def test_the_quick_form_has_cores_of_each_setting_as_they_are():
+    """Counters are narrow in all designs, but segments are made short in fast cores alone."""
+    settings = {DESIGNS[DESIGN_OF[block]].config.pipelining for block in QUICK_BLOCKS}
+    assert settings == {"fast", "small", "balanced"}
+    for core in WHOLE_CORES:
+        config = DESIGNS[core].config
+        with scaled(DESIGNS[core]):
+            assert timing_parameters(config).whole_count == 64
+            assert job_shapes(config)["slots"].width == COUNTER_BITS
+
+
+def test_numbers_beyond_a_limit():
+    assert beyond(4, 4) == [5, 6, 8, 12, 15]
+    assert beyond(3, 2) == []
+    assert beyond(0, 3) == [1, 2, 4, 7]
 
 
 def test_bugs_to_plant_fit_the_sources(tmp_path, request):

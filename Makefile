@@ -33,7 +33,7 @@ help:
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
-	@echo "                BUDGET=40 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
+	@echo "                BUDGET=60 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
 	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence is about."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
@@ -148,7 +148,7 @@ faults: $(VENV)/test icarus
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py
 
-BUDGET ?= 40
+BUDGET ?= 60
 mutation: $(VENV)/mutation
 	$(BIN)/python -m extremum.tb.mutation --budget $(BUDGET) $(if $(QUICK),--quick) $(BLOCKS)
 

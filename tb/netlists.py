@@ -25,7 +25,6 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (
 from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.tb.mutation.blocks import BLOCKS, DESIGN_OF
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
@@ -44,8 +43,7 @@ def digests() -> Iterator[tuple[str, str]]:
     """Yield the name of each core and block, and the digest of its netlist."""
     for target in TARGETS:
         yield target.name, digest(target.config, target.bus)
-    for name in _mutated_at_length():
-        design = DESIGNS[name]
+    for name, design in DESIGNS.items():
         with scaled(design):
             yield f"mutated {name}", digest(design.config, design.bus)
 
@@ -106,21 +104,12 @@ def earlier_revisions(folder: Path = EVIDENCE.parent) -> dict[str, frozenset[str
 def proved() -> frozenset[str]:
     """Return the names of the cores and blocks that proofs, coverage and faults speak of.
 
-    They are fast and small ones. The random regression runs balanced ones, too.
+    They are fast and small ones of the random regression, which runs balanced ones, too, and the
+    fast ones of the mutation.
     """
     names = (target.name for target in TARGETS if target.config.pipelining != "balanced")
-    return frozenset((*names, *mutated()))
-
-
-def mutated() -> frozenset[str]:
-    """Return the names of the designs that the mutation speaks of."""
-    return frozenset(f"mutated {name}" for name in _mutated_at_length())
-
-
-def _mutated_at_length() -> list[str]:
-    """Return the designs of the mutation's long form, which alone writes evidence."""
-    spoken_of = {DESIGN_OF[block] for block in BLOCKS}
-    return [name for name in DESIGNS if name in spoken_of]
+    mutated = (name for name, design in DESIGNS.items() if design.config.pipelining == "fast")
+    return frozenset((*names, *(f"mutated {name}" for name in mutated)))
 
 
 def main() -> int:

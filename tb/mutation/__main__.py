@@ -100,15 +100,15 @@ def run(
 def main() -> int:
     """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.mutation", description=__doc__)
-    names = ", ".join((*BLOCKS, *WHOLE_CORES))
+    names = ", ".join(BLOCKS)
     parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {names}")
     parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     parser.add_argument("--again", action="store_true", help="only those that lived before")
     parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block")
-    parser.add_argument("--budget", type=float, default=40.0, metavar="MINUTES")
+    parser.add_argument("--budget", type=float, default=60.0, metavar="MINUTES")
     given = parser.parse_args()
-    if unknown := set(given.blocks) - {*BLOCKS, *WHOLE_CORES}:
+    if unknown := set(given.blocks) - {*BLOCKS}:
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
     blocks = given.blocks or list(QUICK_BLOCKS if given.quick else BLOCKS)
     if given.again:

@@ -47,7 +47,7 @@ BLOCK_PARTS = (
 """Parts of an AXI block; its core is mutated on its own."""
 
 WHOLE_CORES = tuple(name for name, design in DESIGNS.items() if design.block)
-"""Cores of the other settings of ``pipelining``. Each is a block as a whole, of the quick form."""
+"""Cores of the other settings of ``pipelining``, each of which is a block as a whole."""
 
 BUILDS = (
     ("rows", ("key", "fold", "reduction")),
@@ -61,8 +61,8 @@ BUILDS = (
 )
 """The designs whose cells are mutated, and the blocks whose mutants are compiled together."""
 
-BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks if block not in WHOLE_CORES)
-"""The names of the blocks of the long form."""
+BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks)
+"""The names of the blocks."""
 
 DESIGN_OF = {block: design for design, blocks in BUILDS for block in blocks}
 """The design that each block is a part of."""

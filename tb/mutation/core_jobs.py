@@ -121,11 +121,19 @@ def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
 
 
 def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
-    """Return a job of one volume that is long in one dimension, with any padding and stride."""
+    """Return a job of one volume that is long in one dimension, with any padding and stride.
+
+    Half of them show each bit of a coordinate: every slot of the long line gives a window of as
+    many taps as there can be.
+    """
     kind = rng.choice(config.data_types)
     most = (1 << config.coordinate_width) - 1
     plane = rng.sample([rng.randint(1, most), rng.randint(1, 6), rng.randint(1, 4)], 3)
     window = [rng.randint(1, most) for most in config.max_window]
+    strides = [rng.choice((1, 1, 2, 3, 4, 5, 6, 9, 12, 17, 18)) for _ in plane]
+    if rng.random() < 0.5:
+        axis = plane.index(max(plane))
+        window[axis], strides[axis] = config.max_window[axis], 1
     if rng.random() < 0.5:
         # Lines that are longer than those that a core can store need windows of one line.
         window = [
@@ -137,12 +145,32 @@ def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
         for taps, size, before in zip(window, plane, start, strict=True)
     ]
     problem = Pooling.of(
-        (1, 1, *plane), kind, window,
-        strides=[rng.choice((1, 1, 2, 3, 4, 5, 6, 9, 12, 17, 18)) for _ in range(3)],
-        start_padding=start, end_padding=end,
+        (1, 1, *plane), kind, window, strides=strides, start_padding=start, end_padding=end,
         return_indices=bool(np.prod(plane) < 1 << config.index_width - 1),
     )  # fmt: skip
     return _of_random_bits(rng, config, problem) or large(rng, config)
+
+
+def padded(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of a small tensor in wide padding, whose windows have holes.
+
+    Windows that are empty, or whose only tap is any of theirs, come often.
+    """
+    kind = rng.choice(config.data_types)
+    plane = [rng.choice((1, 1, 2, 3)) for _ in range(3)]
+    window = [rng.randint(1, most) for most in config.max_window]
+    dilations = [rng.randint(1, most) for most in config.max_dilation]
+    start = [rng.choice((0, 1, 1, 2, 3, 5)) for _ in plane]
+    end = [
+        max(rng.choice((0, 1, 1, 2, 3, 6)), (taps - 1) * apart + 1 - size - before)
+        for taps, apart, size, before in zip(window, dilations, plane, start, strict=True)
+    ]
+    problem = Pooling.of(
+        (1, rng.randint(1, 3), *plane), kind, window,
+        strides=[rng.choice((1, 1, 2, 3)) for _ in plane], dilations=dilations,
+        start_padding=start, end_padding=end, nan=rng.choice(("propagate", "ignore")),
+    )  # fmt: skip
+    return _of_random_bits(rng, config, problem) or padded(rng, config)
 
 
 def _of_random_bits(

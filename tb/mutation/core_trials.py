@@ -18,6 +18,7 @@ from extremum.tb.mutation.core_jobs import (
     long_reduction,
     many,
     near_equal,
+    padded,
     random_jobs,
     tiled,
 )
@@ -177,13 +178,15 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
             board.refuse(registers.to_bits(config))
         play(recorder, board, rng, Rests(rng.choice((0, 50)), 0, rng.choice((0, 50))))
     if rung == "long":
-        jobs = [long_reduction(rng, config)]
+        jobs = [long_reduction(rng, config) for _ in range(3)]
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
     elif rung == "many":
         jobs = [rng.choice((many, large))(rng, config) for _ in range(12)]
     elif rung == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
+    elif rung == "padding":
+        jobs = [padded(rng, config) for _ in range(20)]
     elif rung == "tiles":
         jobs = [tiled(rng, config) for _ in range(20)]
     else:
@@ -192,10 +195,13 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     return recorder.trial(rung, VALIDS)
 
 
-RUNGS = ("jobs", "near", "planes", "tiles", "many", "long", "stalls", "bursts", "resets", "refused")
+RUNGS = (
+    "jobs", "near", "planes", "padding", "tiles", "many", "long", "stalls", "bursts", "resets",
+    "refused",
+)  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 
-WINDOWED = ("planes", "tiles", "many")
+WINDOWED = ("planes", "padding", "tiles", "many")
 """Those for cores that slide windows."""
 
 

@@ -66,8 +66,9 @@ def rules(text: str | None = None) -> list[Rule]:
     if text is None:
         text = (FOLDER / SURVIVORS).read_text()
     found = [
-        Rule(entry["block"], at, mutants, entry["reason"])
+        Rule(block, at, mutants, entry["reason"])
         for entry in tomllib.loads(text).get("survivor", [])
+        for block in entry.get("blocks") or [entry["block"]]
         for at, mutants in entry.get("where") or [(entry["at"], entry.get("mutants", ".*"))]
     ]
     for rule in found:

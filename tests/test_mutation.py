@@ -1,5 +1,7 @@
 """The machinery of ``make mutation``, on a counter: what is killed, proved, explained, fails."""
 
+from contextlib import nullcontext
+
 import pytest
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 from amaranth.hdl import Module, Signal
@@ -8,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import timing_parameters
-from extremum.tb.mutation import campaign, explained, planted, yosys
+from extremum.tb.mutation import campaign, explained, planted, rules, yosys
 from extremum.tb.mutation.__main__ import QUICK_BLOCKS
 from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF, WHOLE_CORES, Cell, block_of
 from extremum.tb.mutation.columns import Columns, reached
@@ -16,6 +18,7 @@ from extremum.tb.mutation.designs import COUNTER_BITS, DESIGNS, scaled
 from extremum.tb.mutation.model import Model, Recorder
 from extremum.tb.mutation.names import names, places
 from extremum.tb.mutation.proof import Prover, netlist_of
+from extremum.tb.mutation.rules import every, meant, widths
 from extremum.tb.mutation.software import (
     PACKAGES,
     Mutant,
@@ -27,7 +30,7 @@ from extremum.tb.mutation.warm import statements
 from extremum.tb.refusal import beyond
 
 ALL = 1_000_000
-"""More mutants than a block has."""
+"""More bits than a port has."""
 
 
 class Counter(wiring.Component):
@@ -55,7 +58,7 @@ class Counter(wiring.Component):
 class Small:
     """A design like those of the campaign."""
 
-    bus, clock, config = "none", "clk", None
+    bus, clock, config, block = "none", "clk", None, "part"
 
     def rtlil(self):
         return rtlil.convert(Counter(), name="mutated", emit_src=True)
@@ -160,9 +163,8 @@ def test_every_rule_is_about_a_mutant_that_there_is(name, blocks):
     design = DESIGNS[name]
     with scaled(design):
         text = yosys.flat(design)
-        there = [(b, m.place, m.name) for b in blocks for m in yosys.mutants(design, text, b, ALL)]
-    assert not explained.idle(explained.rules(), there)
-    assert explained.idle([explained.Rule(blocks[0], "nowhere", ".*", "for a test")], there)
+        used = {rule for b in blocks for rule, _ in meant(design, text, b, narrow=ALL)}
+    assert not [rule for rule in explained.rules() if rule.block in blocks and rule not in used]
 
 
 def test_a_cell_is_told_by_its_code_or_by_the_register_that_it_leads_to(design):
@@ -190,6 +192,66 @@ reason = "nobody can tell it"
 """
     some = explained.rules(text)
     found = [explained.reason(some, "key", *pair) for pair in (("a", "xy"), ("b", "y"), ("b", "x"))]
+    assert found == ["nobody can tell it", "nobody can tell it", None]
+
+
+def test_all_mutants_of_a_cell():
+    text = r"""
+  wire width 5 \a
+  wire \b
+  cell $add $1
+    parameter \A_WIDTH 4
+    connect \A { \a [3:1] \b }
+    connect \B { 2'10 \a }
+    connect \Y \a [2]
+  end
+  cell $dff $2
+    connect \CLK \b
+    connect \D \a [1:0]
+    connect \Q \a [4:3]
+  end
+"""
+    assert widths(text) == {"$1": {"A": 4, "B": 7, "Y": 1}, "$2": {"CLK": 1, "D": 2, "Q": 2}}
+    found = [mutant.name for mutant in every("$2", widths(text)["$2"], "", "part.dff0")]
+    ways = ("inv", "const0", "const1", "cnot0/{}", "cnot1/{}")
+    assert found == [f"part.dff0.D[{n}] {way}".format(1 - n) for n in (0, 1) for way in ways]
+    plain = [mutant.name for mutant in every("$2", {"D": 2}, "", "part.dff0", narrow=1)]
+    assert plain == [name for name in found if "cnot" not in name]
+
+
+def test_a_rule_that_means_a_fault_is_too_wide(design, monkeypatch, capsys):
+    """All that a rule means is tried, whether the campaign's sample has it or not."""
+    wide = explained.Rule("part", ".*", r"add0\.Y\[\d\] inv", "the sum may be another one")
+    right = explained.Rule("part", ".*", r"or0\.Y\[0\] const1", "the other number is never reached")
+    for name, value in {
+        "BLOCKS": ("part",),
+        "BUILDS": [("counter", ("part",))],
+        "DESIGNS": {"counter": design},
+        "scaled": lambda design: nullcontext(),
+        "trials": lambda design, model, rounds: [record(model)],
+        "rules": lambda: [wide, right],
+    }.items():
+        monkeypatch.setattr(rules, name, value)
+    monkeypatch.setattr("sys.argv", ["rules"])
+    assert rules.main() == 1
+    printed = capsys.readouterr().out
+    assert "part: 4 mutants of 2 rules\n" in printed
+    assert printed.count("though: the sum may be another one") == 2
+    assert printed.endswith("1 passed, 1 failed\n")
+    monkeypatch.setattr(rules, "rules", lambda: [right])
+    assert rules.main() == 0
+    assert capsys.readouterr().out == "part: 1 mutant of 1 rule\n1 passed, 0 failed\n"
+
+
+def test_a_rule_may_be_of_several_blocks():
+    text = """
+[[survivor]]
+blocks = ["key", "small.rows"]
+at = "a"
+reason = "nobody can tell it"
+"""
+    some = explained.rules(text)
+    found = [explained.reason(some, block, "a", "x") for block in ("key", "small.rows", "fold")]
     assert found == ["nobody can tell it", "nobody can tell it", None]
 
 

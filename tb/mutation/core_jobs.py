@@ -121,19 +121,11 @@ def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
 
 
 def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
-    """Return a job of one volume that is long in one dimension, with any padding and stride.
-
-    Half of them show each bit of a coordinate: every slot of the long line gives a window of as
-    many taps as there can be.
-    """
+    """Return a job of one volume that is long in one dimension, with any padding and stride."""
     kind = rng.choice(config.data_types)
     most = (1 << config.coordinate_width) - 1
     plane = rng.sample([rng.randint(1, most), rng.randint(1, 6), rng.randint(1, 4)], 3)
     window = [rng.randint(1, most) for most in config.max_window]
-    strides = [rng.choice((1, 1, 2, 3, 4, 5, 6, 9, 12, 17, 18)) for _ in plane]
-    if rng.random() < 0.5:
-        axis = plane.index(max(plane))
-        window[axis], strides[axis] = config.max_window[axis], 1
     if rng.random() < 0.5:
         # Lines that are longer than those that a core can store need windows of one line.
         window = [
@@ -145,10 +137,34 @@ def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
         for taps, size, before in zip(window, plane, start, strict=True)
     ]
     problem = Pooling.of(
-        (1, 1, *plane), kind, window, strides=strides, start_padding=start, end_padding=end,
+        (1, 1, *plane), kind, window,
+        strides=[rng.choice((1, 1, 2, 3, 4, 5, 6, 9, 12, 17, 18)) for _ in range(3)],
+        start_padding=start, end_padding=end,
         return_indices=bool(np.prod(plane) < 1 << config.index_width - 1),
     )  # fmt: skip
     return _of_random_bits(rng, config, problem) or large(rng, config)
+
+
+def line(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a job of a line in any dimension that needs most bits of a coordinate.
+
+    Its windows have as many taps as they can, and many reach into the end padding or lie in it.
+    """
+    kind = rng.choice(config.data_types)
+    axis, most = rng.randrange(3), (1 << config.coordinate_width) - 1
+    plane, window, strides = [rng.choice((1, 1, 2)) for _ in range(3)], [1, 1, 1], [1, 1, 1]
+    start, end, dilations = [0, 0, 0], [0, 0, 0], [1, 1, 1]
+    plane[axis] = rng.choice((1, 2, rng.randint(3, most), rng.randint(most // 2, most)))
+    window[axis], strides[axis] = config.max_window[axis], rng.choice((1, 1, 2, 3, 5, 9))
+    end[axis] = rng.choice((0, 1, 2, 2, 3, 4, max(0, most - plane[axis] - rng.randrange(4))))
+    start[axis] = rng.choice((0, 0, 1, 2, max(0, most - plane[axis] - end[axis])))
+    end[axis] = max(end[axis], 2 * window[axis] - plane[axis] - start[axis])
+    dilations[axis] = rng.randint(1, config.max_dilation[axis])
+    problem = Pooling.of(
+        (1, 1, *plane), kind, window, strides=strides, dilations=dilations,
+        start_padding=start, end_padding=end,
+    )  # fmt: skip
+    return _of_random_bits(rng, config, problem) or line(rng, config)
 
 
 def padded(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:

@@ -15,6 +15,7 @@ from extremum.tb.mutation.core_jobs import (
     deep,
     fits,
     large,
+    line,
     long_reduction,
     many,
     near_equal,
@@ -182,7 +183,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
     elif rung == "many":
-        jobs = [rng.choice((many, large))(rng, config) for _ in range(12)]
+        jobs = [rng.choice((many, large, line))(rng, config) for _ in range(18)]
     elif rung == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
     elif rung == "padding":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -80,16 +80,6 @@ def rules(text: str | None = None) -> list[Rule]:
 def reason(rules: Sequence[Rule], block: str, place: str, name: str) -> str | None:
     """Return why a mutant lives; None if no rule explains it."""
     return next((rule.reason for rule in rules if rule.means(block, place, name)), None)
-
-
-def idle(rules: Sequence[Rule], mutants: Collection[tuple[str, str, str]]) -> list[Rule]:
-    """Return the rules that mean none of some mutants, each a block, a place and a name."""
-    blocks = {block for block, _, _ in mutants}
-    return [
-        rule
-        for rule in rules
-        if rule.block in blocks and not any(rule.means(*mutant) for mutant in mutants)
-    ]
 
 
 def open_survivors(name: str = OPEN) -> set[str]:

@@ -132,6 +132,11 @@ def _changed(whole, *path, value):
         ),
         (
             "mutation",
+            _changed(MUTATION, "gateware", "key", "explained_by", value={"it was so": 2}),
+            {"mutation": "2 mutants of key explained by a reason that is gone"},
+        ),
+        (
+            "mutation",
             _changed(MUTATION, "planted", 0, "caught_by", value=None),
             {"planted": "1 planted bug not caught"},
         ),

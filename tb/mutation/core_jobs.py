@@ -114,9 +114,11 @@ def many(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     sizes[2 + axis] = rng.randint(1, 2 if volumes < 300 else 1)
     start[axis] = rng.choice((0, 0, 1))
     end[axis] = max(rng.choice((0, 1)), window[axis] - sizes[2 + axis] - start[axis])
-    problem = Pooling.of(
-        sizes, kind, window, strides=rng.choice((1, 1, 2)), start_padding=start, end_padding=end
-    )
+    stride = rng.choice((1, 1, 2))
+    if config.max_window[axis] > 1 and rng.random() < 0.4:
+        # Two slots for each volume, and one without a beat behind the last.
+        sizes[2 + axis], window[axis], start[axis], end[axis], stride = 2, 2, 0, 1, 1
+    problem = Pooling.of(sizes, kind, window, strides=stride, start_padding=start, end_padding=end)
     return _of_random_bits(rng, config, problem) or many(rng, config)
 
 
@@ -155,7 +157,8 @@ def line(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     plane, window, strides = [rng.choice((1, 1, 2)) for _ in range(3)], [1, 1, 1], [1, 1, 1]
     start, end, dilations = [0, 0, 0], [0, 0, 0], [1, 1, 1]
     plane[axis] = rng.choice((1, 2, rng.randint(3, most), rng.randint(most // 2, most)))
-    window[axis], strides[axis] = config.max_window[axis], rng.choice((1, 1, 2, 3, 5, 9))
+    window[axis] = config.max_window[axis]
+    strides[axis] = rng.choice((1, 1, 2, 3, rng.randint(4, most)))
     end[axis] = rng.choice((0, 1, 2, 2, 3, 4, max(0, most - plane[axis] - rng.randrange(4))))
     start[axis] = rng.choice((0, 0, 1, 2, max(0, most - plane[axis] - end[axis])))
     end[axis] = max(end[axis], 2 * window[axis] - plane[axis] - start[axis])

@@ -183,7 +183,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
     elif rung == "many":
-        jobs = [rng.choice((many, large, line))(rng, config) for _ in range(18)]
+        jobs = [rng.choice((many, many, large, line))(rng, config) for _ in range(20)]
     elif rung == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
     elif rung == "padding":

@@ -132,7 +132,9 @@ def attack(name: str, blocks: Sequence[str], rounds: int) -> tuple[Counter[Rule]
 
 def main() -> int:
     """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m extremum.tb.mutation.rules", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m extremum.tb.mutation.rules", description=__doc__
+    )
     parser.add_argument("blocks", nargs="*", metavar="BLOCK", help=f"of {', '.join(BLOCKS)}")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of trials")
     given = parser.parse_args()

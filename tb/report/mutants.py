@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.mutation.explained import rules
 from extremum.tb.report.markdown import count, number, paragraph, share, table
 from extremum.tb.report.section import Told
 
@@ -60,7 +61,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
         table(["block", *COLUMNS, "killed of the others"], shares),
     ]
     left_out = sorted(set(BLOCKS) - evidence.keys())
-    problems = _against(unexplained, new)
+    problems = _against(unexplained, new) + _without_reason(evidence)
     if left_out:
         problems += (f"{count(len(left_out), 'block')} left out",)
     least, most = (
@@ -87,6 +88,24 @@ def _against(unexplained: int, new: int) -> tuple[str, ...]:
     """Return what speaks against the tests: mutants that survive without a reason."""
     told = ((unexplained, "open mutant"), (new, "new survivor"))
     return tuple(count(number, noun) for number, noun in told if number)
+
+
+def _without_reason(evidence: dict[str, Any]) -> tuple[str, ...]:
+    """Return which blocks have mutants that were explained by a reason that is no longer there."""
+    present = {(rule.block, rule.reason.strip()) for rule in rules()}
+    lost = {
+        name: sum(
+            mutants
+            for reason, mutants in each.get("explained_by", {}).items()
+            if (name, reason.strip()) not in present
+        )
+        for name, each in sorted(evidence.items())
+    }
+    return tuple(
+        f"{count(mutants, 'mutant')} of {name} explained by a reason that is gone"
+        for name, mutants in lost.items()
+        if mutants
+    )
 
 
 def _of(row: tuple[Any, ...]) -> str:

@@ -162,10 +162,10 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         # Jobs that come late find the core idle.
         rests = Rests(rng.choice((60, 97, "bursts")), rng.choice((0, 30)), rng.choice((0, 30)))
     if rung == "resets":
-        for _ in range(4):
+        for _ in range(8):
             jobs = random_jobs(rng, config, 4)
             if config.max_window[0] > 1 and rng.random() < 0.6:
-                jobs = [rng.choice((deep, large))(rng, config) for _ in range(3)]
+                jobs = [rng.choice((deep, large, many, many))(rng, config) for _ in range(3)]
                 jobs = [each for each in jobs if fits(each[0])]
             board = _filled(config, seed, jobs)
             play(recorder, board, rng, rests, stop=rng.randrange(1, 40 + len(board.beats)))

@@ -25,7 +25,7 @@ from extremum.tb.report.markdown import count
 
 ROUNDS = 12
 NARROW = 6
-"""Bits of a port up to which mutants that depend on another bit are tried; there are many of them."""
+"""Bits of the widest port of which mutants that depend on another bit are tried."""
 
 
 def widths(flat: str) -> dict[str, dict[str, int]]:
@@ -147,10 +147,8 @@ def main() -> int:
         if not blocks:
             continue
         counts, killed = attack(name, blocks, given.rounds)
-        print(
-            f"{', '.join(blocks)}: {count(counts.total(), 'mutant')} of {count(len(counts), 'rule')}",
-            flush=True,
-        )
+        told = f"{count(counts.total(), 'mutant')} of {count(len(counts), 'rule')}"
+        print(f"{', '.join(blocks)}: {told}", flush=True)
         for line in killed:
             print(f"  killed: {line}", flush=True)
         wrong = {line.rpartition("though: ")[2] for line in killed}

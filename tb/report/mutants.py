@@ -69,8 +69,9 @@ def gateware(evidence: dict[str, Any]) -> Told:
     )
     limits = [
         f"The total of killed mutants hides that blocks differ: {_of(least)}, {_of(most)}.",
-        "The designs that were mutated are of few lanes: three fast ones, part by part, and two small "
-        "and two balanced ones as a whole. Logic that only another configuration has was not mutated.",
+        "The designs that were mutated are of few lanes: three fast ones, part by part, and two "
+        "small and two balanced ones as a whole. Logic that only another configuration has was not "
+        "mutated.",
     ]
     if left_out:
         names = ", ".join(f"`{name}`" for name in left_out)

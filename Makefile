@@ -33,7 +33,8 @@ help:
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
-	@echo "                BUDGET=60 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults."
+	@echo "                BUDGET=60 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults,"
+	@echo "                RULES=1 all faults that are explained instead of found."
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
 	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence is about."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
@@ -150,7 +151,7 @@ gates: $(VENV)/test icarus
 
 BUDGET ?= 60
 mutation: $(VENV)/mutation
-	$(BIN)/python -m extremum.tb.mutation --budget $(BUDGET) $(if $(QUICK),--quick) $(BLOCKS)
+	$(BIN)/python -m extremum.tb.mutation$(if $(RULES),.rules, --budget $(BUDGET) $(if $(QUICK),--quick)) $(BLOCKS)
 
 netlists: $(VENV)/report
 	$(BIN)/python -m extremum.tb.netlists

@@ -23,7 +23,7 @@ from extremum.tb.mutation.model import Model
 from extremum.tb.mutation.names import names, places
 from extremum.tb.report.markdown import count
 
-ROUNDS = 12
+ROUNDS = 4
 NARROW = 6
 """Bits of the widest port of which mutants that depend on another bit are tried."""
 

@@ -267,8 +267,9 @@ def inside(coordinate: Value, size_less_one: Value) -> Value:
     """Return whether a coordinate is in the tensor; all others are padding, where taps are absent.
 
     The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
-    is beyond every size. A line with its padding, and the extent of a window, are shorter than
-    ``2**coordinate_width``, so a coordinate that wraps does not come back to the tensor.
+    is beyond every size. A line of slots, those in front of element 0 included, and the extent of a
+    window are shorter than ``2**coordinate_width``, so a coordinate that wraps does not come back
+    to the tensor.
     """
     return coordinate.as_unsigned() <= size_less_one
 

@@ -150,19 +150,23 @@ def large(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
 def line(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     """Return a job of a line in any dimension that needs most bits of a coordinate.
 
-    Its windows have as many taps as they can, and many reach into the end padding or lie in it.
+    Its windows have as many taps as they can, and many reach into the padding or lie in it.
     """
     kind = rng.choice(config.data_types)
     axis, most = rng.randrange(3), (1 << config.coordinate_width) - 1
     plane, window, strides = [rng.choice((1, 1, 2)) for _ in range(3)], [1, 1, 1], [1, 1, 1]
     start, end, dilations = [0, 0, 0], [0, 0, 0], [1, 1, 1]
-    plane[axis] = rng.choice((1, 2, rng.randint(3, most), rng.randint(most // 2, most)))
+    plane[axis] = rng.choice((1, 2, rng.randint(3, most), *(rng.randint(most // 2, most),) * 2))
     window[axis] = config.max_window[axis]
     strides[axis] = rng.choice((1, 1, 2, 3, rng.randint(4, most)))
     end[axis] = rng.choice((0, 1, 2, 2, 3, 4, max(0, most - plane[axis] - rng.randrange(4))))
-    start[axis] = rng.choice((0, 0, 1, 2, max(0, most - plane[axis] - end[axis])))
-    end[axis] = max(end[axis], 2 * window[axis] - plane[axis] - start[axis])
     dilations[axis] = rng.randint(1, config.max_dilation[axis])
+    extent = (window[axis] - 1) * dilations[axis] + 1
+    # No slot is spent on what lies in front of the first window's last tap. So the start padding
+    # may be longer than a line.
+    longest = most - plane[axis] + extent - 1
+    start[axis] = rng.choice((0, 0, 1, 2, 5, longest, max(0, longest - rng.randrange(4))))
+    end[axis] = max(end[axis], extent - plane[axis] - start[axis])
     problem = Pooling.of(
         (1, 1, *plane), kind, window, strides=strides, dilations=dilations,
         start_padding=start, end_padding=end,

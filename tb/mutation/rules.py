@@ -2,8 +2,8 @@
 
 The campaign draws a sample of mutants, and looks up those that survive. So a rule that explains too
 much may hide a gap of the trials: it is right for the mutant that it was written for, and wrong for
-others that it means, too. Here all of these are tried, not only those of the sample. A rule whose
-mutant is killed is too wide.
+others that it means, too. Here all of these are tried, not only those of the sample. If one
+is killed, the rule is too wide or its reason is wrong.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from extremum.tb.mutation.names import names, places
 from extremum.tb.report.markdown import count
 
 ROUNDS = 4
-NARROW = 6
-"""Bits of the widest port of which mutants that depend on another bit are tried."""
+NARROW = 16
+"""Bits of the widest port of which mutants that depend on another bit are tried: they are many."""
 
 
 def widths(flat: str) -> dict[str, dict[str, int]]:
@@ -109,7 +109,7 @@ def attack(name: str, blocks: Sequence[str], rounds: int) -> tuple[Counter[Rule]
     Returns
     -------
     (Counter, list of str)
-        How many mutants each rule means, and what is to say of those that were killed.
+        How many mutants each rule means, and what there is to say of those that were killed.
     """
     design = DESIGNS[name]
     killed: list[str] = []

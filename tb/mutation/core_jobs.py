@@ -168,8 +168,8 @@ def line(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
     start[axis] = rng.choice((0, 0, 1, 2, 5, longest, max(0, longest - rng.randrange(4))))
     end[axis] = max(end[axis], extent - plane[axis] - start[axis])
     problem = Pooling.of(
-        (1, 1, *plane), kind, window, strides=strides, dilations=dilations,
-        start_padding=start, end_padding=end,
+        (1, rng.randint(1, config.lanes), *plane), kind, window,
+        strides=strides, dilations=dilations, start_padding=start, end_padding=end,
     )  # fmt: skip
     return _of_random_bits(rng, config, problem) or line(rng, config)
 
@@ -241,7 +241,10 @@ def near_equal(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]
 
 
 def tiled(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
-    """Return a tile of planes so wide or so high that the ways between rows need every bit."""
+    """Return a tile of planes so wide or so high that the ways between rows need every bit.
+
+    Or a tile of a volume of two of them, if both have positions.
+    """
     kind = rng.choice(config.data_types)
     most = (1 << config.index_width) - 2
     long = rng.choice((33, 64, 100, 128, 150, 160, 169, 240))
@@ -254,9 +257,12 @@ def tiled(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
         rng.choice((1, most, most)) if (taps - 1) * most < size else 1
         for taps, most, size in zip(window, config.max_dilation[1:], plane, strict=True)
     ]
+    strides = [rng.choice((1, 1, 2, 3, 9)) for _ in plane]
+    if config.max_window[0] > 1 and 2 * long * short <= most and rng.random() < 0.5:
+        sizes = (1, 1, 2, *plane)
+        window, dilations, strides = [2, *window], [1, *dilations], [1, *strides]
     problem = Pooling.of(
-        sizes, kind, window, strides=[rng.choice((1, 1, 2, 3, 9)) for _ in plane],
-        dilations=dilations,
+        sizes, kind, window, strides=strides, dilations=dilations,
         return_indices=True,
         index_layout=rng.choice(("tensor", "plane", "column_major", "column_major")),
     )  # fmt: skip

@@ -183,7 +183,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
     elif rung == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
     elif rung == "many":
-        jobs = [rng.choice((many, many, large, line))(rng, config) for _ in range(20)]
+        jobs = [rng.choice((many, many, large, line, line))(rng, config) for _ in range(25)]
     elif rung == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
     elif rung == "padding":
@@ -192,6 +192,8 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         jobs = [tiled(rng, config) for _ in range(20)]
     else:
         jobs = random_jobs(rng, config, 14 if rung != "refused" else 3)
+        if rung in ("stalls", "bursts") and config.has_windows:
+            jobs += [rng.choice((padded, line))(rng, config) for _ in range(6)]
     play(recorder, _filled(config, seed, [each for each in jobs if fits(each[0])]), rng, rests)
     return recorder.trial(rung, VALIDS)
 

@@ -25,7 +25,10 @@ from extremum.tb.report.markdown import count
 
 ROUNDS = 4
 NARROW = 16
-"""Bits of the widest port of which mutants that depend on another bit are tried: they are many."""
+"""Bits of the widest port of which mutants that depend on another bit are tried.
+
+There are too many of those of wider ports.
+"""
 
 
 def widths(flat: str) -> dict[str, dict[str, int]]:

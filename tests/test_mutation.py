@@ -238,6 +238,11 @@ def test_a_rule_that_means_a_fault_is_too_wide(design, monkeypatch, capsys):
     assert "part: 4 mutants of 2 rules\n" in printed
     assert printed.count("though: the sum may be another one") == 2
     assert printed.endswith("1 passed, 1 failed\n")
+    monkeypatch.setattr("sys.argv", ["rules", "--rounds", "0"])
+    with pytest.raises(SystemExit, match="2"):
+        rules.main()
+    assert "--rounds is 0" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["rules"])
     monkeypatch.setattr(rules, "rules", lambda: [right])
     assert rules.main() == 0
     assert capsys.readouterr().out == "part: 1 mutant of 1 rule\n1 passed, 0 failed\n"

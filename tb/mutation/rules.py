@@ -143,6 +143,8 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.blocks) - {*BLOCKS}:
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
+    if given.rounds < 1:
+        parser.error(f"--rounds is {given.rounds}: at least one round of trials tries a mutant")
     wanted = given.blocks or BLOCKS
     failed = passed = 0
     for name, some in BUILDS:

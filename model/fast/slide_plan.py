@@ -64,12 +64,16 @@ class SeriesPlan(NamedTuple):
         plane.
     pairs : LinePairs
         What is compared to get the windows.
+    more : list of LinePairs
+        What the windows are compared with then, one tap after the other: their early lines are
+        those of the result, their late lines those of the source.
     """
 
     level: int
     everywhere: LinePairs | None
     in_a_row: bool
     pairs: LinePairs
+    more: list[LinePairs]
 
 
 class SlidePlan(NamedTuple):
@@ -164,27 +168,40 @@ def _joins(
         early, late = (line_index(start, planes * size - shift) for start in (0, shift))
         return LinePairs(early, late, early, taps)
 
+    one_by_one = line >= SHORT_STRETCH and _is_faster_one_by_one(dimension)
     plans = []
     for series in dimension.window_series:
-        count, taps, before = series.windows, series.taps - (1 << series.level), None
+        count, level, before = series.windows, 0 if one_by_one else series.level, None
+        # How many taps after the first one each comparison begins.
+        taps = list(range(1, series.taps)) if one_by_one else [series.taps - (1 << level)]
         several = series.windows > 1 and series.taps == dimension.window
         # Windows that reach from one plane into the next are overwritten by later series.
         in_a_row = several and dimension.outputs * stride == size
         stretch = line if stride > 1 else line * (planes if in_a_row else 1) * count
-        if several and taps and stride <= 2 and stretch < SHORT_STRETCH:
-            before, taps = everywhere(taps), 0
-        shift = taps * dilation
+        if several and taps != [0] and stride <= 2 and stretch < SHORT_STRETCH:
+            before, taps = everywhere(taps[0]), [0]
+        shifts = [tap * dilation for tap in taps] or [0]
         if in_a_row:
-            room = planes * size - series.element - shift
+            room = planes * size - series.element - shifts[-1]
             count = min(planes * dimension.outputs - series.window, -(-room // stride))
         early = line_index(series.element, count, series.element_step)
-        late = line_index(series.element + shift, count, series.element_step) if shift else None
         target = line_index(series.window, count, series.window_step)
-        plans.append(
-            SeriesPlan(series.level, before, in_a_row, LinePairs(early, late, target, taps))
-        )
-    doublings = [everywhere(1 << level) for level in range(max(dimension.levels, default=0))]
-    return doublings, plans
+        pairs = []
+        for tap, shift in zip(taps or [0], shifts, strict=True):
+            late = line_index(series.element + shift, count, series.element_step)
+            pairs.append(LinePairs(target if pairs else early, late if shift else None, target, tap))
+        plans.append(SeriesPlan(level, before, in_a_row, pairs[0], pairs[1:]))
+    most = 0 if one_by_one else max(dimension.levels, default=0)
+    return [everywhere(1 << level) for level in range(most)], plans
+
+
+def _is_faster_one_by_one(dimension: SpatialDimension) -> bool:
+    """Tell whether windows lie so far apart that comparing tap after tap takes fewer comparisons.
+
+    Doubling compares all lines with others, also those with which no window begins.
+    """
+    level = max(dimension.levels, default=0)
+    return (dimension.window - 2) * dimension.outputs < level * dimension.size
 
 
 def line_index(start: int, count: int, step: int = 1) -> LineIndex:

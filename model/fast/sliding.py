@@ -24,6 +24,8 @@ from extremum.model.spatial import SpatialDimension
 
 __all__ = ["are_planes", "slide_maximum", "slide_winners"]
 
+NARROW = 8
+"""Most elements of a line that are compared column by column."""
 LITTLE_ENDIAN = sys.byteorder == "little"
 UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
@@ -181,18 +183,19 @@ def _slide(
     target: _Found,
     plan: SlidePlan,
     make: Callable[[tuple[int, ...]], _Found],
-    join: Callable[[_Found, _Found, LinePairs], None],
+    join: Callable[[_Found, _Found, _Found, LinePairs], None],
 ) -> None:
     """Slide windows along one axis, and write the best of every window that meets an element.
 
-    `make` allocates lines of a shape, and `join` writes the better elements of pairs of lines.
+    `make` allocates lines of a shape. `join` takes the arrays of the early and of the late lines,
+    and writes the better elements of each pair to the third.
     """
     pitch = plan.pitch
 
     def joined(source: _Found, pairs: LinePairs) -> _Found:
         """Compare pairs of lines, and write each winner where the early line of the pair lies."""
         best = make((plan.lines, pitch))
-        join(source, best, pairs)
+        join(source, source, best, pairs)
         return best
 
     levels = {0: source.reshape(-1, pitch)}
@@ -200,14 +203,18 @@ def _slide(
         levels[level] = joined(levels[level - 1], pairs)
         if level - 1 not in plan.dimension.levels:
             del levels[level - 1]
-    for level, everywhere, in_a_row, pairs in plan.series:
+    for level, everywhere, in_a_row, pairs, more in plan.series:
         lines = levels[level]
         if everywhere:
             lines = joined(lines, everywhere)
+        windows = target
         if in_a_row:
-            join(lines, target.reshape(-1, pitch), pairs)
+            windows = target.reshape(-1, pitch)
         else:
-            join(lines.reshape(-1, plan.dimension.size, pitch), target, pairs)
+            lines = lines.reshape(-1, plan.dimension.size, pitch)
+        join(lines, lines, windows, pairs)
+        for tap in more:
+            join(windows, lines, windows, tap)
 
 
 def _copy_lines(source: np.ndarray, index: LineIndex, target: np.ndarray) -> None:
@@ -235,40 +242,62 @@ def _line_type(size: int) -> np.dtype:
     return np.dtype((np.void, size))
 
 
-def _join_keys(source: np.ndarray, target: np.ndarray, pairs: LinePairs) -> None:
+def _columns_first(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Turn a few elements of each of many lines into a few columns of many elements.
+
+    NumPy's innermost loop is along the last axis, if it is told to keep the order of the axes, and
+    setting up a loop takes as long as some tens of comparisons.
+    """
+    *_, windows, pitch = parts[0].shape
+    if pitch == 1 and windows <= NARROW < len(parts[0]) and parts[0].ndim == 3:
+        return tuple(part[..., 0].T for part in parts)
+    return parts
+
+
+def _join_keys(
+    early: np.ndarray, late: np.ndarray, target: np.ndarray, pairs: LinePairs
+) -> None:
     """Write the better keys of pairs of lines."""
-    early, late, places, _ = pairs
-    if late is None:
-        _copy_lines(source, early, target[places])
+    best = target[pairs.target]
+    if pairs.late is None:
+        _copy_lines(early, pairs.early, best)
     else:
-        np.maximum(source[early], source[late], out=target[places])
+        first, second, best = _columns_first(early[pairs.early], late[pairs.late], best)
+        np.maximum(first, second, out=best, order="C")
 
 
-def _join_winners(source: _Winners, target: _Winners, pairs: LinePairs, step: int) -> None:
+def _join_winners(
+    early: _Winners, late: _Winners, target: _Winners, pairs: LinePairs, step: int
+) -> None:
     """Write the winners of pairs of lines; `step` is what one tap adds to an offset."""
-    early, late, places, taps = pairs
-    best, offset = target.keys[places], target.offsets[places]  # pyright: ignore[reportOptionalSubscript]
-    if late is None:
-        _copy_lines(source.keys, early, best)
-        if source.offsets is None:
+    best, offset = target.keys[pairs.target], target.offsets[pairs.target]  # pyright: ignore[reportOptionalSubscript]
+    if pairs.late is None:
+        _copy_lines(early.keys, pairs.early, best)
+        if early.offsets is None:
             offset[...] = 0
         else:
-            _copy_lines(source.offsets, early, offset)
+            _copy_lines(early.offsets, pairs.early, offset)
         return
-    picked = [(part[early], part[late]) for part in source if part is not None]
-    if early[1].step > 1:
+    first, second, best, offset = _columns_first(
+        early.keys[pairs.early], late.keys[pairs.late], best, offset
+    )
+    has_gaps = pairs.early[1].step > 1
+    if has_gaps:
         # NumPy computes faster on arrays without gaps, even if they must be copied first.
-        picked = [tuple(np.ascontiguousarray(part) for part in pair) for pair in picked]
-    first, second = picked[0]
-    wins = np.greater(second, first).view(np.uint8)
-    np.maximum(first, second, out=best)
+        first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    wins = np.greater(second, first, order="C").view(np.uint8)
+    np.maximum(first, second, out=best, order="C")
     # NumPy is slow at choosing by a mask, and fast at arithmetic. If the late line wins, its offset
     # is greater than that of the early line; if it does not, its offset counts as 0.
-    added = offset.dtype.type(taps * step)
-    if len(picked) == 1:
-        np.multiply(wins, added, out=offset)
-        return
-    first, second = picked[1]
-    second = second + added
-    second *= wins
-    np.maximum(first, second, out=offset)
+    added = offset.dtype.type(pairs.taps * step)
+    if late.offsets is None:
+        behind = offset if early.offsets is None else None
+        behind = np.multiply(wins, added, out=behind, order="C")
+    else:
+        behind = _columns_first(late.offsets[pairs.late])[0] + added
+        behind *= wins
+    if early.offsets is not None:
+        before = _columns_first(early.offsets[pairs.early])[0]
+        if has_gaps:
+            before = np.ascontiguousarray(before)
+        np.maximum(before, behind, out=offset, order="C")

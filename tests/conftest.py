@@ -39,12 +39,14 @@ def interruptible():
 def as_if_large():
     """Let the golden model compute small tensors as it computes large ones."""
     from extremum.model import Pooling, Reduction, functions  # noqa: PLC0415 - only here
-    from extremum.model.fast import gather, reduction  # noqa: PLC0415
+    from extremum.model.fast import gather, reduction, rows  # noqa: PLC0415
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gather, "GATHERED_FOR_VALUES", 0)
         patch.setattr(gather, "GATHERED_FOR_INDICES", 0)
         patch.setattr(reduction, "SMALL_ELEMENTS", 0)
+        patch.setattr(rows, "LEAST_OF_WORDS", 0)
+        patch.setattr(rows, "REVERSED_BYTES", 1 << 12)
         # The functions remember their last problems, and these remember how they are computed.
         patch.setattr(functions, "_reduction", functions._remembered(Reduction))
         patch.setattr(functions, "_pooling", functions._remembered(Pooling))
@@ -56,6 +58,21 @@ def both_ways(request):
     """Run each test on both ways to compute a small tensor."""
     if request.param == "as if large":
         request.getfixturevalue("as_if_large")
+
+
+@pytest.fixture(scope="module", params=["as it is", "as if large", "by columns"])
+def every_way(request):
+    """Run each test on all ways to reduce a small tensor."""
+    if request.param == "as it is":
+        yield
+        return
+    request.getfixturevalue("as_if_large")
+    from extremum.model.fast import columns  # noqa: PLC0415
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "by columns":
+            patch.setattr(columns, "LEAST_COLUMNS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from extremum.model import (
     reference,
 )
 
-pytestmark = pytest.mark.usefixtures("both_ways")
+pytestmark = pytest.mark.usefixtures("every_way")
 
 GRID = [[1, 2, 3], [3, 0, 4], [2, 5, 2]]
 ARG = {"argmin": argmin, "argmax": argmax}
@@ -91,7 +91,8 @@ def test_blocks_do_not_show(data):
     x = data.draw(tensors(shape, name))
     axes = data.draw(axes_of(len(shape)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reduction_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 30)))
+        for size in ("CHUNK_ELEMENTS", "LARGE_CHUNK_ELEMENTS"):
+            patch.setattr(reduction_module, size, data.draw(st.integers(1, 30)))
         patch.setattr(reduction_module, "CHUNK_COLUMNS", data.draw(st.integers(1, 4)))
         check_against_reference(x, axes, "ignore", "decreasing", "int64")
 
@@ -103,6 +104,33 @@ def test_blocks_of_the_real_size():
         x = rng.integers(0, 50, shape).astype(np.uint8)
         assert np.array_equal(argmax(x, axis), np.argmax(x, axis, keepdims=True))
         assert np.array_equal(reduce_min(x, axis), np.min(x, axis, keepdims=True))
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize(
+    "shape", [(20, 2570), (64, 8200), (65, 8330), (2570, 20), (8200, 3), (3, 5, 220)]
+)
+def test_short_columns_and_rows(name, shape):
+    """Columns and rows that are so short and so many that all are searched at once."""
+    axis = int(np.argmin(shape)) if len(shape) == 2 else 1
+    rng = np.random.default_rng(len(name))
+    x = rng.integers(0, 5, shape).astype(name)
+    if name in FLOATS:
+        x[x == 3] = -0.0
+        x -= x.dtype.type(2) * (x == 1)
+    cases = [x, np.moveaxis(np.ascontiguousarray(np.moveaxis(x, axis, -1)), -1, axis)]
+    if name in FLOATS:
+        cases.append(np.where(rng.integers(0, 9, shape) == 0, x.dtype.type(np.nan), x))
+    for case in cases:
+        backwards = np.flip(case, axis)
+        for function, expected in ((argmin, np.argmin), (argmax, np.argmax)):
+            first = expected(case, axis, keepdims=True)
+            last = shape[axis] - 1 - expected(backwards, axis, keepdims=True)
+            assert np.array_equal(function(case, axis), first)
+            assert np.array_equal(function(case, axis, axis_direction="decreasing"), last)
+        for function, expected in ((reduce_min, np.argmin), (reduce_max, np.argmax)):
+            first = expected(case, axis, keepdims=True)
+            assert_equal_bits(function(case, axis), np.take_along_axis(case, first, axis))
 
 
 @settings(max_examples=some(100))

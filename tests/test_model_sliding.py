@@ -203,6 +203,10 @@ def test_windows_as_large_as_their_planes(name, plane, data):
     assert_equal_bits(found, values)
 
 
+NEVER = 1 << 40
+"""A stretch that no tensor has."""
+
+
 @pytest.fixture
 def fresh_plans():
     slide_plan.slide_plans.cache_clear()
@@ -211,15 +215,16 @@ def fresh_plans():
 
 
 @pytest.mark.usefixtures("fresh_plans")
-@pytest.mark.parametrize("least", [0, 1 << 40])
+@pytest.mark.parametrize(("short", "one_by_one"), [(0, 0), (0, NEVER), (NEVER, NEVER)])
 @settings(max_examples=some(200))
 @given(data=st.data())
-def test_both_ways_to_join_short_stretches(least, data):
-    """Comparing only the pairs that are wanted, or all pairs at once, gives the same windows."""
+def test_all_ways_to_join_short_stretches(short, one_by_one, data):
+    """Comparing tap after tap, the pairs that are wanted, or all pairs, gives the same windows."""
     sizes, geometry = data.draw(poolings())
     x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slide_plan, "SHORT_STRETCH", least)
+        patch.setattr(slide_plan, "SHORT_STRETCH", short)
+        patch.setattr(slide_plan, "LEAST_ONE_BY_ONE", one_by_one)
         slide_plan.slide_plans.cache_clear()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
@@ -230,9 +235,14 @@ def test_both_ways_to_join_short_stretches(least, data):
 @pytest.mark.parametrize("stride", [1, 2, 3])
 def test_lines_around_a_short_stretch(name, padding, stride):
     """Lines around the length that decides the method, even and odd, in both dimensions."""
-    short = slide_plan.SHORT_STRETCH // np.dtype(name).itemsize
+    size = np.dtype(name).itemsize
     rng = np.random.default_rng(stride)
-    for width in range(short - 2, short + 5):
+    widths = {
+        bound // size + more
+        for bound in (slide_plan.SHORT_STRETCH, slide_plan.LEAST_ONE_BY_ONE)
+        for more in range(-2, 5)
+    }
+    for width in sorted(widths):
         for plane in ((7, width), (width, 3)):
             x = rng.integers(-9, 9, (2, 2, *plane)).astype(name)
             arguments = {"strides": stride, "start_padding": padding, "end_padding": padding}

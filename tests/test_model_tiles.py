@@ -96,7 +96,8 @@ def test_parts_of_a_reduction_do_not_show(data):
         problem = Reduction.of(function, x.shape, x.dtype, axes, **options)
         whole = problem.evaluate(x)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reduction_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 7)))
+            for size in ("CHUNK_ELEMENTS", "LARGE_CHUNK_ELEMENTS"):
+                patch.setattr(reduction_module, size, data.draw(st.integers(1, 7)))
             patch.setattr(reduction_module, "CHUNK_COLUMNS", 1)
             patch.setattr(reduction_module, "CHUNK_ROWS", 1)
             assert_equal_bits(problem.evaluate(x), whole)
@@ -114,6 +115,7 @@ REDUCTIONS = {
     "one row": ((16_000_000,), (0,)),
     "short rows": ((4_000_000, 4), (1,)),
     "the outer axis": ((4000, 4000), (0,)),
+    "a short outer axis": ((16, 1_000_000), (0,)),
     "axes that are not adjacent": ((400, 40, 1000), (0, 2)),
     "outer axes that are not adjacent": ((40, 100, 40, 100), (0, 2)),
 }

@@ -6,7 +6,7 @@ or decides a rule of the contract.
 
 - ``reduction`` and ``pooling`` cut a problem into blocks that bound the memory.
 - ``order`` maps elements to keys that NumPy compares as the contract compares the elements.
-- ``rows`` finds the winner of every row of a matrix.
+- ``rows`` finds the winner of every row of a matrix, ``columns`` that of every short column.
 - ``gather`` finds the winner of every window of a small tensor.
 - ``tiles``, ``winners``, ``sliding`` and ``slide_plan`` find that of a large one.
 """

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PoolingKernel"]
 
-CHUNK_ELEMENTS = 1 << 19
-"""Number of elements pooled at once; half as many if positions are found beside the values."""
+CHUNK_ELEMENTS = 1 << 18
+"""Number of elements pooled at once, few enough to stay in the cache."""
 
 
 class PoolingKernel:
@@ -86,10 +86,6 @@ class PoolingKernel:
         return values, indices
 
     @cached_property
-    def _chunk(self) -> int:
-        return max(1, CHUNK_ELEMENTS // 2) if self._problem.return_indices else CHUNK_ELEMENTS
-
-    @cached_property
     def _plane_weights(self) -> list[int]:
         """What a step along each spatial dimension adds to the row-major position in a plane."""
         sizes = self._problem.sizes
@@ -98,7 +94,7 @@ class PoolingKernel:
     @cached_property
     def _tiles(self) -> list[tuple[tuple[slice, ...], list[PlaneTile]]]:
         """The tiles of a plane: their windows, and the elements that these meet."""
-        return list(tiles(self._problem.spatial, self._chunk))
+        return list(tiles(self._problem.spatial, CHUNK_ELEMENTS))
 
     @cached_property
     def _blocks(self) -> list[tuple[slice, slice]]:
@@ -109,8 +105,8 @@ class PoolingKernel:
             counts.append(math.prod(part.stop - part.start for part in windows))
             counts += [math.prod(d.size for d in part.dimensions) for part in parts]
         tile = max(counts)
-        channel_step = min(channels, max(1, self._chunk // tile))
-        batch_step = max(1, self._chunk // (tile * channel_step))
+        channel_step = min(channels, max(1, CHUNK_ELEMENTS // tile))
+        batch_step = max(1, CHUNK_ELEMENTS // (tile * channel_step))
         return [
             (slice(n, n + batch_step), slice(c, c + channel_step))
             for n in range(0, batch, batch_step)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from extremum.model.fast.columns import MOST_COPIED_ROWS, are_short_and_many, column_winners
 from extremum.model.fast.memory import keep_freed_memory
 from extremum.model.fast.order import bits_follow_value, comparable, from_key
 from extremum.model.fast.rows import best_of_rows, elements_at, first_winner, last_winner
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ReductionKernel"]
 
-CHUNK_ELEMENTS = 1 << 20
-"""Number of elements reduced at once; temporary arrays take a few times the memory of these."""
+CHUNK_ELEMENTS, LARGE_CHUNK_ELEMENTS = 1 << 16, 1 << 19
+"""Number of elements reduced at once if they are copied, few enough that the copy stays in the
+cache, and if they are compared where they lie, so many that the calls of NumPy take no time."""
 SMALL_ELEMENTS = 1 << 10
 """Most elements of a tensor whose values are fetched from the positions of their winners."""
 CHUNK_COLUMNS = 16
@@ -45,6 +47,11 @@ class ReductionKernel:
         self._axes = problem.axes
         self._gives_index = problem.function.gives_index
         self._minimum = problem.function.is_minimum
+        outer, inner = (
+            math.prod(problem.sizes[part])
+            for part in (slice(self._axes[0]), slice(self._axes[-1] + 1, None))
+        )
+        self._is_by_columns = are_short_and_many(outer, problem.count, inner)
         # Whether each output is the winner of a row of memory, and NumPy's own comparison of the
         # elements is that of the contract. Then the tensor needs neither copies nor keys. Values of
         # long rows are found faster without their positions.
@@ -53,8 +60,12 @@ class ReductionKernel:
             and self._axes == tuple(range(rank - len(self._axes), rank))
             and problem.data_type is not DataType.FLOAT16
             and (problem.nan == "propagate" or not problem.data_type.is_float)
+            and not self._is_by_columns
         )
         decreasing = problem.axis_direction is AxisDirection.DECREASING
+        self._winners_of_columns = partial(
+            column_winners, nan=problem.nan, minimum=self._minimum, last=decreasing
+        )
         find = last_winner if decreasing else first_winner
         self._find: Callable[[np.ndarray], np.ndarray] = partial(find, minimum=self._minimum)
 
@@ -76,10 +87,10 @@ class ReductionKernel:
             rows = tensor.reshape(-1, problem.count)
             if not self._gives_index:
                 return elements_at(rows, self._find(rows)).reshape(problem.output_sizes)
-            if tensor.size <= CHUNK_ELEMENTS and len(rows) <= CHUNK_ROWS:
+            if tensor.size <= LARGE_CHUNK_ELEMENTS and len(rows) <= CHUNK_ROWS:
                 positions = self._find(rows).astype(problem.index_type, copy=False)
                 return positions.reshape(problem.output_sizes)
-            step = min(CHUNK_ROWS, max(1, CHUNK_ELEMENTS // problem.count))
+            step = min(CHUNK_ROWS, max(1, LARGE_CHUNK_ELEMENTS // problem.count))
             positions = np.empty(len(rows), problem.index_type)
             for start in range(0, len(rows), step):
                 part = slice(start, start + step)
@@ -92,17 +103,22 @@ class ReductionKernel:
         self._fill(result.reshape([problem.sizes[axis] for axis in kept]), moved, outer)
         return result
 
+    @property
+    def _chunk(self) -> int:
+        """Number of elements reduced at once."""
+        return LARGE_CHUNK_ELEMENTS if self._is_by_columns else CHUNK_ELEMENTS
+
     def _fill(self, result: np.ndarray, x: np.ndarray, outer: int) -> None:
         """Write the results block by block; the reduced axes of `x` follow the first `outer` ones.
 
         A tensor that is too large for one block is cut along an axis that is not reduced.
         """
         inner = outer + len(self._axes)
-        if x.size > CHUNK_ELEMENTS:
+        if x.size > self._chunk:
             for axis in (*range(outer), *range(inner, x.ndim)):
                 least = CHUNK_COLUMNS if axis == x.ndim - 1 else 1
                 if (size := x.shape[axis]) > least:
-                    step = max(least, size * CHUNK_ELEMENTS // x.size)
+                    step = max(least, size * self._chunk // x.size)
                     target = axis if axis < outer else axis - len(self._axes)
                     for start in range(0, size, step):
                         part = slice(start, start + step)
@@ -121,12 +137,12 @@ class ReductionKernel:
         """
         reduced = range(outer, outer + len(self._axes))
         axis = next((axis for axis in reduced if x.shape[axis] > 1), None)
-        if x.size <= CHUNK_ELEMENTS or axis is None:
+        if x.size <= self._chunk or axis is None:
             rows = math.prod(x.shape[:outer])
             count = math.prod(x.shape[outer : reduced.stop])
             return self._reduce(x.reshape(rows, count, x.size // (rows * count)), values)
         weight = math.prod(x.shape[axis + 1 : reduced.stop])
-        step = max(1, x.shape[axis] * CHUNK_ELEMENTS // x.size)
+        step = max(1, x.shape[axis] * self._chunk // x.size)
         positions, winners = [], []
         for start in range(0, x.shape[axis], step):
             position, value = self._winners(_at(x, axis, slice(start, start + step)), outer, True)
@@ -145,6 +161,10 @@ class ReductionKernel:
                 keys = comparable(x, minimum=self._minimum)
                 best = from_key(keys.min(axis=1) if self._minimum else keys.max(axis=1), x.dtype)
             return np.zeros(best.shape, np.uint8), best
+        if self._is_by_columns and (x.strides[2] == x.itemsize or x.shape[1] <= MOST_COPIED_ROWS):
+            position = self._winners_of_columns(x)
+            value = np.take_along_axis(x, position[:, None], 1)[:, 0] if values else None
+            return position, value
         x = x.transpose(0, 2, 1)
         if x.shape[1] > 1:
             # NumPy's argmax would make the same copy.

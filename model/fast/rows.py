@@ -185,14 +185,13 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     words = x[:, : count - tail].view(WORD)
     step = min(rows, max(1, REVERSED_BYTES // (count * x.itemsize)))
     backwards = np.empty((step, words.shape[1]), WORD)
+    elements = backwards.view(x.dtype)
     skipped = np.empty(rows, np.intp)
     for start in range(0, rows, step):
-        part = words[start : start + step]
-        reverse = backwards[: len(part)]
+        stop = min(rows, start + step)
         # NumPy reverses words and rows at once faster than the words of each row.
-        reverse[...] = part[::-1, ::-1]
-        found = first_winner(reverse.view(x.dtype), minimum=minimum)
-        skipped[start : start + step] = found[::-1]
+        backwards[: stop - start] = words[start:stop][::-1, ::-1]
+        skipped[start:stop] = first_winner(elements[: stop - start], minimum=minimum)[::-1]
     skipped //= group
     ends = words[np.arange(rows), -1 - skipped].view(x.dtype).reshape(rows, group)[:, ::-1]
     skipped *= group

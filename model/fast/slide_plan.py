@@ -27,6 +27,10 @@ array, and the wanted results are copied, which takes less setting up. With stri
 would be compared in vain.
 """
 
+LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 128, 8
+"""Least bytes of such a stretch, and most taps of a window, for which windows are compared with one
+tap after the other."""
+
 LineIndex: TypeAlias = tuple[EllipsisType, slice, slice]
 """Index of some lines: of each plane, or of all planes together."""
 
@@ -62,18 +66,16 @@ class SeriesPlan(NamedTuple):
     in_a_row : bool
         Whether the windows of all planes lie at equal distances, and are taken as those of one
         plane.
-    pairs : LinePairs
-        What is compared to get the windows.
-    more : list of LinePairs
-        What the windows are compared with then, one tap after the other: their early lines are
-        those of the result, their late lines those of the source.
+    pairs : list of LinePairs
+        What is compared to get the windows. If there are several pairs, the windows are compared
+        with one tap after the other: from the second pair on, the early lines are those of the
+        result.
     """
 
     level: int
     everywhere: LinePairs | None
     in_a_row: bool
-    pairs: LinePairs
-    more: list[LinePairs]
+    pairs: list[LinePairs]
 
 
 class SlidePlan(NamedTuple):
@@ -168,40 +170,47 @@ def _joins(
         early, late = (line_index(start, planes * size - shift) for start in (0, shift))
         return LinePairs(early, late, early, taps)
 
-    one_by_one = line >= SHORT_STRETCH and _is_faster_one_by_one(dimension)
+    # Windows that reach from one plane into the next are overwritten by later series.
+    in_step = dimension.outputs * stride == size
+    most = max((series.windows for series in dimension.window_series), default=0)
+    stretch = line if stride > 1 else line * most * (planes if in_step else 1)
+    one_by_one = stretch >= LEAST_ONE_BY_ONE and _is_faster_one_by_one(dimension)
     plans = []
     for series in dimension.window_series:
         count, level, before = series.windows, 0 if one_by_one else series.level, None
-        # How many taps after the first one each comparison begins.
-        taps = list(range(1, series.taps)) if one_by_one else [series.taps - (1 << level)]
         several = series.windows > 1 and series.taps == dimension.window
-        # Windows that reach from one plane into the next are overwritten by later series.
-        in_a_row = several and dimension.outputs * stride == size
-        stretch = line if stride > 1 else line * (planes if in_a_row else 1) * count
-        if several and taps != [0] and stride <= 2 and stretch < SHORT_STRETCH:
-            before, taps = everywhere(taps[0]), [0]
-        shifts = [tap * dilation for tap in taps] or [0]
+        in_a_row = several and in_step
+        # How many taps behind the first one the windows are compared with.
+        each = list(range(1, series.taps)) or [0]
+        taps = each if one_by_one else [series.taps - (1 << level)]
+        if several and not one_by_one and any(taps) and stride <= 2 and stretch < SHORT_STRETCH:
+            before, taps = everywhere(*taps), [0]
         if in_a_row:
-            room = planes * size - series.element - shifts[-1]
+            room = planes * size - series.element - taps[-1] * dilation
             count = min(planes * dimension.outputs - series.window, -(-room // stride))
-        early = line_index(series.element, count, series.element_step)
         target = line_index(series.window, count, series.window_step)
-        pairs = []
-        for tap, shift in zip(taps or [0], shifts, strict=True):
-            late = line_index(series.element + shift, count, series.element_step)
-            pairs.append(LinePairs(target if pairs else early, late if shift else None, target, tap))
-        plans.append(SeriesPlan(level, before, in_a_row, pairs[0], pairs[1:]))
+        pairs: list[LinePairs] = []
+        for tap in taps:
+            first, late = (
+                line_index(series.element + n * dilation, count, series.element_step)
+                for n in (0, tap)
+            )
+            early = target if pairs else first
+            pairs.append(LinePairs(early, late if tap else None, target, tap))
+        plans.append(SeriesPlan(level, before, in_a_row, pairs))
     most = 0 if one_by_one else max(dimension.levels, default=0)
     return [everywhere(1 << level) for level in range(most)], plans
 
 
 def _is_faster_one_by_one(dimension: SpatialDimension) -> bool:
-    """Tell whether windows lie so far apart that comparing tap after tap takes fewer comparisons.
+    """Tell whether comparing tap after tap takes no more comparisons than doubling.
 
-    Doubling compares all lines with others, also those with which no window begins.
+    Doubling compares every line with another, whether a window begins with it or not.
     """
-    level = max(dimension.levels, default=0)
-    return (dimension.window - 2) * dimension.outputs < level * dimension.size
+    taps, level = dimension.window, max(dimension.levels, default=0)
+    if level == 0 or taps > MOST_ONE_BY_ONE:
+        return False
+    return (taps - 2) * dimension.outputs <= level * dimension.size
 
 
 def line_index(start: int, count: int, step: int = 1) -> LineIndex:

@@ -203,7 +203,7 @@ def _slide(
         levels[level] = joined(levels[level - 1], pairs)
         if level - 1 not in plan.dimension.levels:
             del levels[level - 1]
-    for level, everywhere, in_a_row, pairs, more in plan.series:
+    for level, everywhere, in_a_row, pairs in plan.series:
         lines = levels[level]
         if everywhere:
             lines = joined(lines, everywhere)
@@ -212,9 +212,9 @@ def _slide(
             windows = target.reshape(-1, pitch)
         else:
             lines = lines.reshape(-1, plan.dimension.size, pitch)
-        join(lines, lines, windows, pairs)
-        for tap in more:
-            join(windows, lines, windows, tap)
+        join(lines, lines, windows, pairs[0])
+        for more in pairs[1:]:
+            join(windows, lines, windows, more)
 
 
 def _copy_lines(source: np.ndarray, index: LineIndex, target: np.ndarray) -> None:
@@ -254,9 +254,7 @@ def _columns_first(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     return parts
 
 
-def _join_keys(
-    early: np.ndarray, late: np.ndarray, target: np.ndarray, pairs: LinePairs
-) -> None:
+def _join_keys(early: np.ndarray, late: np.ndarray, target: np.ndarray, pairs: LinePairs) -> None:
     """Write the better keys of pairs of lines."""
     best = target[pairs.target]
     if pairs.late is None:

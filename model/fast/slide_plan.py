@@ -1,8 +1,9 @@
 """The plan of a sliding maximum: which elements are compared with which, in what order.
 
 Windows slide along one dimension after the other. Along a dimension, the best of 2 taps follows
-from pairs of elements, the best of 4 taps from pairs of those, and so on: see `sliding`. The pairs
-depend on the sizes alone, so they are planned once for tensors of equal sizes.
+from pairs of elements, the best of 4 taps from pairs of those, and so on: see `sliding`. Where that
+takes more comparisons, because windows are small or far apart, they are compared with one tap after
+the other. The pairs depend on the sizes alone, so they are planned once for tensors of equal sizes.
 
 A *line* is what lies at one coordinate of the dimension: all elements of the dimensions behind it.
 A *plane* is what lies at one coordinate of the dimensions in front of it: `size` lines.

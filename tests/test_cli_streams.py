@@ -88,9 +88,15 @@ def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("elements", [250, 300, 1010, 1500, 3000])
-def test_a_file_that_finds_no_space_is_not_called_written(tmp_path, elements):
-    """Wherever the space ends: in the header's block, in a later one, or in the last."""
+@pytest.mark.parametrize("before", [None, b"what was there"])
+def test_a_file_that_finds_no_space_is_not_called_written(tmp_path, elements, before):
+    """Wherever the space ends: in the header's block, in a later one, or in the last.
+
+    What was there before is there still, and nothing else.
+    """
     np.save(tmp_path / "x.npy", np.zeros((elements, 2), np.int8))
+    if before is not None:
+        (tmp_path / "y.npy").write_bytes(before)
     limit = 4 * elements + 100
 
     def limited():
@@ -104,6 +110,8 @@ def test_a_file_that_finds_no_space_is_not_called_written(tmp_path, elements):
     )  # fmt: skip
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == "extremum: cannot write y.npy: File too large\n"
+    found = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != "x.npy"}
+    assert found == ({} if before is None else {"y.npy": before})
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

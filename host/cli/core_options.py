@@ -13,6 +13,7 @@ import click
 from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.host.cli.option_types import FILE, NAMES, Clock, options_of
 from extremum.host.cli.parameter_options import given_parameters, parameter_options
+from extremum.host.cli.replaced_files import write_whole
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
@@ -162,7 +163,7 @@ def save(config: CoreConfig, path: str, operator: str) -> None:
         "`extremum verilog --config` with the name of this file makes it.",
     )
     try:
-        Path(path).write_text(toml_text(settings, about), encoding="utf-8")
+        write_whole(path, toml_text(settings, about).encode())
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from extremum.host.cli.replaced_files import write_whole
 from extremum.host.cli.tensor_files import (
     file_of,
     files_of_streams,
@@ -127,7 +128,7 @@ def write_page(path: str, text: str) -> str:
         It cannot be written.
     """
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
     return path

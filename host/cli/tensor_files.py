@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
+from extremum.host.cli.replaced_files import replacing
 from extremum.model import as_tensor
 
 __all__ = [
@@ -168,7 +169,7 @@ def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[
 
 
 def write_npy(path: str | Path, array: np.ndarray) -> None:
-    """Write an array to a .npy file.
+    """Write an array to a .npy file, whole or not at all.
 
     NumPy writes to a file by a stream of its own, and does not notice that its last bytes found no
     space. So it gets something that is no file.
@@ -178,7 +179,7 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
     OSError
         The file cannot be written, or not all of it.
     """
-    with Path(path).open("wb") as file:
+    with replacing(path) as file:
         target: Any = SimpleNamespace(write=file.write)
         np.lib.format.write_array(target, array, allow_pickle=False)
 

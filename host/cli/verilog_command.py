@@ -14,6 +14,7 @@ import click
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
+from extremum.host.cli.replaced_files import write_whole
 from extremum.host.cli.tensor_files import bad_input, file_of, files_of_streams
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
@@ -111,7 +112,7 @@ def verilog(
     try:
         for path, content in files.items():
             path.parent.mkdir(parents=path.parent != target.parent, exist_ok=True)
-            path.write_bytes(content)
+            write_whole(path, content)
     except OSError as error:
         place = error.filename or output
         raise click.ClickException(f"cannot write {place}: {error.strerror or error}") from error

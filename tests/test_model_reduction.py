@@ -108,7 +108,7 @@ def test_blocks_of_the_real_size():
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize(
-    "shape", [(20, 2570), (64, 8200), (65, 8330), (2570, 20), (8200, 3), (3, 5, 220)]
+    "shape", [(20, 2570), (64, 8200), (65, 8330), (2570, 20), (8200, 3), (3, 5, 220), (300, 310)]
 )
 def test_short_columns_and_rows(name, shape):
     """Columns and rows that are so short and so many that all are searched at once."""

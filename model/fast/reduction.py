@@ -47,10 +47,8 @@ class ReductionKernel:
         self._axes = problem.axes
         self._gives_index = problem.function.gives_index
         self._minimum = problem.function.is_minimum
-        outer, inner = (
-            math.prod(problem.sizes[part])
-            for part in (slice(self._axes[0]), slice(self._axes[-1] + 1, None))
-        )
+        inner = math.prod(problem.sizes[self._axes[-1] + 1 :])
+        outer = math.prod(problem.sizes) // (problem.count * inner)
         self._is_by_columns = are_short_and_many(outer, problem.count, inner)
         # Whether each output is the winner of a row of memory, and NumPy's own comparison of the
         # elements is that of the contract. Then the tensor needs neither copies nor keys. Values of

@@ -50,6 +50,21 @@ def test_it_takes_its_operator_in_one_job():
         assert len(planned.jobs) == 1
 
 
+@pytest.mark.parametrize(
+    ("sizes", "window", "expected"),
+    [
+        ((4, 6), 1, (1, 1, 2)),
+        ((4, 6), (2, 1), (1, 2, 1)),
+        ((3, 4, 6), 1, (2, 1, 2)),
+        ((3, 4, 6), (2, 1, 1), (2, 1, 1)),
+    ],
+)
+def test_a_window_of_one_tap_slides_too(sizes, window, expected):
+    """It needs a stage, of two taps as all that has one, and no more stages than it must have."""
+    core = dataflow_core(Pooling.of((1, 1, *sizes), "int8", window, strides=2))
+    assert core.max_window == expected
+
+
 def test_no_limit_could_be_lower():
     """Of cores that slide the same windows, one with less of anything needs more than one job."""
     seen = set()

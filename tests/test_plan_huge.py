@@ -89,6 +89,8 @@ def test_a_pooling_has_as_many_slices_as_fit_the_slot_counter(lanes):
         jobs: list[Any] = list(todo.jobs)
         assert [job.first for job in jobs] == list(range(0, 40, 5 * lanes))
         assert [job.registers.slots for job in jobs[:-1]] == [60] * (len(jobs) - 1)
+        # A slice has 12 elements, and the last tap of the first window is the second in its line.
+        assert [job.registers.origin for job in jobs] == [5 + 12 * job.first for job in jobs]
         assert (covered(todo) == 1).all()
 
 

@@ -1,11 +1,15 @@
 """The arrays that results of jobs are put into: what they hold before a job, and their marks."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SimulationError
 from extremum.host.plan import plan
+from extremum.host.plan.expected import numbers_of_results
 from extremum.host.plan.jobs import scattering
 from extremum.host.plan.results import EMPTY, Results, last_position, positions_fit
 from extremum.model import DataType, Pooling, Reduction
@@ -37,6 +41,31 @@ def test_as_many_windows_are_marked_as_are_empty(monkeypatch, piece, wrong):
         return
     with pytest.raises(SimulationError, match=f"mark {count - wrong} .* and marked {count}: "):
         results.count_empty_windows()
+
+
+def test_more_windows_than_python_keeps_numbers_for():
+    """Equal numbers are equal, whether or not they are one object."""
+    problem = Pooling.of((1, 1, 40, 40), "int8", 1, start_padding=30)
+    results = Results.blank(problem, CONFIG)
+    assert results.positions is not None
+    results.positions.reshape(-1)[problem.empty_windows :] = 0
+    assert results.count_empty_windows() == problem.empty_windows == 70 * 70 - 1600
+
+
+def test_results_of_other_jobs_have_no_number():
+    """Each result of a plan of two jobs is of one of them, and minus one in the other."""
+    config = replace(CONFIG, max_window=(2, 2, 2), max_line=16, max_plane=64)
+    problem = Pooling.of((1, 1, 4, 11, 11), "int8", 2)
+    todo = plan(problem, config)
+    numbers: list[Any] = [numbers_of_results(job) for job in todo.jobs]
+    assert todo.notes == (
+        "cut into 2 tiles: of 3 x 10 x 10 windows, the storage holds planes of at most 64 "
+        "(max_plane 64)",
+    )
+    assert ((numbers[0] == -1) ^ (numbers[1] == -1)).all()
+    for found in numbers:
+        mine = np.sort(found[found != -1])
+        assert mine.tolist() == list(range(mine.size))
 
 
 def test_pieces_are_large_and_their_number_does_not_show():

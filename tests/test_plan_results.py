@@ -57,7 +57,8 @@ def test_results_of_other_jobs_have_no_number():
     config = replace(CONFIG, max_window=(2, 2, 2), max_line=16, max_plane=64)
     problem = Pooling.of((1, 1, 4, 11, 11), "int8", 2)
     todo = plan(problem, config)
-    numbers: list[Any] = [numbers_of_results(job) for job in todo.jobs]
+    jobs: list[Any] = list(todo.jobs)
+    numbers = [numbers_of_results(job) for job in jobs]
     assert todo.notes == (
         "cut into 2 tiles: of 3 x 10 x 10 windows, the storage holds planes of at most 64 "
         "(max_plane 64)",

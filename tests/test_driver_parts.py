@@ -254,6 +254,39 @@ def test_a_packet_is_given_up_after_some_time(monkeypatch, interrupt, seconds):
     assert clock.now - before > 0.9 * seconds
 
 
+def test_a_packet_ends_a_wait_for_several(monkeypatch):
+    """The time in which the next one must come begins with it, and not with its request."""
+    clock, sink, transport, come = waiting(
+        monkeypatch, 1 / 64, interrupt=lambda: False, seconds=1.0
+    )
+    transport.receive(VALUES, 8, lambda part, last: come.append("second"))
+    sink.idle = True
+    before = clock.now
+    assert transport.wait() is False
+    assert come == [(8, True)]
+    assert clock.now - before < 0.1
+    # It has begun to wait for the second packet.
+    before = clock.now
+    with pytest.raises(DeviceError, match="no packet has come"):
+        transport.wait()
+    assert 1.0 < clock.now - before < 1.1
+    sink.idle = True
+    transport.wait()
+    assert come == [(8, True), "second"]
+
+
+def test_a_packet_that_is_not_sent_is_given_up_after_some_time(monkeypatch):
+    clock = Clock(1 / 64)
+    monkeypatch.setattr(dma, "time", clock)
+    registers: Any = None
+    transport = DmaTransport(registers, Idle(), {}, np.empty, interrupt=lambda: False, seconds=2.0)
+    transport.send([np.zeros(8, np.uint8)], 8)
+    before = clock.now
+    with pytest.raises(DeviceError, match=r"^no packet has come for 2\.0 s$"):
+        transport.wait()
+    assert 2.0 < clock.now - before < 2.1
+
+
 def test_an_interrupt_ends_a_wait(monkeypatch):
     _, sink, transport, _ = waiting(monkeypatch, 0.0, interrupt=lambda: True)
     assert transport.wait() is True

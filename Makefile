@@ -28,7 +28,7 @@ help:
 	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
 	@echo "make faults     upsets UPSETS=200 registers of each simulated block, and says what came."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
-	@echo "make formal     proves properties of the blocks, for all inputs: ten minutes. QUICK=1"
+	@echo "make formal     proves properties of the blocks, for all inputs: half an hour. QUICK=1"
 	@echo "                takes a minute for the fastest of them."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."

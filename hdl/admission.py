@@ -55,7 +55,8 @@ class Admission(wiring.Component):
     slot : Out(1)
         A slot enters.
     end : Out(1)
-        The slot would be the job's last.
+        The slot would be the job's last. It stays 0 where nobody asks: where a job ends with its
+        plane, or never.
     advance : Out(AdvanceSignature())
         What the control is told of the slot, as many clocks after it entered as the kind of jobs
         has registers there (:mod:`extremum.hdl.job_kinds`).

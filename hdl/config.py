@@ -57,7 +57,8 @@ class CoreConfig:
     ----------
     data_types
         The types that a job may select. A lane is as wide as the widest of them. Cost: every width
-        adds a multiplexer before and after the pipeline; floats add two bits to each stored word.
+        adds a multiplexer before and after the pipeline; floats add two bits to each stored word
+        in a core that gives values.
     lanes
         Elements per beat, 1 to 64. Cost: every lane has a datapath and storage of its own.
     max_window

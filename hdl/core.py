@@ -59,10 +59,10 @@ class Core(wiring.Component):
     Members
     -------
     job : In(stream.Signature(job_layout(config)))
-        The registers of one job. They stay on the port until the job has entered the pipeline
-        whole, or has left it where the pipeline holds one job at a time; a job that is refused is
-        taken and leaves its reason in the status. If all
-        registers are fixed there is no such port, and one job follows the other.
+        The registers of one job. They stay on the port until the job's token has reached the end of
+        the pipeline; where the pipeline holds one job at a time, until its last slot has. A job
+        that is refused is taken and leaves its reason in the status. If all registers are fixed
+        there is no such port, and one job follows the other.
     i : In(stream.Signature(input_layout(config)))
         Input beats. A job takes those that it needs, and no more.
     o : Out(stream.Signature(output_layout(config, marks_lanes=marks_lanes)))

@@ -85,8 +85,9 @@ class JobKind(Protocol):
         Returns
         -------
         (Advance, Value)
-            The signals for the control of the innermost dimension, which come a clock after the
-            slot entered; and whether a job is under way.
+            The signals for the control of the innermost dimension, which come as many clocks after
+            the slot entered as the kind has registers there: 1 in a fast core, and in the others
+            :func:`beat_clocks`; and whether a job is under way.
         """
         ...
 

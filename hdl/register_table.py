@@ -21,8 +21,8 @@ DIMENSIONS = ("depth", "height", "width")
 LESS_ONE = ("slots", "volumes", "length", "groups", "size", "stride", "period", "spacing")
 """Registers that the job port carries less one, so that none can be zero."""
 
-INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "lane_step", "regular", "final")
-"""Registers that a job may set to any value where the core does not have them.
+INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "regular", "final")
+"""Registers that a job may set to any value where the core does not have them, besides positions.
 
 Of every other register that a core does not have, a job must give the value that the core assumes.
 """

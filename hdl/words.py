@@ -102,8 +102,8 @@ class WordStream(wiring.Signature):
     valid : Out(1)
         There is a word in this clock.
     step : Out(1)
-        A token or a word, in a register of its own because it drives many enables. Only the
-        streams in front of the sliding windows have it.
+        A token or a word, in a register of its own because it drives many enables. It is driven
+        only in front of the sliding windows.
     control : Out(control_layout(config))
         Control of the word's slot.
     lanes : Out(ArrayLayout)

@@ -1,6 +1,8 @@
 """The machinery of ``make mutation``, on a counter: what is killed, proved, explained, fails."""
 
+import re
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
@@ -10,12 +12,20 @@ from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import timing_parameters
-from extremum.tb.mutation import campaign, explained, planted, rules, yosys
+from extremum.tb.mutation import (
+    axi_trials,
+    campaign,
+    core_trials,
+    explained,
+    planted,
+    rules,
+    yosys,
+)
 from extremum.tb.mutation.__main__ import QUICK_BLOCKS
 from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF, WHOLE_CORES, Cell, block_of
 from extremum.tb.mutation.columns import Columns, reached
+from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder
 from extremum.tb.mutation.designs import COUNTER_BITS, DESIGNS, scaled
-from extremum.tb.mutation.model import Model, Recorder
 from extremum.tb.mutation.names import names, places
 from extremum.tb.mutation.proof import Prover, netlist_of
 from extremum.tb.mutation.rules import every, meant, widths
@@ -91,13 +101,13 @@ def record(model, clocks=20, valids=None):
 
 
 def made_prover(design, mutants, valids):
-    model, netlist = Model(design, mutants), netlist_of(design, mutants)
+    model, netlist = CompiledDesign(design, mutants), netlist_of(design, mutants)
     seen = reached(netlist, Columns(netlist), model.inputs, [record(model)], 100)
     return Prover(netlist, len(mutants), valids, ("rst", 1), seen)
 
 
 def test_a_fault_is_killed_and_told_by_its_output(design, mutants):
-    model = Model(design, mutants)
+    model = CompiledDesign(design, mutants)
     trial = record(model)
     assert model.replay(0, trial) is None
     assert model.replay(2, trial) is None
@@ -107,7 +117,7 @@ def test_a_fault_is_killed_and_told_by_its_output(design, mutants):
 
 
 def test_outputs_that_do_not_count_are_not_compared(design, mutants):
-    model = Model(design, mutants)
+    model = CompiledDesign(design, mutants)
     masked = record(model, clocks=2, valids={"valid": ("count",)})
     assert model.replay(3, masked) is None
     assert model.replay(3, record(model, clocks=20, valids={"valid": ("count",)})) is not None
@@ -165,6 +175,16 @@ def test_every_rule_is_about_a_mutant_that_there_is(name, blocks):
         text = yosys.flat(design)
         used = {rule for b in blocks for rule, _ in meant(design, text, b, narrow=ALL)}
     assert not [rule for rule in explained.rules() if rule.block in blocks and rule not in used]
+
+
+def test_the_documentation_lists_every_kind_of_trial():
+    text = (Path(__file__).parents[1] / "docs/mutation.md").read_text()
+    table = text.partition("| trial | of |")[2].partition("\n\n")[0]
+    told = {"core": set(), "block": set()}
+    for trials, designs, _ in re.findall(r"^\| (`.*?) \| ([a-z, ]+) \| (.*) \|$", table, re.M):
+        for design in designs.split(", "):
+            told[design] |= set(re.findall("`(.*?)`", trials))
+    assert told == {"core": set(core_trials.KINDS), "block": set(axi_trials.KINDS)}
 
 
 def test_a_cell_is_told_by_its_code_or_by_the_register_that_it_leads_to(design):

@@ -333,13 +333,17 @@ def _build(config: CoreConfig) -> Iterator[Register]:
         yield Register(name, BUILD_BASE + WORD_BYTES * number, fields, text)
 
 
+_TYPES_OF_WORDS = [[data_type.value for data_type in part]
+                   for part in ([*DataType][:8], [*DataType][8:])]  # fmt: skip
+"""The types that ``DATA_TYPES_LOW`` and ``DATA_TYPES_HIGH`` tell of, the lowest bits first."""
+
 _BUILD_TEXTS = {
     "CORE": "What the core was built for.",
     "CAPACITY": "How large numbers may be, and how many commands wait.",
-    "DATA_TYPES_LOW": "Four bits for each type, from float32 on in the order of these fields: 0 if "
-    "it is not built in, else one more than the value of the job register data_type that selects "
-    "it.",
-    "DATA_TYPES_HIGH": "The same for the types after these.",
+    "DATA_TYPES_LOW": "Four bits for each type, the lowest for the first of "
+    f"{', '.join(_TYPES_OF_WORDS[0])}: 0 if it is not built in, else one more than the value of "
+    "the job register data_type that selects it.",
+    "DATA_TYPES_HIGH": f"The same for {' and '.join(_TYPES_OF_WORDS[1])}.",
     "MAX_WINDOW": "Largest window that the core slides.",
     "MAX_DILATION_DEPTH": "Largest dilation of the storage.",
     "MAX_DILATION_HEIGHT": "Largest dilation of the storage.",

@@ -143,7 +143,8 @@ def commands() -> None:
     """Argmin, argmax and max pooling with DirectML's exact semantics, in simulated gateware.
 
     Exit status: 0 agreement, 1 a mismatch, 2 bad usage or input, 4 a tool missing or too old,
-    5 a simulator or an FPGA tool that failed, 130 interrupted, 141 nobody reads the output.
+    5 a simulator or an FPGA tool that failed, 70 an internal error, 130 interrupted, 141 nobody
+    reads the output.
     """
 
 
@@ -295,7 +296,7 @@ def doctor_command(as_json: bool) -> int:
 @click.option("--clear", is_flag=True, help="Remove what no other process is building.")
 @shared_options.json_option
 def cache_command(clear: bool, as_json: bool) -> int:
-    """Show the compiled simulations that are kept, and their sizes; or remove them."""
+    """Show the simulations and FPGA measurements that are kept; or remove them."""
     removed, kept = cache.clear() if clear else ([], cache.entries())
     if as_json:
         click.echo(printing.cache_json(str(cache.directory()), removed, kept))

@@ -25,7 +25,7 @@ COMMANDS = {
     "verilog": "Write a block as a package: Verilog, testbench, registers, other tools' files.",
     "fpga": "Synthesise a core, place and route it, and print what it costs.",
     "onnx": "Run the network of the file MODEL with its poolings and reductions on a core.",
-    "cache": "Show the compiled simulations that are kept, or remove them.",
+    "cache": "Show the simulations and FPGA measurements that are kept, or remove them.",
     "doctor": "List every tool that can be used, and how to install it.",
 }
 """What each command does, for the help that needs no other package."""

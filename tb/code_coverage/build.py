@@ -29,7 +29,7 @@ from extremum.host.simulation.verilated import (
 )
 
 KINDS = ("--coverage-line", "--coverage-expr", "--coverage-toggle")
-"""What is counted. Counters of state machines (also in ``--coverage``) end Verilator 5.48 with an
+"""What is counted. Counters of state machines (also in ``--coverage``) end Verilator 5.048 with an
 internal error, and Amaranth's Verilog names no state machines."""
 
 CORE = "core.v"

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from extremum.host.driver.transport import Part
+from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder
 from extremum.tb.mutation.core_trials import Rest
-from extremum.tb.mutation.model import Model, Recorder
 
 SINKS = ("m_axis_value", "m_axis_index")
 VALIDS = {f"{n}_tvalid": (f"{n}_tdata", f"{n}_tkeep", f"{n}_tlast") for n in SINKS} | {
@@ -37,7 +37,7 @@ class RecordedBlock:
         How all agents rest: a mode of :class:`Rest`.
     """
 
-    def __init__(self, model: Model, rng: random.Random, mode: int | str) -> None:
+    def __init__(self, model: CompiledDesign, rng: random.Random, mode: int | str) -> None:
         self.recorder = Recorder(model)
         self._rng, self._model = rng, model
         self._rest = {

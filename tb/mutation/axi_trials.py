@@ -22,8 +22,8 @@ from extremum.tb.mutation import axi_counting as counting
 from extremum.tb.mutation import axi_orders as orders
 from extremum.tb.mutation import axi_results as results
 from extremum.tb.mutation.axi_transport import VALIDS, RecordedBlock
+from extremum.tb.mutation.compiled_design import CompiledDesign, Trial
 from extremum.tb.mutation.core_jobs import long_reduction, random_jobs
-from extremum.tb.mutation.model import Model, Trial
 
 
 def check(driver: BlockDriver, jobs: Sequence[tuple[Job, np.ndarray]]) -> None:
@@ -72,10 +72,10 @@ def _whole(jobs: Sequence[tuple[Job, np.ndarray]]) -> list[tuple[Job, np.ndarray
     return [(job, x) for job, x in jobs if len(plan(_problem(job), job.config).jobs) == 1]
 
 
-def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
+def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Trial:
     """Record one trial of a kind."""
-    rng = random.Random(f"{rung} {seed}")
-    mode: int | str = 0 if rung == "jobs" else rng.choice((20, 70, "bursts"))
+    rng = random.Random(f"{kind} {seed}")
+    mode: int | str = 0 if kind == "jobs" else rng.choice((20, 70, "bursts"))
     block = RecordedBlock(model, rng, mode)
     driver = BlockDriver(block, config)
     jobs = _whole(random_jobs(rng, config, 10))
@@ -116,12 +116,12 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
         "sweep": lambda: orders.sweep(block, rng),
     }
-    if rung in odd:
-        odd[rung]()
+    if kind in odd:
+        odd[kind]()
         block.rest(mode)
-    if rung == "long":
+    if kind == "long":
         check(driver, [_long(rng, config) for _ in range(3)])
-    if rung == "resets":
+    if kind == "resets":
         for _ in range(3):
             for job, x in jobs[:2]:
                 driver.start(Work(job, x, lambda values, positions: None))
@@ -133,7 +133,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
             driver.reset()
             block.pass_clocks(80)
             block.forget()
-    if rung in odd or rung == "resets":
+    if kind in odd or kind == "resets":
         block.forget()
         driver.reset()
         block.pass_clocks(80)
@@ -141,15 +141,15 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
         driver = BlockDriver(block, config)
     check(driver, jobs)
     driver.counters()
-    if rung != "jobs":
+    if kind != "jobs":
         accesses.registers(block, rng, config)
         driver.clear_counters()
         driver.counters()
     block.pass_clocks(60)
-    return block.recorder.trial(rung, VALIDS)
+    return block.recorder.trial(kind, VALIDS)
 
 
-RUNGS = (
+KINDS = (
     "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
@@ -160,9 +160,9 @@ RUNGS = (
 
 
 def trials(
-    model: Model, config: CoreConfig, rounds: range, rungs: Sequence[str] = RUNGS
+    model: CompiledDesign, config: CoreConfig, rounds: range, kinds: Sequence[str] = KINDS
 ) -> Iterator[Trial]:
     """Yield recorded trials of all kinds, one of each in every round."""
     for seed in rounds:
-        for rung in rungs:
-            yield _one(model, rung, seed, config)
+        for kind in kinds:
+            yield _one(model, kind, seed, config)

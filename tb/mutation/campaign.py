@@ -11,9 +11,9 @@ from typing import Any
 
 from extremum.tb.mutation import axi_trials, core_trials, yosys
 from extremum.tb.mutation.columns import MOST_TRIALS, Columns, reached
+from extremum.tb.mutation.compiled_design import CompiledDesign, Trial
 from extremum.tb.mutation.designs import Design
 from extremum.tb.mutation.explained import Rule, reason
-from extremum.tb.mutation.model import Model, Trial
 from extremum.tb.mutation.proof import SECONDS, Prover, netlist_of
 
 SAMPLED_ROUNDS, SAMPLES = range(100, 102), 512
@@ -73,10 +73,10 @@ def valids(design: Design) -> dict[str, tuple[str, ...]]:
     return axi_trials.VALIDS if design.bus == "axi" else core_trials.VALIDS
 
 
-def trials(design: Design, model: Model, rounds: range) -> Iterator[Trial]:
+def trials(design: Design, model: CompiledDesign, rounds: range) -> Iterator[Trial]:
     """Yield the trials of a design, in the order in which they are tried."""
-    kind = axi_trials if design.bus == "axi" else core_trials
-    return kind.trials(model, design.config, rounds)
+    made_by = axi_trials if design.bus == "axi" else core_trials
+    return made_by.trials(model, design.config, rounds)
 
 
 class Campaign:
@@ -104,7 +104,7 @@ class Campaign:
         self._block = {number: block for number, (block, _) in enumerate(named, 1)}
         self.alive = dict(enumerate(self._all, 1))
         self.outcomes = {block: Outcome(len(some)) for block, some in mutants.items()}
-        self.model = Model(design, self._all)
+        self.model = CompiledDesign(design, self._all)
 
     def _told(self, block: str, started: float) -> None:
         self.outcomes[block].seconds += time.monotonic() - started
@@ -115,7 +115,7 @@ class Campaign:
             self._block = {new: self._block[old] for new, old in enumerate(self.alive, 1)}
             self._all = list(self.alive.values())
             self.alive = dict(enumerate(self._all, 1))
-            self.model = Model(self._design, self._all)
+            self.model = CompiledDesign(self._design, self._all)
 
     def kill(self, rounds: range, until: float) -> None:
         """Try trials until none is left or the time is over.
@@ -134,11 +134,11 @@ class Campaign:
                 difference = self.model.replay(number, trial)
                 if difference is not None:
                     wrong = self.model.differing(trial, *difference)
-                    self.outcomes[block].killed[f"{trial.rung}: {wrong}"] += 1
+                    self.outcomes[block].killed[f"{trial.kind}: {wrong}"] += 1
                     del self.alive[number]
                 self._told(block, started)
             clocks, killed = len(trial.inputs), before - len(self.alive)
-            self._tell(f"  {trial.rung}, {clocks} clocks: {killed} killed, {len(self.alive)} left")
+            self._tell(f"  {trial.kind}, {clocks} clocks: {killed} killed, {len(self.alive)} left")
             if time.monotonic() > until or not self.alive:
                 break
 

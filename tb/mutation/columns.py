@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from extremum.tb.mutation.aig import Netlist
-from extremum.tb.mutation.model import Port, Trial
+from extremum.tb.mutation.compiled_design import Port, Trial
 
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 

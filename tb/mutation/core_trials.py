@@ -11,6 +11,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan.jobs import Job
+from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder, Trial
 from extremum.tb.mutation.core_jobs import (
     deep,
     fits,
@@ -23,7 +24,6 @@ from extremum.tb.mutation.core_jobs import (
     random_jobs,
     tiled,
 )
-from extremum.tb.mutation.model import Model, Recorder, Trial
 from extremum.tb.refusal import bad_jobs
 from extremum.tb.scoreboard import Scoreboard, ScoreboardError
 
@@ -148,20 +148,20 @@ def _filled(config: CoreConfig, seed: int, jobs: Sequence[tuple[Job, np.ndarray]
     return board
 
 
-def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
+def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Trial:
     """Record one trial of a kind."""
-    rng = random.Random(f"{rung} {seed}")
+    rng = random.Random(f"{kind} {seed}")
     recorder = Recorder(model)
     modes: tuple[int | str, ...] = (0, 30, 80, "bursts")
     rests = {
         "stalls": Rests(rng.choice(modes), rng.choice(modes), rng.choice((30, 80))),
         "bursts": Rests(0, rng.choice((0, "bursts")), "bursts"),
         "resets": Rests(rng.choice(modes), rng.choice(modes), rng.choice(modes)),
-    }.get(rung, Rests())
-    if rung not in ("jobs", "long") and rests == Rests() and rng.random() < 0.5:
+    }.get(kind, Rests())
+    if kind not in ("jobs", "long") and rests == Rests() and rng.random() < 0.5:
         # Jobs that come late find the core idle.
         rests = Rests(rng.choice((60, 97, "bursts")), rng.choice((0, 30)), rng.choice((0, 30)))
-    if rung == "resets":
+    if kind == "resets":
         for _ in range(8):
             jobs = random_jobs(rng, config, 4)
             if config.max_window[0] > 1 and rng.random() < 0.6:
@@ -169,7 +169,7 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
                 jobs = [each for each in jobs if fits(each[0])]
             board = _filled(config, seed, jobs)
             play(recorder, board, rng, rests, stop=rng.randrange(1, 40 + len(board.beats)))
-    if rung == "refused":
+    if kind == "refused":
         good = random_jobs(rng, config, 8)
         bad = [registers for registers, _ in bad_jobs(good[0][0].registers, config)]
         board = Scoreboard(config, seed)
@@ -178,27 +178,27 @@ def _one(model: Model, rung: str, seed: int, config: CoreConfig) -> Trial:
                 board.add(*good[number % len(good)])
             board.refuse(registers.to_bits(config))
         play(recorder, board, rng, Rests(rng.choice((0, 50)), 0, rng.choice((0, 50))))
-    if rung == "long":
+    if kind == "long":
         jobs = [long_reduction(rng, config) for _ in range(3)]
-    elif rung == "near":
+    elif kind == "near":
         jobs = [near_equal(rng, config) for _ in range(20)]
-    elif rung == "many":
+    elif kind == "many":
         jobs = [rng.choice((many, many, large, line, line))(rng, config) for _ in range(25)]
-    elif rung == "planes":
+    elif kind == "planes":
         jobs = [deep(rng, config) for _ in range(20)]
-    elif rung == "padding":
+    elif kind == "padding":
         jobs = [padded(rng, config) for _ in range(20)]
-    elif rung == "tiles":
+    elif kind == "tiles":
         jobs = [tiled(rng, config) for _ in range(20)]
     else:
-        jobs = random_jobs(rng, config, 14 if rung != "refused" else 3)
-        if rung in ("stalls", "bursts") and config.has_windows:
+        jobs = random_jobs(rng, config, 14 if kind != "refused" else 3)
+        if kind in ("stalls", "bursts") and config.has_windows:
             jobs += [rng.choice((padded, line))(rng, config) for _ in range(6)]
     play(recorder, _filled(config, seed, [each for each in jobs if fits(each[0])]), rng, rests)
-    return recorder.trial(rung, VALIDS)
+    return recorder.trial(kind, VALIDS)
 
 
-RUNGS = (
+KINDS = (
     "jobs", "near", "planes", "padding", "tiles", "many", "long", "stalls", "bursts", "resets",
     "refused",
 )  # fmt: skip
@@ -209,11 +209,11 @@ WINDOWED = ("planes", "padding", "tiles", "many")
 
 
 def trials(
-    model: Model, config: CoreConfig, rounds: range, rungs: Sequence[str] = RUNGS
+    model: CompiledDesign, config: CoreConfig, rounds: range, kinds: Sequence[str] = KINDS
 ) -> Iterator[Trial]:
     """Yield recorded trials of all kinds, one of each in every round."""
     for seed in rounds:
-        for rung in rungs:
-            if rung in WINDOWED and not config.has_windows:
+        for kind in kinds:
+            if kind in WINDOWED and not config.has_windows:
                 continue
-            yield _one(model, rung, seed, config)
+            yield _one(model, kind, seed, config)

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import BLOCKS, BUILDS, NOT_MUTATED, block_of, cells
 from extremum.tb.mutation.campaign import trials
+from extremum.tb.mutation.compiled_design import CompiledDesign
 from extremum.tb.mutation.designs import DESIGNS, Design, scaled
 from extremum.tb.mutation.explained import Rule, rules
-from extremum.tb.mutation.model import Model
 from extremum.tb.mutation.names import names, places
 from extremum.tb.report.markdown import count
 
@@ -123,13 +123,13 @@ def attack(name: str, blocks: Sequence[str], rounds: int) -> tuple[Counter[Rule]
         if not tried:
             return counts, killed
         alive = dict(enumerate(tried, 1))
-        model = Model(design, [mutant for _, mutant in tried])
+        model = CompiledDesign(design, [mutant for _, mutant in tried])
         for trial in trials(design, model, range(rounds)):
             for number, (rule, mutant) in list(alive.items()):
                 if model.replay(number, trial) is not None:
                     del alive[number]
                     why = " ".join(rule.reason.split())
-                    killed.append(f"{rule.block}: {mutant.key} by {trial.rung}, though: {why}")
+                    killed.append(f"{rule.block}: {mutant.key} by {trial.kind}, though: {why}")
     return counts, killed
 
 

@@ -1,6 +1,6 @@
 """A core for argmax and argmin of int16 alone, as Verilog: no window stages, two lanes.
 
-Run it with ``.venv/bin/python examples/verilog_of_a_small_core.py`` after ``make demo``.
+Run it with ``.venv/bin/python examples/verilog_of_an_argmax_core.py`` after ``make demo``.
 """
 
 from pathlib import Path
@@ -8,6 +8,8 @@ from pathlib import Path
 from extremum.hdl import CoreConfig, generate
 from extremum.model import DataType
 
-config = CoreConfig((DataType.INT16,), lanes=2, max_window=(1, 1, 1))
+config = CoreConfig(
+    (DataType.INT16,), lanes=2, max_window=(1, 1, 1), operators=("argmin", "argmax")
+)
 Path("extremum_core.v").write_text(generate(config))
 print(Path("extremum_core.v").stat().st_size, "bytes of Verilog in extremum_core.v")

@@ -82,7 +82,7 @@ endmodule
 """
 
 
-class Model:
+class CompiledDesign:
     """A design that holds mutants, chosen by number; 0 is the design without a fault.
 
     Parameters
@@ -164,13 +164,13 @@ class Trial:
 
     Parameters
     ----------
-    rung
-        The kind of test: ``"jobs"``, ``"stalls"``, ...
+    kind
+        The kind of trial: ``"jobs"``, ``"stalls"``, ...
     inputs, outputs, mask
         A row of words for each clock, uint32.
     """
 
-    rung: str
+    kind: str
     inputs: np.ndarray
     outputs: np.ndarray
     mask: np.ndarray
@@ -185,7 +185,7 @@ class Recorder:
         The design.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: CompiledDesign) -> None:
         self._model = model
         self.inputs = model.inputs
         model.restart()
@@ -223,13 +223,13 @@ class Recorder:
             self._inputs.append(self._inputs[-1])
             self._outputs.append(self._out.tobytes())
 
-    def trial(self, rung: str, valids: dict[str, tuple[str, ...]]) -> Trial:
+    def trial(self, kind: str, valids: dict[str, tuple[str, ...]]) -> Trial:
         """End the recording.
 
         Parameters
         ----------
-        rung
-            The kind of test.
+        kind
+            The kind of trial.
         valids
             For each output that says whether others count: those.
         """
@@ -244,7 +244,7 @@ class Recorder:
             for name in names:
                 port = self._model.outputs[name]
                 mask[absent, port.word : port.word + port.words] = 0
-        return Trial(rung, inputs, outputs, mask)
+        return Trial(kind, inputs, outputs, mask)
 
 
 def _compile(

@@ -189,7 +189,7 @@ class DelayLine(DelayLinePorts):
         )
         row = Signal(range(self.max_spacing), name="row", reset_less=True)
         memory = None
-        if fixed is None or fixed >> (shown - 1):
+        if fixed is None or fixed >= shown:
             with m.If(self.step):
                 m.d.sync += row.eq(Mux(self.token | self.last_row, 0, row + 1))
             m.submodules.memory = memory = RegisteredMemory(
@@ -200,6 +200,7 @@ class DelayLine(DelayLinePorts):
         if memory is not None:
             self._connect(m, memory, row, valid=valid, word=word)
         is_one = precomputed(m, self.parameters, lambda given: given == 0, given)
+        # ``given >= shown`` without a comparison, since ``shown`` is 1 or 2.
         is_many = precomputed(m, self.parameters, lambda given: given >> (shown - 1) != 0, given)
         is_one_row = shadow(m, self.parameters, is_one, token.at(shown - 1), "is_single")
         is_far = shadow(m, self.parameters, is_many, token.at(shown), "is_far")

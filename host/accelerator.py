@@ -101,6 +101,8 @@ class Accelerator:
     ----------
     config : CoreConfig
         What the core is built for.
+    backend, bus : str
+        As they were given.
     report : Report or None
         What the last operator took; None before the first.
 

@@ -85,8 +85,10 @@ def beats(candidate: float, best: float, *, minimum: bool, nan: str) -> bool:
     >>> [beats(math.nan, 7.0, minimum=False, nan=nan) for nan in ("propagate", "ignore")]
     [True, False]
     """
-    if math.isnan(candidate) or math.isnan(best):
-        return not math.isnan(best if nan == "propagate" else candidate)
+    if math.isnan(candidate):
+        return nan == "propagate" and not math.isnan(best)
+    if math.isnan(best):
+        return nan == "ignore"
     return candidate < best if minimum else candidate > best
 
 
@@ -94,11 +96,11 @@ def winner(
     scan: Iterable[Coordinate], x: np.ndarray, *, minimum: bool, nan: str
 ) -> Coordinate | None:
     """Return the first of the best elements that are scanned; None if there are no elements."""
-    best, extreme = None, math.nan
+    best, best_value = None, math.nan
     for candidate in scan:
         value = number(x[candidate])
-        if best is None or beats(value, extreme, minimum=minimum, nan=nan):
-            best, extreme = candidate, value
+        if best is None or beats(value, best_value, minimum=minimum, nan=nan):
+            best, best_value = candidate, value
     return best
 
 
@@ -213,9 +215,11 @@ def pooling(
         scan = []
         for taps in itertools.product(*map(range, window)):
             columns = zip(output[2:], strides, taps, dilations, start_padding, strict=True)
-            place = [o * stride + tap * step - start for o, stride, tap, step, start in columns]
-            if all(0 <= p < size for p, size in zip(place, x.shape[2:], strict=True)):
-                scan.append((*output[:2], *place))
+            coordinate = [
+                o * stride + tap * dilation - start for o, stride, tap, dilation, start in columns
+            ]
+            if all(0 <= c < size for c, size in zip(coordinate, x.shape[2:], strict=True)):
+                scan.append((*output[:2], *coordinate))
         best = winner(scan, x, minimum=False, nan=nan)
         if best is not None:
             values[output], positions[output] = x[best], _position(best, weights)
@@ -263,7 +267,10 @@ def _position(coordinate: Coordinate, weights: Sequence[int]) -> int:
 
 
 def count_windows(padded: int, extent: int, stride: int) -> int:
-    """Lay windows one by one until the next one does not fit."""
+    """Return how many windows of `extent` elements, `stride` apart, fit on `padded` elements.
+
+    They are laid one by one until the next one does not fit.
+    """
     count = 0
     while count * stride + extent <= padded:
         count += 1

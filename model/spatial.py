@@ -144,7 +144,7 @@ class SpatialDimension:
         """The numbers of the windows that meet no element, ascending."""
         whole = self._whole_windows
         border = np.r_[: whole.start, whole.stop : self.outputs]
-        first, last = self._taps_inside(border * self.stride - self.start_padding)
+        first, last = self.taps_inside(border * self.stride - self.start_padding)
         return border[first > last]
 
     @cached_property
@@ -253,7 +253,7 @@ class SpatialDimension:
         alone: dict[int, int] = {}
         for window, windows in ((whole.start, len(whole)), *((window, 1) for window in border)):
             start = window * self.stride - self.start_padding
-            first, last = (int(tap) for tap in self._taps_inside(start))
+            first, last = (int(tap) for tap in self.taps_inside(start))
             if not windows or first > last:
                 continue
             element, taps = start + first * self.dilation, last - first + 1
@@ -285,8 +285,11 @@ class SpatialDimension:
         high = (self.size + self.start_padding - self.extent) // self.stride + 1
         return range(low, min(self.outputs, max(low, high)))
 
-    def _taps_inside(self, start):
-        """Return the first and last tap inside the tensor of a window that begins at `start`."""
+    def taps_inside(self, start):
+        """Return the first and the last tap inside the tensor of windows that begin at `start`.
+
+        If a window has no such tap, the first lies behind the last.
+        """
         first = np.maximum(0, -(start // self.dilation))
         last = np.minimum(self.window - 1, (self.size - 1 - start) // self.dilation)
         return first, last

@@ -161,7 +161,7 @@ class AxiBlock(wiring.Component):
         Returns
         -------
         Signal
-            Whether one of both domains is reset: a register of its own, since those of the resets
+            Whether either domain is reset: a register of its own, since those of the resets
             are placed near the flip-flops that they reset.
         """
         m.domains.jobs = ClockDomain(local=True)

@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 class _Buffer(wiring.Component):
     """The ports of a buffer, which holds up to two words.
 
-    It holds a word if ``o_valid`` is set, and two if ``i_ready`` is not set besides. During a reset
-    nothing is taken.
+    While ``o_valid`` is set it holds a word, and two words while ``i_ready`` is not set. During a
+    reset nothing is taken.
 
     Parameters
     ----------

@@ -56,9 +56,7 @@ def window_elements(dimensions: Sequence[SpatialDimension]) -> np.ndarray:
     positions = np.zeros((1, 1), np.int64)
     for d in dimensions:
         starts = np.arange(d.outputs)[:, None] * d.stride - d.start_padding
-        # The first and the last tap inside of the tensor, unless all or none are.
-        first, last = -(starts // d.dilation), (d.size - 1 - starts) // d.dilation
-        elements = starts + np.clip(np.arange(d.window), first, last) * d.dilation
+        elements = starts + np.clip(np.arange(d.window), *d.taps_inside(starts)) * d.dilation
         # This matters to empty windows alone.
         elements = np.clip(elements, 0, d.size - 1)
         grown = positions[:, None, :, None] * d.size + elements[None, :, None, :]

@@ -16,7 +16,7 @@ SIMD_ELEMENTS = 64
 """How many elements of four bytes NumPy's argmax compares at once; it compares the rest singly."""
 LEAST_TO_PAD = 33
 """Least length from which a row is filled up to `SIMD_ELEMENTS`."""
-LEAST_IN_WORDS, LEAST_OF_WORDS = 64, 1 << 14
+LEAST_ROW_IN_WORDS, LEAST_ELEMENTS_IN_WORDS = 64, 1 << 14
 """Least length of a row, and least number of elements of all rows, to reverse word by word."""
 WORD = np.dtype("complex128")
 """The widest type that NumPy copies with one instruction."""
@@ -25,7 +25,7 @@ REVERSED_BYTES = 1 << 18
 half the time of reversing all rows first."""
 LONG_ROW = 1 << 15
 """Least length from which a row is searched from its end, block by block."""
-FIRST_BLOCK, NEXT_BLOCKS = 1 << 11, 4
+FIRST_BLOCK, BLOCK_GROWTH = 1 << 11, 4
 """Number of elements in the first such block, and how much longer than it the next one is, and so
 on. Where elements often tie, the first block has the winner."""
 LEAST_BY_ROW = 160
@@ -155,7 +155,7 @@ def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     if count >= LONG_ROW:
         best = elements_at(x, first_winner(x, minimum=minimum))
         return np.array([_last_place(*pair) for pair in zip(x, best, strict=True)])
-    in_words = count >= LEAST_IN_WORDS and x.size >= LEAST_OF_WORDS
+    in_words = count >= LEAST_ROW_IN_WORDS and x.size >= LEAST_ELEMENTS_IN_WORDS
     if in_words and x.strides[1] == x.itemsize:
         return _last_by_words(x, minimum)
     return count - 1 - first_winner(x[:, ::-1], minimum=minimum)
@@ -170,7 +170,7 @@ def _last_place(row: np.ndarray, best: np.generic) -> int:
         places = np.isnan(part).nonzero()[0] if is_nan else (part == best).nonzero()[0]
         if len(places):
             return start + int(places[-1])
-        stop, size = start, NEXT_BLOCKS * size
+        stop, size = start, BLOCK_GROWTH * size
     raise ValueError("row must hold its best element")
 
 

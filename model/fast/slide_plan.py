@@ -132,7 +132,7 @@ def slide_plans(
     Returns
     -------
     plans : list of SlidePlan
-        None for a dimension in which every window is one element.
+        A dimension in which every window is one element has none.
     shape : tuple of int
         Shape of the result.
     """
@@ -153,8 +153,8 @@ def slide_plans(
             inside = slice(last.start_padding, last.start_padding + last.size)
             rest[-1] = SpatialDimension(last.padded, last.window, last.stride, last.dilation)
         joins = _joins(dimension, planes, pitch * itemsize)
-        shape = (planes, dimension.outputs, width)
-        plans.append(SlidePlan(axis, dimension, lines, pitch, shape, inside, *joins))
+        result = (planes, dimension.outputs, width)
+        plans.append(SlidePlan(axis, dimension, lines, pitch, result, inside, *joins))
     return plans, tuple(sizes)
 
 
@@ -173,8 +173,8 @@ def _joins(
 
     # Windows that reach from one plane into the next are overwritten by later series.
     in_step = dimension.outputs * stride == size
-    most = max((series.windows for series in dimension.window_series), default=0)
-    stretch = line if stride > 1 else line * most * (planes if in_step else 1)
+    most_windows = max((series.windows for series in dimension.window_series), default=0)
+    stretch = line if stride > 1 else line * most_windows * (planes if in_step else 1)
     one_by_one = stretch >= LEAST_ONE_BY_ONE and _is_faster_one_by_one(dimension)
     plans = []
     for series in dimension.window_series:
@@ -199,8 +199,8 @@ def _joins(
             early = target if pairs else first
             pairs.append(LinePairs(early, late if tap else None, target, tap))
         plans.append(SeriesPlan(level, before, in_a_row, pairs))
-    most = 0 if one_by_one else max(dimension.levels, default=0)
-    return [everywhere(1 << level) for level in range(most)], plans
+    highest = 0 if one_by_one else max(dimension.levels, default=0)
+    return [everywhere(1 << level) for level in range(highest)], plans
 
 
 def _is_faster_one_by_one(dimension: SpatialDimension) -> bool:

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import windows
+from extremum.hdl import window_schedule
 from extremum.hdl.advance import AdvancePort, AdvanceSignature
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import job_kind
@@ -21,7 +21,7 @@ def credit_delay(config: CoreConfig) -> int:
     The slot is known to the control a clock after it entered. Then it takes the clocks of the
     control, one more to the flag ``result``, and the latency of the credits.
     """
-    return 1 + windows.latency(config) + 1 + Credits.LATENCY
+    return 1 + window_schedule.latency(config) + 1 + Credits.LATENCY
 
 
 class Admission(wiring.Component):

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import fold, key, pooling, position, reduction, results, windows
+from extremum.hdl import fold, key, packer, position, reduction, sliding_window, window_schedule
 from extremum.hdl.admission import Admission, credit_delay
 from extremum.hdl.advance import Advance
 from extremum.hdl.config import DIMENSIONS, CoreConfig
@@ -191,7 +191,7 @@ class Core(wiring.Component):
         Every clock is counted from the one in which the slot enters. ``go`` tells whether the
         pipeline moves on, if it can stop.
         """
-        m.submodules.windows = schedule = windows.WindowSchedule(self.config)
+        m.submodules.windows = schedule = window_schedule.WindowSchedule(self.config)
         words = self._words(m, admission, schedule, job, elements)
         winners, tap_bits = self._winners(m, words, schedule, job, go)
         self._finish(
@@ -203,7 +203,7 @@ class Core(wiring.Component):
         self,
         m: Module,
         admission: Admission,
-        schedule: windows.WindowSchedule,
+        schedule: window_schedule.WindowSchedule,
         job: data.View,
         elements: data.View,
     ) -> Words:
@@ -225,7 +225,7 @@ class Core(wiring.Component):
         return Words(
             token=Timed(m, advance.token, beat),
             valid=Timed(m, advance.slot, beat),
-            control=Timed(m, schedule.control, walked + windows.latency(config)),
+            control=Timed(m, schedule.control, walked + window_schedule.latency(config)),
             lanes=Timed(m, encoder.keys, beat + key.latency(config)),
             step=Timed(m, advance.step, beat),
         ).moved_to(word_clock(config))
@@ -234,7 +234,7 @@ class Core(wiring.Component):
         self,
         m: Module,
         words: Words,
-        schedule: windows.WindowSchedule,
+        schedule: window_schedule.WindowSchedule,
         job: data.View,
         go: Value | None,
     ) -> tuple[Words, dict[str, int]]:
@@ -242,11 +242,11 @@ class Core(wiring.Component):
         config, begun = self.config, words
         tap_bits: dict[str, int] = {}
         for axis in config.axes:
-            window = pooling.SlidingWindow(config, axis, tap_bits)
+            window = sliding_window.SlidingWindow(config, axis, tap_bits)
             m.submodules[f"{DIMENSIONS[axis]}_window"] = window
             if go is not None:
                 m.d.comb += window.go.eq(go)
-            words = pass_through(m, window, words, job, pooling.latency(config, axis))
+            words = pass_through(m, window, words, job, sliding_window.latency(config, axis))
             tap_bits = window.o_tap_bits
         if config.can_fold:
             m.submodules.fold = folded = fold.Fold(config, tap_bits)
@@ -283,37 +283,37 @@ class Core(wiring.Component):
         *,
         job: data.View,
         admission: Admission,
-        schedule: windows.WindowSchedule,
+        schedule: window_schedule.WindowSchedule,
         beat_given: Value,
         beat: Value,
     ) -> None:
         """Put the value and the position of every result into output beats."""
         config, end = self.config, pipeline_latency(self.config)
         found = winners.token.clock + result_latency(config)
-        early = found - results.clocks_ahead(config)
+        early = found - packer.clocks_ahead(config)
         # Which group and which result is the last is known at the head of the pipeline already, so
         # these two flags wait for the result.
-        known = walk_clock(config) + windows.group_latency(config)
+        known = walk_clock(config) + window_schedule.group_latency(config)
         last_group, done = (
             Timed(m, flag, known).at(early) for flag in (schedule.last_group, schedule.done)
         )
         empty = Timed(m, winners.control.value.empty, winners.control.clock)
-        m.submodules.packer = packer = results.Packer(config, marks_lanes=self.marks_lanes)
+        m.submodules.packer = packing = packer.Packer(config, marks_lanes=self.marks_lanes)
         m.d.comb += [
-            packer.job.eq(job),
-            packer.token.eq(winners.token.at(early)),
-            packer.valid.eq(winners.valid.at(early)),
-            packer.last_group.eq(last_group),
-            packer.done.eq(done),
-            beat_given.eq(packer.o_valid),
-            beat.eq(Value.cast(packer.o)),
+            packing.job.eq(job),
+            packing.token.eq(winners.token.at(early)),
+            packing.valid.eq(winners.valid.at(early)),
+            packing.last_group.eq(last_group),
+            packing.done.eq(done),
+            beat_given.eq(packing.o_valid),
+            beat.eq(Value.cast(packing.o)),
             admission.job_entered.eq(
                 Timed(m, admission.slot & admission.end).at(end)
                 if timing_parameters(config).is_one_job
                 else winners.token.at(end)
             ),
             admission.empty_given.eq(winners.valid.at(found) & empty.at(found)),
-            admission.beat_shared.eq(packer.packed),
+            admission.beat_shared.eq(packing.packed),
         ]
         if config.has_values:
             m.submodules.decoder = decoder = key.KeyDecoder(config, tap_bits)
@@ -329,14 +329,14 @@ class Core(wiring.Component):
             values = Timed(m, Value.cast(decoder.values), decoded).at(found)
             for lane in range(config.lanes):
                 value = values.word_select(lane, config.element_width)
-                m.d.comb += packer.results[lane].value.eq(value)
+                m.d.comb += packing.results[lane].value.eq(value)
         if config.index_width:
             indices = self._indices(m, words, winners, tap_bits, job=job, found=found)
             empties = self._empties(m, words, winners, found)
             for lane, index in enumerate(indices):
                 is_empty = empties[lane // timing_parameters(config).lanes_of_copy]
                 all_ones = is_empty.replicate(config.index_width)
-                m.d.comb += packer.results[lane].index.eq(index | all_ones)
+                m.d.comb += packing.results[lane].index.eq(index | all_ones)
 
     def _empties(self, m: Module, words: Words, winners: Words, clock: int) -> list[Value]:
         """Return the copies, valid in a clock, of whether the winner's window has no element."""

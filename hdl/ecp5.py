@@ -5,8 +5,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.utils import ceil_log2
 
+from extremum.hdl.registered_memory import RegisteredMemory
 from extremum.hdl.select import select
-from extremum.hdl.storage import RegisteredMemory
 
 _ADDRESS_BITS = 14
 

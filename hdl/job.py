@@ -16,7 +16,7 @@ class DimensionRegisters:
 
     The core walks over a line in ``period`` slots of one clock each. The slot of coordinate ``c``
     takes element ``c`` and gives the window whose last tap is there. See
-    :mod:`extremum.hdl.schedule`.
+    :mod:`extremum.hdl.output_schedule`.
 
     Parameters
     ----------

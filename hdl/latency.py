@@ -6,7 +6,16 @@ generating hardware.
 
 from __future__ import annotations
 
-from extremum.hdl import fold, key, pooling, position, queue, reduction, results, windows
+from extremum.hdl import (
+    fold,
+    key,
+    packer,
+    position,
+    queue,
+    reduction,
+    sliding_window,
+    window_schedule,
+)
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import beat_clocks, job_kind
 from extremum.hdl.registers import is_endless, job_shapes
@@ -15,7 +24,7 @@ from extremum.hdl.timing import timing_parameters
 
 def word_clock(config: CoreConfig) -> int:
     """Return the clocks from a slot to its word, which joins its keys with its control."""
-    found = beat_clocks(config) + max(key.latency(config), windows.latency(config))
+    found = beat_clocks(config) + max(key.latency(config), window_schedule.latency(config))
     return found + timing_parameters(config).word_clocks
 
 
@@ -26,13 +35,13 @@ def walk_clock(config: CoreConfig) -> int:
     and needs no registers to wait for them.
     """
     if timing_parameters(config).is_one_job and not config.has_windows:
-        return word_clock(config) - windows.latency(config)
+        return word_clock(config) - window_schedule.latency(config)
     return beat_clocks(config)
 
 
 def winner_latency(config: CoreConfig) -> int:
     """Return the clocks from a word to the winner that it completes."""
-    sliding = sum(pooling.latency(config, axis) for axis in config.axes)
+    sliding = sum(sliding_window.latency(config, axis) for axis in config.axes)
     return sliding + fold.latency(config) + reduction.latency(config)
 
 
@@ -42,8 +51,8 @@ def result_latency(config: CoreConfig) -> int:
     Which group it belongs to must be known by then, too, a little ahead of it.
     """
     value = key.restore_latency(config) if config.has_values else 0
-    ahead = results.clocks_ahead(config)
-    group = walk_clock(config) + windows.group_latency(config)
+    ahead = packer.clocks_ahead(config)
+    group = walk_clock(config) + window_schedule.group_latency(config)
     waits = group - word_clock(config) - winner_latency(config)
     return max(position.latency(config), value, ahead, ahead + waits)
 
@@ -51,7 +60,7 @@ def result_latency(config: CoreConfig) -> int:
 def pipeline_latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to its output beat, in front of the queue if there is one."""
     winner = word_clock(config) + winner_latency(config)
-    return winner + result_latency(config) + results.LATENCY
+    return winner + result_latency(config) + packer.LATENCY
 
 
 def latency(config: CoreConfig) -> int:

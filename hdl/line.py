@@ -1,26 +1,16 @@
-"""One dimension of a job as a line of slots, and which of these slots hold an element.
+"""One dimension of a job as a line of slots, which the parts of the control walk over.
 
-One dimension of a job is a line of ``period`` slots, and the next line follows without a gap. A
-slot has a coordinate: that of the element that it takes, if there is one. The first coordinates
-are negative where the first windows lie wholly in the start padding.
+The line has ``period`` slots, and the next line follows without a gap.
 """
 
 from __future__ import annotations
 
-from operator import add
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
 
-from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
-from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.advance import Advance
 from extremum.hdl.counter import StepCount
-from extremum.hdl.ports import job_layout
-from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
-from extremum.hdl.timing import TimingParameters, timing_parameters
+from extremum.hdl.timing import TimingParameters
 
 
 class Line:
@@ -186,104 +176,3 @@ class PlainLine:
                 m.d.sync += self.coordinate.eq(again)
             with m.If(advance.token):
                 m.d.sync += self.coordinate.eq(first)
-
-
-class InputSchedule(wiring.Component):
-    """Walks over the slots of one line and tells which of them hold elements of the tensor.
-
-    Latency: 0 clocks; ``present`` and ``last`` belong to the slot at hand.
-
-    Parameters
-    ----------
-    config
-        Configuration of the core.
-    axis
-        The dimension, as an index into ``DIMENSIONS``.
-
-    Members
-    -------
-    job : In(job_layout(config))
-        Registers of the next job.
-    advance : In(AdvanceSignature())
-        The signals that go on from slot to slot. ``slot`` is ignored.
-    present : Out(1)
-        The slot holds an element.
-    last : Out(1)
-        The slot is the line's last.
-    """
-
-    job: data.View
-    advance: AdvancePort
-    present: Signal
-    last: Signal
-
-    def __init__(self, config: CoreConfig, axis: int):
-        self.config = config
-        self.axis = axis
-        super().__init__(
-            {
-                "job": In(job_layout(config)),
-                "advance": In(AdvanceSignature()),
-                "present": Out(1),
-                "last": Out(1),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        advance = Advance.of(self.advance)
-        head, size_less_one, period_less_one = (
-            register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
-            for name in ("head", "size", "period")
-        )
-        parameters = timing_parameters(self.config)
-        if not parameters.counts_ahead:
-            first = precomputed(m, parameters, least_coordinate, head)
-            last = precomputed(m, parameters, add, first, period_less_one)
-            walk = PlainLine(
-                m, "slot", advance, shape=head.shape(), first=first, again=first, last=last
-            )
-            m.d.comb += [
-                self.last.eq(walk.last),
-                self.present.eq(inside(walk.coordinate, size_less_one)),
-            ]
-            return m
-        line = Line(m, parameters, "slot", advance, slots_less_one=period_less_one)
-        # The first element is in the slot of coordinate 0, and ``size`` slots hold elements.
-        lead = precomputed(m, parameters, slots_before_zero, head)
-        stop = precomputed(m, parameters, lambda lead, size: lead + size + 1, lead, size_less_one)
-        begins, ends = line.at(lead, "begins"), line.at(stop, "ends")
-        was_present = Signal()
-        with m.If(advance.step):
-            m.d.sync += was_present.eq(self.present & ~advance.begin & ~line.last)
-        m.d.comb += [
-            self.last.eq(line.last),
-            self.present.eq(begins | (was_present & ~ends)),
-        ]
-        return m
-
-
-def inside(coordinate: Value, size_less_one: Value) -> Value:
-    """Return whether a coordinate is in the tensor; all others are padding, where taps are absent.
-
-    The coordinate is signed and one bit wider than the size: a negative one, read as unsigned,
-    is beyond every size. A line of slots, those in front of element 0 included, and the extent of a
-    window are shorter than ``2**coordinate_width``, so a coordinate that wraps does not come back
-    to the tensor.
-    """
-    return coordinate.as_unsigned() <= size_less_one
-
-
-def least_coordinate(head: Any) -> Any:
-    """Return the coordinate of a job's first slot: 0, or that of a window in the start padding."""
-    return min(head, 0) if isinstance(head, int) else Mux(head < 0, head, 0)
-
-
-def slots_from_zero(head: Any) -> Any:
-    """Return how many slots there are from coordinate 0 to that of the first window's last tap."""
-    return max(head, 0) if isinstance(head, int) else Mux(head < 0, 0, head)
-
-
-def slots_before_zero(head: Any) -> Any:
-    """Return how many slots of a line lie in front of coordinate 0: these hold no element."""
-    return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from extremum.hdl.storage import MEMORY_LATENCY, RegisteredMemory
+from extremum.hdl.registered_memory import MEMORY_LATENCY, RegisteredMemory
 from extremum.hdl.timing import TimingParameters
 
 

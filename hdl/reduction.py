@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from extremum.hdl import fold, windows
+from extremum.hdl import fold, window_schedule
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
@@ -66,7 +66,7 @@ def is_ordinal_given(config: CoreConfig) -> bool:
 
     In other cores the words come so much later that it costs less to count them again.
     """
-    at_once = windows.gives_number(config) and not timing_parameters(config).reducer_clocks
+    at_once = window_schedule.gives_number(config) and not timing_parameters(config).reducer_clocks
     return at_once and not config.has_windows and not fold.latency(config)
 
 

@@ -10,7 +10,7 @@ from extremum.hdl import queue
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import ModuloCounter
-from extremum.hdl.line import InputSchedule
+from extremum.hdl.input_schedule import InputSchedule
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import shadow

@@ -13,7 +13,7 @@ from amaranth.hdl import ClockSignal, Instance, Module
 from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.hdl.storage import RegisteredMemory
+from extremum.hdl.registered_memory import RegisteredMemory
 from extremum.hdl.whole_nets import with_whole_nets
 
 TOP = "extremum_core"

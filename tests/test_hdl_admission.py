@@ -14,7 +14,7 @@ import pytest
 from amounts import mostly_slow
 from gateware import bits, run
 
-from extremum.hdl import windows
+from extremum.hdl import window_schedule
 from extremum.hdl.admission import Admission, credit_delay
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
@@ -80,7 +80,7 @@ class Pipeline:
     def run(self, clocks):
         # Every slot may give a result.
         admission = Admission(self.config, self.depth, credit_delay(self.config))
-        rng, known = random.Random(self.seed), windows.latency(self.config) + 2
+        rng, known = random.Random(self.seed), window_schedule.latency(self.config) + 2
         coming: dict[str, Counter[int]] = {name: Counter() for name in ("known", "shared", "queue")}
         counted = isinstance(job_kind(self.config), QueuedJobs)
         job = JobRegisters(slots=self.slots if counted else 1).to_bits(self.config)
@@ -133,7 +133,7 @@ class Pipeline:
 def test_the_kinds_of_jobs(kind):
     """Each configuration has the kind of its name, and knows its results before the packer does."""
     assert isinstance(job_kind(CONFIGS[kind]), KINDS[kind])
-    assert windows.latency(CONFIGS[kind]) + 2 < AT_PACKER
+    assert window_schedule.latency(CONFIGS[kind]) + 2 < AT_PACKER
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

@@ -12,7 +12,7 @@ from amounts import mostly_slow
 from synthesis import needs
 
 from extremum.hdl.ecp5 import Ecp5
-from extremum.hdl.storage import RegisteredMemory
+from extremum.hdl.registered_memory import RegisteredMemory
 from extremum.hdl.verilog import generate
 from extremum.host import Accelerator, cache
 from extremum.host.fpga import toolchain

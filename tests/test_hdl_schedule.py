@@ -10,9 +10,9 @@ from lines import Line, random_dimensions, small_dimensions
 from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.input_schedule import InputSchedule
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.line import InputSchedule
-from extremum.hdl.schedule import OutputSchedule, latency
+from extremum.hdl.output_schedule import OutputSchedule, latency
 from extremum.model import DataType, SpatialDimension
 
 CONFIG = CoreConfig(max_window=(3, 4, 5), max_dilation=(4, 4, 62), coordinate_width=6)

@@ -12,7 +12,7 @@ from math import ceil, log2
 
 import pytest
 
-from extremum.hdl import fold, pooling, reduction
+from extremum.hdl import fold, reduction, sliding_window
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import result_latency
 from extremum.model import DataType
@@ -102,7 +102,7 @@ def test_the_rows_of_the_table(seed):
         for axis in config.axes:
             taps, spacing = config.max_window[axis], config.max_spacing[axis]
             expected = window(config, taps, spacing) if taps > 1 else 0
-            assert pooling.latency(config, axis) == expected, (axis, config)
+            assert sliding_window.latency(config, axis) == expected, (axis, config)
         if config.can_fold:
             assert fold.latency(config) == folding(config), config
         if config.has_reduction:

@@ -74,7 +74,7 @@ BUGS = (
         "tests/test_hdl_counter.py",
     ),
     Planted(
-        "the first tap in the end padding counts as an element", "hdl/schedule.py",
+        "the first tap in the end padding counts as an element", "hdl/output_schedule.py",
         "here - last_element)", "here - last_element - 1)", "tests/test_hdl_schedule.py",
     ),
     Planted(
@@ -83,9 +83,9 @@ BUGS = (
         "tests/test_hdl_key.py",
     ),
     Planted(
-        "the flag of the last result comes early", "hdl/results.py",
+        "the flag of the last result comes early", "hdl/packer.py",
         "Timed(m, self.done, early).at(0)", "Timed(m, self.done, early).at(early)",
-        "tests/test_hdl_results.py",
+        "tests/test_hdl_packer.py",
     ),
     Planted(
         "the status of empty windows stays for the next job", "hdl/admission.py",

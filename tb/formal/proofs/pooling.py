@@ -180,10 +180,11 @@ BALANCED, BALANCED_LONG = (replace(core, pipelining="balanced") for core in (COR
 BACK = Fault("the next line is reached by the step to the next window", "extremum.hdl.position",
              "[Mux(final, outer, step) for",
              "[step for")  # fmt: skip
-SHIFT = Fault("the taps that an early window lacks are not counted", "extremum.hdl.pooling",
+SHIFT = Fault("the taps that an early window lacks are not counted", "extremum.hdl.sliding_window",
               "shifted = number + self.o.control[f\"shift_{self.name}\"]",
               "shifted = number")  # fmt: skip
-DONE = Fault("the last result of each plane is marked as the job's last", "extremum.hdl.windows",
+DONE = Fault("the last result of each plane is marked as the job's last",
+             "extremum.hdl.window_schedule",
              "self.done.eq(groups.last & closing.at(clock))",
              "self.done.eq(closing.at(clock))")  # fmt: skip
 DEEP = Fault("the queue's output goes on while the sink waits", "extremum.hdl.queue",
@@ -194,7 +195,7 @@ NO_STOP = Fault("the pipeline moves on while a beat waits to leave", "extremum.h
                 "go.eq(~self.o.valid | self.o.ready)", "go.eq(1)")  # fmt: skip
 FLUSH = Fault("the slots behind the last plane need beats", "extremum.hdl.slots",
               "Cat(present).all() & ~flushing)", "Cat(present).all())")  # fmt: skip
-AGAIN = Fault("every line of windows begins as the first", "extremum.hdl.schedule",
+AGAIN = Fault("every line of windows begins as the first", "extremum.hdl.output_schedule",
               "again=head,",
               "again=precomputed(m, parameters, least_coordinate, head),")  # fmt: skip
 

@@ -7,7 +7,7 @@ from functools import partial
 from amaranth.hdl import Array, Cat, Mux, Signal, Value
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.results import LATENCY, Packer, clocks_ahead
+from extremum.hdl.packer import LATENCY, Packer, clocks_ahead
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.job import Job
@@ -74,7 +74,7 @@ def packer(config: CoreConfig, p: Property) -> None:
               block.o_valid & ~has & p.late(~folds & block.last_group, clocks))  # fmt: skip
 
 
-MODULE = "extremum.hdl.results"
+MODULE = "extremum.hdl.packer"
 CLEARS = Fault("a lane is cleared that gets a result", MODULE, "here & ~live", "here & live")
 TAIL = Fault("one lane too many holds a result", MODULE, "(own.tail > lane)", "(own.tail >= lane)")
 REST = Fault("lanes keep the results of the beat before", MODULE,
@@ -85,7 +85,7 @@ def _proof(name: str, lanes: int, *faults: Fault) -> Proof:
     config = CoreConfig((DataType.UINT8,), lanes=lanes, max_window=(1, 1, 1), index_width=4)
     jobs = "jobs that fold and jobs that do not" if config.can_fold else "jobs that do not fold"
     return Proof(
-        f"results-{name}", "hdl/results.py",
+        f"results-{name}", "hdl/packer.py",
         f"With {lanes} lanes, in {jobs}: each lane of a beat holds its result, value and position, "
         "or 0 if it has none; a beat comes with the last result that it holds; last marks the "
         "job's last beat.",

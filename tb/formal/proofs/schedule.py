@@ -8,8 +8,8 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Signal, Value, signed
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.line import InputSchedule
-from extremum.hdl.schedule import OutputSchedule, latency
+from extremum.hdl.input_schedule import InputSchedule
+from extremum.hdl.output_schedule import OutputSchedule, latency
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.line import WIDTH, LineJob, help_line, lead
@@ -180,9 +180,9 @@ def _help_registers(p: Property, inside: Inside, own: LineJob, outputs: dict[str
                 p.invariant(f"the register {name}", ~p.late(own.job.begun, clocks) | is_own)
 
 
-LINE, SCHEDULE = "extremum.hdl.line", "extremum.hdl.schedule"
-EARLY_END = Fault("the elements end a slot early", LINE, "lead + size + 1", "lead + size")
-LINE_END = Fault("an element is carried over to the next line", LINE,
+INPUTS, SCHEDULE = "extremum.hdl.input_schedule", "extremum.hdl.output_schedule"
+EARLY_END = Fault("the elements end a slot early", INPUTS, "lead + size + 1", "lead + size")
+LINE_END = Fault("an element is carried over to the next line", INPUTS,
                  "~advance.begin & ~line.last", "~advance.begin")  # fmt: skip
 TWO = Fault("windows in every other slot are given in every third", SCHEDULE,
             "lambda less_one: less_one == 1", "lambda less_one: less_one == 2")  # fmt: skip
@@ -207,7 +207,7 @@ def _config(bits: int, dilation: int = 1, *, padding: bool = True) -> CoreConfig
 
 def _elements(bits: int, *faults: Fault, quick: bool = False) -> Proof:
     return Proof(
-        f"schedule-elements-{bits}", "hdl/line.py",
+        f"schedule-elements-{bits}", "hdl/input_schedule.py",
         f"For all sizes, paddings and periods of {bits} bits that follow the rules of a job, for "
         "any number of lines and jobs, with pauses: the slots that hold an element, and the last "
         "slot of each line, are those of a plain count.",
@@ -221,7 +221,7 @@ def _windows(
     kind = "with any dilation" if dilation > 1 else "without dilation"
     kind += " and with padding" if padding else ", without padding"
     return Proof(
-        f"schedule-windows-{name}", "hdl/schedule.py",
+        f"schedule-windows-{name}", "hdl/output_schedule.py",
         f"For windows of up to 3 taps {kind}, and all registers of {bits} bits that follow the "
         "rules of a job, for any number of lines and jobs, with pauses: a window is given in each "
         "slot on the grid of strides, and in that of the last window; its taps are those that lie "

@@ -12,7 +12,7 @@ from stimulus import Job, stimulus
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.registers import ends_with_plane, is_endless
-from extremum.hdl.windows import WindowSchedule, latency
+from extremum.hdl.window_schedule import WindowSchedule, latency
 from extremum.hdl.words import control_layout
 from extremum.host.plan.registers import schedule
 from extremum.model import DataType, SpatialDimension

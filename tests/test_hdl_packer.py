@@ -13,9 +13,9 @@ from stimulus import Job, stimulus
 from extremum.hdl import queue as queues
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
+from extremum.hdl.packer import Packer, clocks_ahead
 from extremum.hdl.ports import output_layout
 from extremum.hdl.queue import Queue, QueueInParts, result_queue
-from extremum.hdl.results import Packer, clocks_ahead
 from extremum.hdl.timing import TimingParameters
 from extremum.model import DataType
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from extremum.hdl import schedule
+from extremum.hdl import output_schedule
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.counter import ModuloCounter
@@ -21,7 +21,8 @@ from extremum.hdl.words import control_layout
 def latency(config: CoreConfig) -> int:
     """Return the clocks from a slot to its control."""
     outward_delay = job_kind(config).dimension_delay * max(len(config.axes) - 1, 0)
-    return schedule.latency(config) + outward_delay + timing_parameters(config).control_clocks
+    registers = timing_parameters(config).control_clocks
+    return output_schedule.latency(config) + outward_delay + registers
 
 
 def group_latency(config: CoreConfig) -> int:
@@ -111,10 +112,10 @@ class WindowSchedule(wiring.Component):
         emits, finals, gaps, ends = [], [], [], []
         for number, axis in enumerate(config.axes):
             name, clock = DIMENSIONS[axis], kind.dimension_delay * number
-            m.submodules[name] = line = schedule.OutputSchedule(config, axis)
+            m.submodules[name] = line = output_schedule.OutputSchedule(config, axis)
             m.d.comb += line.job.eq(self.job)
             advance.drive(m, line.advance)
-            line_clock = clock + schedule.latency(config)
+            line_clock = clock + output_schedule.latency(config)
             emit, final = (Timed(m, flag, line_clock) for flag in (line.emit, line.final))
             present, shift = (
                 Timed(m, field, line_clock + control_clocks) for field in (line.present, line.shift)

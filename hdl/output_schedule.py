@@ -25,8 +25,9 @@ from amaranth.utils import bits_for
 
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.coordinates import inside, least_coordinate, slots_from_zero
 from extremum.hdl.counter import StepCount
-from extremum.hdl.line import Line, PlainLine, inside, least_coordinate, slots_from_zero
+from extremum.hdl.line import Line, PlainLine
 from extremum.hdl.ports import job_layout
 from extremum.hdl.registers import ends_tell_final, fixed_registers, register
 from extremum.hdl.shadow import precomputed, shadow

@@ -14,7 +14,8 @@ from amaranth.lib.wiring import In
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.latency import latency
-from extremum.hdl.registers import is_less_one, job_shapes
+from extremum.hdl.register_table import is_less_one
+from extremum.hdl.registers import job_shapes
 from extremum.hdl.verilog import TOP
 
 

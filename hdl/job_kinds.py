@@ -24,7 +24,8 @@ from amaranth.lib import data
 from extremum.hdl import slots
 from extremum.hdl.advance import Advance
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.registers import ends_with_plane, is_endless
+from extremum.hdl.register_table import ends_with_plane
+from extremum.hdl.registers import is_endless
 from extremum.hdl.timing import delay, fanout_copy, timing_parameters
 
 
@@ -140,13 +141,8 @@ class QueuedJobs:
         ), active
 
 
-class PlaneJobs:
-    """Jobs of one plane, or of one volume, without padding.
-
-    Every slot needs a beat. Which slot was the last is known a clock later: in that clock the next
-    job begins, or no slot enters. So the token is a clock late too, and to make up for that all
-    dimensions go on in the same clock.
-    """
+class _DimensionsTogether:
+    """What jobs have in common all of whose dimensions go on in the same clock."""
 
     is_endless = False
     dimension_delay = 0
@@ -158,6 +154,15 @@ class PlaneJobs:
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
         """Return signals that let the next dimension go on in the clock in which a line ends."""
         return advance.outward_at_once(line_ends)
+
+
+class PlaneJobs(_DimensionsTogether):
+    """Jobs of one plane, or of one volume, without padding.
+
+    Every slot needs a beat. Which slot was the last is known a clock later: in that clock the next
+    job begins, or no slot enters. So the token is a clock late too, and to make up for that all
+    dimensions go on in the same clock.
+    """
 
     def admit(
         self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
@@ -215,23 +220,12 @@ class EndlessJobs:
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
 
 
-class SingleJobs:
+class SingleJobs(_DimensionsTogether):
     """Jobs that are alone in the pipeline: one begins when the last slot of the other has left.
 
     All dimensions go on in the clock of the slot, so it is known at once which slots need a beat,
     and which is the last.
     """
-
-    is_endless = False
-    dimension_delay = 0
-
-    def begin_latency(self, config: CoreConfig) -> int:
-        """Return 0: no slots are counted ahead."""
-        return 0
-
-    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
-        """Return signals that let the next dimension go on in the clock in which a line ends."""
-        return advance.outward_at_once(line_ends)
 
     def admit(
         self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value

@@ -29,7 +29,8 @@ from extremum.hdl.coordinates import inside, least_coordinate, slots_from_zero
 from extremum.hdl.counter import StepCount
 from extremum.hdl.line import Line, PlainLine
 from extremum.hdl.ports import job_layout
-from extremum.hdl.registers import ends_tell_final, fixed_registers, register
+from extremum.hdl.register_table import ends_tell_final, fixed_registers
+from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
 from extremum.hdl.timing import (
     Timed,

@@ -57,17 +57,16 @@ class Bits(NamedTuple):
     signed: bool = False
 
 
-JOB_REGISTERS = (
+REGISTERS_OF_NO_DIMENSION = (
     "data_type", "minimum", "decreasing", "ignore_nan", "fold", "slots", "volumes", "length",
     "groups", "tail", "origin", "group_step", "lane_step",
 )  # fmt: skip
-"""The registers that do not belong to a dimension."""
 
 
 def register_names() -> tuple[str, ...]:
     """Return the names of all registers, in the order of the job port."""
     inner = tuple(f"{name}.{part}" for name in DIMENSIONS for part in NEUTRAL_DIMENSION)
-    return JOB_REGISTERS + inner
+    return REGISTERS_OF_NO_DIMENSION + inner
 
 
 def is_less_one(name: str) -> bool:

@@ -12,32 +12,8 @@ from amaranth.hdl import Const, Value
 from amaranth.lib import data
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.register_table import (
-    LESS_ONE,
-    Bits,
-    all_bits,
-    ends_tell_final,
-    ends_with_plane,
-    fixed_registers,
-    is_less_one,
-    is_position,
-)
+from extremum.hdl.register_table import Bits, all_bits, fixed_registers, is_less_one
 from extremum.hdl.register_table import value_range as range_of_bits
-
-__all__ = [
-    "LESS_ONE",
-    "all_shapes",
-    "encode",
-    "ends_tell_final",
-    "ends_with_plane",
-    "fixed_registers",
-    "is_endless",
-    "is_less_one",
-    "is_position",
-    "job_shapes",
-    "register",
-    "value_range",
-]
 
 
 def encode(name: str, value: int) -> int:
@@ -83,7 +59,7 @@ def is_endless(config: CoreConfig) -> bool:
 def register(config: CoreConfig, job: data.View, name: str) -> Value:
     """Return a job register: bits of the job port, or a constant if it is not on the port.
 
-    The registers of :data:`LESS_ONE` come as their value less one.
+    The registers of :data:`extremum.hdl.register_table.LESS_ONE` come as their value less one.
     """
     constants = fixed_registers(config)
     shape = all_shapes(config)[name]

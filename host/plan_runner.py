@@ -139,7 +139,7 @@ def run_jobs(
     return found
 
 
-def gathered(plan: Plan, jobs: Iterable[JobResults]) -> tuple[Results, int]:
+def joined_results(plan: Plan, jobs: Iterable[JobResults]) -> tuple[Results, int]:
     """Return the results of an operator all of whose jobs have run, and the sum of their clocks."""
     results, cycles = Results.blank(plan.problem, plan.config), 0
     for each in jobs:
@@ -242,12 +242,12 @@ def _begun(plan: Plan) -> Progress:
     )
 
 
-def report_of(todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> Report:
+def report_of(plan: Plan, took: int | BlockFigures | None, empty_windows: int) -> Report:
     """Return the report of a plan that was carried out.
 
     Parameters
     ----------
-    todo
+    plan
         The plan.
     took
         The clocks, or what a block has counted; None without a simulation.
@@ -255,12 +255,12 @@ def report_of(todo: Plan, took: int | BlockFigures | None, empty_windows: int) -
         Windows that hold no element.
     """
     figures: dict[str, Any] = {
-        "jobs": len(todo.jobs),
-        "beats_in": todo.beats_in,
-        "beats_out": todo.beats_out,
+        "jobs": len(plan.jobs),
+        "beats_in": plan.beats_in,
+        "beats_out": plan.beats_out,
         "empty_windows": empty_windows,
-        "notes": todo.notes,
+        "notes": plan.notes,
     }
     if isinstance(took, BlockFigures):
         return BlockReport(**figures, **vars(took))
-    return Report(**figures, cycles=took, predicted_cycles=todo.cycles)
+    return Report(**figures, cycles=took, predicted_cycles=plan.cycles)

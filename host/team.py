@@ -26,7 +26,7 @@ from extremum.host.accelerator import Accelerator
 from extremum.host.checks import frames_inside, tensor_for
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
-from extremum.host.plan_runner import JobResults, gathered, report_of
+from extremum.host.plan_runner import JobResults, joined_results, report_of
 from extremum.host.progress import Tell
 from extremum.host.report import Report
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
@@ -263,7 +263,7 @@ def _done(todo: Plan, shares: Sequence[range | None], futures: Sequence[Future[A
         _warn(report.empty_windows)
         return result, report
     jobs: list[JobResults] = [job for share in given for job in share]
-    results, cycles = gathered(todo, jobs)
+    results, cycles = joined_results(todo, jobs)
     empty = results.count_empty_windows()
     _warn(empty)
     return results.finish(), report_of(todo, cycles, empty)

@@ -11,8 +11,8 @@ import numpy as np
 from extremum.hdl.latency import queue_depth
 from extremum.host.plan import plan
 from extremum.model import Reduction
+from extremum.tb.back_to_back import board
 from extremum.tb.bench import carry_out, core, started
-from extremum.tb.queue import board
 from extremum.tb.scoreboard import Scoreboard
 from extremum.tb.sequences import tensor
 

@@ -7,9 +7,9 @@ from typing import Any
 import cocotb
 
 from extremum.hdl.latency import pipeline_latency
+from extremum.tb.back_to_back import board
 from extremum.tb.backpressure import one_result_per_beat
 from extremum.tb.bench import carry_out, core, started, status
-from extremum.tb.queue import board
 
 
 @cocotb.test()

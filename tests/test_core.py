@@ -5,15 +5,15 @@ from simulation import NEEDS_ICARUS, run_bench
 
 from extremum.tb.cores import CORES
 
-BENCHES = ("queue", "backpressure", "reset", "refusal", "rate")
+BENCHES = ("back_to_back", "backpressure", "reset", "refusal", "rate")
 
 
 QUICK = {
     "verilator": {
-        "image": ("queue", "reset", "rate", "refusal"),
+        "image": ("back_to_back", "reset", "rate", "refusal"),
         "reduction": ("backpressure",),
     },
-    "icarus": {"reduction": ("queue", "reset")},
+    "icarus": {"reduction": ("back_to_back", "reset")},
 }
 """What runs in the quick tests: every bench, and each simulator. All runs in `make test-all`."""
 

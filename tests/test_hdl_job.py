@@ -11,7 +11,8 @@ from amaranth.hdl import Const, Signal
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
 from extremum.hdl.ports import job_layout
-from extremum.hdl.registers import LESS_ONE, fixed_registers, job_shapes, register
+from extremum.hdl.register_table import LESS_ONE, fixed_registers
+from extremum.hdl.registers import job_shapes, register
 from extremum.model import DataType
 
 CONFIG = CoreConfig(

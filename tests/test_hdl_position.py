@@ -12,7 +12,7 @@ from stimulus import Job, stimulus
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
 from extremum.hdl.position import PositionGenerator, clocks_ahead, latency
-from extremum.hdl.registers import fixed_registers
+from extremum.hdl.register_table import fixed_registers
 from extremum.hdl.timing import timing_parameters
 from extremum.model import DataType
 

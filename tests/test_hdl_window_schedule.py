@@ -11,7 +11,8 @@ from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.registers import ends_with_plane, is_endless
+from extremum.hdl.register_table import ends_with_plane
+from extremum.hdl.registers import is_endless
 from extremum.hdl.window_schedule import WindowSchedule, latency
 from extremum.hdl.words import control_layout
 from extremum.host.plan.registers import schedule

@@ -268,13 +268,13 @@ class AxiBlock(wiring.Component):
         drops: Value,
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
-        config = self.config
         ended = outputs.ended(m, taken, drops)
         # It is told a clock late. No reader sees that: a read takes longer than a command takes to
         # leave the queue.
+        widths = port_widths(self.config)
         busy = (
             queue.valid | starter.busy | packets.busy | core.status.busy
-            | Cat(getattr(self, f"{name}_tvalid") for name, width in port_widths(config).items()
+            | Cat(getattr(self, f"{name}_tvalid") for name, width in widths.items()
                   if width and name != "s_axis").any()
         )  # fmt: skip
         m.d.comb += [
@@ -282,6 +282,34 @@ class AxiBlock(wiring.Component):
             control.done.eq(ended | packets.dropped),
             control.register.eq(starter.register),
         ]  # fmt: skip
+        self._errors(m, control, starter, packets)
+        self._job_numbers(m, control, starter, packets, drops)
+        empty_windows = self._empty_windows(m, core, left)
+        events = (
+            control.busy,
+            packets.i_valid & packets.i_ready,
+            left,
+            delay(m, core.i.ready, 1) & ~delay(m, passed.o_valid, 1),
+            core.o.valid & ~core.o.ready,
+            ended + packets.dropped,
+            empty_windows,
+        )
+        m.submodules.counters = counters = CounterBank([1, 1, 1, 1, 1, 2, self.config.lanes])
+        for number, event in enumerate(events):
+            late = Signal.like(getattr(counters, f"events_{number}"), name=f"event_{number}")
+            m.d.sync += late.eq(event)
+            m.d.comb += getattr(counters, f"events_{number}").eq(late)
+        m.d.comb += [
+            counters.clear.eq(control.clear_counters),
+            control.counter_number.eq(counters.number),
+            control.counter_place.eq(counters.place),
+            control.counter_byte.eq(counters.byte),
+        ]
+
+    def _errors(
+        self, m: Module, control: BlockControl, starter: JobStarter, packets: InputPackets
+    ) -> None:
+        """Tell why a job failed."""
         # What is wrong is known late in the clock, so the registers are told of it in the next.
         failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
         m.d.sync += [
@@ -292,7 +320,16 @@ class AxiBlock(wiring.Component):
             ),
         ]  # fmt: skip
         m.d.comb += [control.failed.eq(failed), control.code.eq(code)]
-        # The numbers of the job at the port, and of the job whose packet is expected.
+
+    def _job_numbers(
+        self,
+        m: Module,
+        control: BlockControl,
+        starter: JobStarter,
+        packets: InputPackets,
+        drops: Value,
+    ) -> None:
+        """Count the jobs: the one at the port, and the one whose packet is expected."""
         offered_job, expected_job = (
             Signal(JOB_BITS, name=f"{what}_job") for what in ("offered", "expected")
         )
@@ -310,33 +347,16 @@ class AxiBlock(wiring.Component):
         job = Mux(delay(m, starter.refused, 1), offered_job, expected_job)
         m.d.comb += control.job.eq(job)
 
+    def _empty_windows(self, m: Module, core: Core, left: Value) -> Value:
+        """Return how many results of the beat that left two clocks ago are of empty windows."""
         empties: list[Value] = []
-        if config.index_width:
+        if self.config.index_width:
             late_left = delay(m, left, 1)
             empties = [
                 delay(m, late_left & _late_all(m, Value.cast(index)), 1)
                 for index in core.o.payload.index
             ]
-        events = (
-            control.busy,
-            packets.i_valid & packets.i_ready,
-            left,
-            delay(m, core.i.ready, 1) & ~delay(m, passed.o_valid, 1),
-            core.o.valid & ~core.o.ready,
-            ended + packets.dropped,
-            sum(empties, Const(0, bits_for(config.lanes))),
-        )
-        m.submodules.counters = counters = CounterBank([1, 1, 1, 1, 1, 2, config.lanes])
-        for number, event in enumerate(events):
-            late = Signal.like(getattr(counters, f"events_{number}"), name=f"event_{number}")
-            m.d.sync += late.eq(event)
-            m.d.comb += getattr(counters, f"events_{number}").eq(late)
-        m.d.comb += [
-            counters.clear.eq(control.clear_counters),
-            control.counter_number.eq(counters.number),
-            control.counter_place.eq(counters.place),
-            control.counter_byte.eq(counters.byte),
-        ]
+        return sum(empties, Const(0, bits_for(self.config.lanes)))
 
 
 def _in_jobs(part: wiring.Component) -> Any:

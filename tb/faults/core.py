@@ -7,8 +7,8 @@ from typing import Any
 import cocotb
 
 from extremum.host.simulation.agents import CoreBench, StreamRuleError, Watchdog
+from extremum.tb.back_to_back import board
 from extremum.tb.faults.upsets import Cure, Effect, Upsets
-from extremum.tb.queue import board
 from extremum.tb.scoreboard import Scoreboard, ScoreboardError
 
 SILENCE = 600

@@ -7,8 +7,8 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Value
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.register_table import NEUTRAL_DIMENSION
-from extremum.hdl.registers import is_less_one, register
+from extremum.hdl.register_table import NEUTRAL_DIMENSION, is_less_one
+from extremum.hdl.registers import register
 from extremum.tb.formal.job import Job
 from extremum.tb.formal.property import Inside, Property
 

@@ -9,7 +9,8 @@ from amaranth.hdl import Cat, Mux, Signal, Value
 from amaranth.lib import data
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.registers import is_less_one, register
+from extremum.hdl.register_table import is_less_one
+from extremum.hdl.registers import register
 from extremum.hdl.slots import SlotSchedule
 from extremum.model import DataType
 from extremum.tb.formal.fault import Fault

@@ -160,7 +160,7 @@ def absent_registers(config: CoreConfig) -> dict[str, int]:
         constants |= {"volumes": 1, "groups": 1, "origin": 0, "group_step": 0, "lane_step": 0}
     if not config.padding:
         constants["volumes"] = 1
-        if dict(config.fixed).get("groups") == 1:
+        if ends_with_plane(config):
             constants["slots"] = 1
         constants |= {
             f"{name}.{register}": 0 for name in DIMENSIONS for register in ("shift", "regular")
@@ -187,8 +187,12 @@ def fixed_registers(config: CoreConfig) -> dict[str, int]:
 
 
 def ends_with_plane(config: CoreConfig) -> bool:
-    """Return whether a job is one plane or volume without padding, so that its lines end it."""
-    return config.has_windows and not config.padding and fixed_registers(config).get("groups") == 1
+    """Return whether every job is one plane or volume without padding, so that its lines end it.
+
+    A reduction has one element in a line, and as many slots as it has elements.
+    """
+    is_pooling = config.has_windows and not config.has_reduction
+    return is_pooling and not config.padding and dict(config.fixed).get("groups") == 1
 
 
 def ends_tell_final(config: CoreConfig, axis: int) -> bool:

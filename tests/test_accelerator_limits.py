@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 from accelerators import check
-from simulation import NATIVE_FIRST
+from simulation import NATIVE_FIRST, chosen
 
+from extremum.hdl.config import PIPELINING, CoreConfig
+from extremum.host.accelerator import Accelerator
+from extremum.host.plan import plan
+from extremum.host.plan.dataflow import fixed_to
+from extremum.model import DataType, Reduction
 from extremum.tb.cores import CORES
 
 pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
@@ -64,6 +69,26 @@ def test_gathered_in_several_jobs(hardware, simulator, monkeypatch):
     x = np.random.default_rng(6).integers(0, 5, (2, 3, 9, 9)).astype(np.int8)
     check(accelerator, "max_pooling", x, 5, start_padding=2, end_padding=9, return_indices=True)
     assert accelerator.report.jobs > 3
+
+
+@pytest.mark.parametrize("pipelining", PIPELINING)
+def test_a_reduction_where_a_pooling_would_end_with_its_plane(simulator, pipelining):
+    """It has more slots than the plane of one element that a reduction is."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 2, 2), max_line=8, operators=("argmax", "max-pool"),
+        padding=False, fixed=(("groups", 1),), pipelining=pipelining,
+    )  # fmt: skip
+    x = np.random.default_rng(7).integers(0, 4, (1, 12)).astype(np.int8)
+    plane = np.random.default_rng(8).integers(0, 4, (1, 1, 6, 8)).astype(np.int8)
+    with Accelerator(config, **chosen(simulator)) as accelerator:
+        for _ in range(2):
+            check(accelerator, "argmax", x, 1)
+            check(accelerator, "max_pooling", plane, 2, return_indices=True)
+    if simulator in ("verilator", "icarus"):
+        return  # their benches of a bare core need a job port
+    (job,) = plan(Reduction.of("argmax", (1, 12), "int8"), config).jobs
+    with Accelerator(fixed_to(job), **chosen(simulator)) as accelerator:
+        check(accelerator, "argmax", x, 1)
 
 
 def test_windows_of_padding_alone(hardware, simulator):

@@ -7,7 +7,7 @@ import pytest
 from amounts import some
 from c_operators import random_pooling, random_reduction
 
-from extremum.hdl.config import PIPELINING, CoreConfig
+from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
 from extremum.hdl.registers import job_shapes
 from extremum.host.package.example import example_job
 from extremum.host.plan import dataflow_core, plan
@@ -132,13 +132,17 @@ def test_parameters_that_are_wrong(given, message):
         dataflow_core(Reduction.of("argmax", (3,), "int8"), **given)
 
 
+@pytest.mark.parametrize("operators", [OPERATORS, ("max-pool",)])
 @pytest.mark.parametrize("padding", [False, True])
-def test_registers_that_others_make_superfluous_are_not_fixed(padding):
+def test_registers_that_others_make_superfluous_are_not_fixed(padding, operators):
     """Without padding, a fixed stride and window tell the last window, and one plane the slots."""
-    config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3), padding=padding)
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 3, 3), padding=padding, operators=operators
+    )
     problem = Pooling.of((1, 1, 9, 8), "int8", 3, strides=2)
     (job,) = plan(problem, config).jobs
     fixed = dict(fixed_to(job).fixed)
-    assert ("slots" in fixed, "width.final" in fixed) == (padding, padding)
+    counts_slots = padding or operators == OPERATORS
+    assert ("slots" in fixed, "width.final" in fixed) == (counts_slots, padding)
     (job,) = plan(problem, replace(config, fixed=(("groups", 1),))).jobs
     assert dict(fixed_to(job).fixed) == fixed

@@ -33,7 +33,7 @@ class Block(ctypes.Structure):
         ("core", Core),
         ("bus", Bus),
         ("commands", c_uint32),
-        ("places", c_uint8 * COMMANDS),
+        ("numbers", c_uint8 * COMMANDS),
         ("words", c_uint32 * COMMANDS),
         ("is_known", c_bool * COMMANDS),
         ("queue_free", c_uint32),

@@ -92,9 +92,9 @@ def test_the_driver_configures_itself(driver):
             assert given == wanted, f"{name} of {config}"
         fixed += expected.fixed != 0
         on_port = [name for name in register_names() if name in regs.written_bits(config)]
-        places = [register_names().index(name) for name in on_port]
+        numbers = [register_names().index(name) for name in on_port]
         packets = [regs.command_number(name) for name in regs.packet_bits(config)]
-        assert block.places[: block.commands] == [*places, *packets]
+        assert block.numbers[: block.commands] == [*numbers, *packets]
     assert fixed > 10
 
 

@@ -439,6 +439,7 @@ static void add_loop(struct extremum_loops *loops, uint32_t count, int64_t strid
     loops->depth++;
 }
 
+/* Copy the loops in use; what lies beyond them has no value. */
 static void copy_loops(struct extremum_loops *to, const struct extremum_loops *from)
 {
     to->depth = from->depth;
@@ -1317,7 +1318,7 @@ bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job)
 #define BUSY UINT32_C(1)
 #define ALL_EVENTS ((uint32_t)EXTREMUM_EVENT_DONE | (uint32_t)EXTREMUM_EVENT_ERROR)
 
-/* The place of a packet's register behind the first job register, in words. */
+/* The number of a packet's register, counted on from the first job register. */
 enum { INPUT_BEATS = (EXTREMUM_ADDRESS_INPUT_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4 };
 
 static uint32_t read_word(const struct extremum_bus *bus, uint32_t address)
@@ -1335,9 +1336,9 @@ static void write_word(const struct extremum_bus *bus, uint32_t address, uint32_
 }
 
 /* The address of a register that is written for a job. */
-static uint32_t command_address(uint32_t place)
+static uint32_t command_address(uint32_t number)
 {
-    return (uint32_t)EXTREMUM_ADDRESS_DATA_TYPE + 4 * place;
+    return (uint32_t)EXTREMUM_ADDRESS_DATA_TYPE + 4 * number;
 }
 
 static void forget_words(struct extremum_block *block)
@@ -1347,9 +1348,9 @@ static void forget_words(struct extremum_block *block)
     }
 }
 
-static void add_command(struct extremum_block *block, uint32_t place)
+static void add_command(struct extremum_block *block, uint32_t number)
 {
-    block->places[block->commands++] = (uint8_t)place;
+    block->numbers[block->commands++] = (uint8_t)number;
 }
 
 /* Read a parameter of which the low 32 bits come first. */
@@ -1370,16 +1371,16 @@ static void read_data_types(struct extremum_core *core, uint64_t types)
 {
     core->data_type_count = 0;
     for (uint32_t type = 0; type < EXTREMUM_MAX_DATA_TYPES; type++) {
-        uint32_t place = (uint32_t)(types >> 4 * type) & 0xF;
-        if (place > 0 && place <= EXTREMUM_MAX_DATA_TYPES) {
-            core->data_types[place - 1] = (enum extremum_data_type)type;
+        uint32_t code = (uint32_t)(types >> 4 * type) & 0xF;
+        if (code > 0 && code <= EXTREMUM_MAX_DATA_TYPES) {
+            core->data_types[code - 1] = (enum extremum_data_type)type;
             core->data_type_count++;
         }
     }
 }
 
-/* Whether a register may be negative: those of places, which may lie in the padding. */
-static bool is_place(uint32_t name)
+/* Whether a register may be negative: a coordinate, which may lie in the padding. */
+static bool is_signed(uint32_t name)
 {
     uint32_t part = part_of(name);
     return part == HEAD || part == REGULAR || part == FINAL;
@@ -1389,7 +1390,7 @@ static bool is_place(uint32_t name)
 static int64_t value_of(uint32_t name, uint32_t word)
 {
     int64_t value = (int64_t)word + is_less_one(name);
-    return is_place(name) && word >> 31 ? value - ((int64_t)1 << 32) : value;
+    return is_signed(name) && word >> 31 ? value - ((int64_t)1 << 32) : value;
 }
 
 /* Read what the core was built for, and which job registers the block has. */
@@ -1431,10 +1432,7 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
 {
     enum extremum_error error;
     uint32_t version;
-    block->bus.base = bus->base;
-    block->bus.read = bus->read;
-    block->bus.write = bus->write;
-    block->bus.context = bus->context;
+    block->bus = *bus;
     block->queue_free = 0;
     block->commands = 0;
     if (read_word(bus, EXTREMUM_ADDRESS_ID) != IDENTIFICATION) {
@@ -1456,13 +1454,13 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
 /* The word that a register of the block gets for a job. That of its packet says how many beats come
  * in, less one. */
 static uint32_t command_word(
-    const struct extremum_core *core, const struct extremum_job *job, uint32_t place
+    const struct extremum_core *core, const struct extremum_job *job, uint32_t number
 )
 {
-    if (place == INPUT_BEATS) {
+    if (number == INPUT_BEATS) {
         return job->input.beats - 1;
     }
-    return extremum_register_word(core, job, (enum extremum_register)place);
+    return extremum_register_word(core, job, (enum extremum_register)number);
 }
 
 static uint32_t read_queue_free(const struct extremum_bus *bus)
@@ -1480,7 +1478,7 @@ static uint32_t count_changed(const struct extremum_block *block, const struct e
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < block->commands; i++) {
-        count += has_changed(block, i, command_word(&block->core, job, block->places[i]));
+        count += has_changed(block, i, command_word(&block->core, job, block->numbers[i]));
     }
     return count;
 }
@@ -1500,9 +1498,9 @@ enum extremum_error extremum_start(struct extremum_block *block, const struct ex
         return EXTREMUM_QUEUE_FULL;
     }
     for (uint32_t i = 0; i < block->commands; i++) {
-        uint32_t word = command_word(&block->core, job, block->places[i]);
+        uint32_t word = command_word(&block->core, job, block->numbers[i]);
         if (has_changed(block, i, word)) {
-            write_word(&block->bus, command_address(block->places[i]), word);
+            write_word(&block->bus, command_address(block->numbers[i]), word);
             block->words[i] = word;
             block->is_known[i] = true;
             block->queue_free--;

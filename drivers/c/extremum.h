@@ -412,8 +412,8 @@ enum extremum_error extremum_check_job(
 );
 
 /* Return what the core is given for a register of a job: the value, less one if it can never be
- * zero, a position modulo 2^index_width, and a negative place in two's complement of 32 bits. The
- * core takes as many of the low bits as its register has. */
+ * zero, a position modulo 2^index_width, and a negative coordinate in two's complement of 32 bits.
+ * The core takes as many of the low bits as its register has. */
 uint32_t extremum_register_word(
     const struct extremum_core *core,
     const struct extremum_job *job,
@@ -479,10 +479,11 @@ enum { EXTREMUM_PACKET_REGISTERS = 1 };
 struct extremum_block {
     struct extremum_core core;
     struct extremum_bus bus;
-    /* The registers that this block has for a job: their places behind EXTREMUM_ADDRESS_DATA_TYPE
-     * in words, what was written there last, and whether the block is known to hold it. */
+    /* The registers that this block has for a job: their numbers, counted on in words from
+     * EXTREMUM_ADDRESS_DATA_TYPE, what was written there last, and whether the block is known to
+     * hold it. */
     uint32_t commands;
-    uint8_t places[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
+    uint8_t numbers[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
     uint32_t words[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
     bool is_known[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
     /* Commands that the queue has space for, at least. */
@@ -497,8 +498,8 @@ enum extremum_event {
 
 /* What has happened in the block: a mask of enum extremum_event, and about the first error, if
  * there was one: its code, the number of its job (jobs started before it, modulo 256), and for
- * EXTREMUM_JOB_RANGE the register whose value did not fit, as its place behind
- * EXTREMUM_ADDRESS_DATA_TYPE in words. */
+ * EXTREMUM_JOB_RANGE the register whose value did not fit, by its number:
+ * words behind EXTREMUM_ADDRESS_DATA_TYPE. */
 struct extremum_events {
     uint32_t events;
     enum extremum_error error;

@@ -100,11 +100,22 @@ def test_cores_drawn_at_random_are_unlike_each_other():
 
 
 def test_some_cores_drawn_at_random_are_of_one_operator():
-    """They have no job port, slide or reduce, bare and in a dataflow block, in every setting."""
-    targets = [(each.only, each) for each in map(random_target, range(400))]
-    kinds = {(only[0], each.bus, each.config.pipelining) for only, each in targets if only}
-    assert kinds == set(itertools.product(("pooling", "reduction"), ("none", "axi"), PIPELINING))
-    assert not any(each.has_jobs for only, each in targets if only)
+    """They slide or reduce, bare and in a block, in every setting; some have a job port."""
+    targets = [each for each in map(random_target, range(400)) if each.only]
+    kinds = itertools.product(("pooling", "reduction"), ("none", "axi"), PIPELINING)
+    without, with_jobs = (
+        {
+            (each.only[0], each.bus, each.config.pipelining)
+            for each in targets
+            if each.has_jobs == has
+        }
+        for has in (False, True)
+    )
+    assert without == set(kinds)
+    assert {kind[0] for kind in with_jobs} == {"pooling", "reduction"}
+    partly = [each for each in targets if each.has_jobs]
+    assert any(each.config.fixed for each in partly)
+    assert 0.1 < len(partly) / len(targets) < 0.4
 
 
 def test_a_dataflow_block_drawn_at_random():

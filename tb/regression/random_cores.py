@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +30,9 @@ CASES = 12
 """Cases of a core: its compilation takes as long as they do."""
 
 OF_ONE_OPERATOR = 0.15
-"""The share of cores that are built for one operator, without a job port."""
+"""The share of cores that are built for one operator."""
+PARTLY_FIXED, FIXED_SHARES = 0.4, (0.1, 0.3, 0.6, 0.9)
+"""The share of these that have a job port, and what part of their registers is fixed then."""
 TRIES = 40
 """Operators that are drawn for such a core, until one is a single job on it."""
 
@@ -86,7 +89,8 @@ def _of_one_operator(
 ) -> Target | None:
     """Return a core for an operator that is drawn; None if that is several jobs, or cannot be.
 
-    It is the smallest one, or a larger one whose registers are fixed to those of the operator.
+    It is the smallest one, or a larger one whose registers, all or some, are fixed to those of the
+    operator.
     """
     try:
         operator, arguments = drawn_operator(source, config, source.choice((None, 300)))
@@ -96,6 +100,10 @@ def _of_one_operator(
             fixed = dataflow_core(problem, lanes=config.lanes, pipelining=config.pipelining)
         else:
             fixed = fixed_to(job)
+            if source.random() < PARTLY_FIXED:
+                share = source.choice(FIXED_SHARES)
+                some = tuple(pair for pair in fixed.fixed if source.random() < share)
+                fixed = replace(fixed, fixed=some)
     except (ValueError, RuntimeError):  # several jobs, or registers that cannot be fixed
         return None
     return Target(name, fixed, bus, (operator, json.dumps(arguments)))

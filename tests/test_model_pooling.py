@@ -159,6 +159,9 @@ def test_the_warning_says_how_many():
         problem.evaluate(np.ones((1, 1, 2, 2), np.int8))
     assert caught[0].filename == __file__
     assert problem.empty_windows == 12
+    with pytest.warns(EmptyWindowWarning) as caught:
+        max_pooling(np.ones((1, 1, 2, 2), np.int8), 2, start_padding=3)
+    assert caught[0].filename == __file__
 
 
 def test_layouts():
@@ -221,6 +224,7 @@ def test_a_dimension_counts_its_windows(data):
     assert dimension.outputs == outputs
     assert dimension.padded == size + start + end
     assert dimension.extent == extent
+    assert dimension.end_padding_for(outputs) == end
     wanted = data.draw(st.integers(1, 20))
     other = SpatialDimension(
         size, window, stride, dilation, start, dimension.end_padding_for(outputs + wanted)

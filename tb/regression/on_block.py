@@ -30,10 +30,11 @@ from extremum.tb.regression.work import (
     watchdog,
 )
 
-SPARED, SPARED_ALONE = 4, 10
+SPARED, SPARED_ALONE = 5, 10
 """Clocks by which a programmable block may be faster with a single job than is predicted.
 
-The second is that of a core whose pipeline holds one job at a time, where a job begins sooner.
+For each core, the prediction takes the longest control, that of a volume with padding. The second
+is that of a core whose pipeline holds one job at a time, where a job begins sooner.
 """
 
 TAKEN_AHEAD = 2

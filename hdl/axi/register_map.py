@@ -108,9 +108,13 @@ EVENTS = (
 
 COUNTERS = (
     ("CYCLES", "Clocks in which the block was busy."),
-    ("BEATS_IN", "Beats taken on s_axis."),
+    ("BEATS_IN", "Beats of s_axis that a job took, or that were dropped as part of its packet."),
     ("BEATS_OUT", "Result beats that left the core."),
-    ("STALLS_IN", "Clocks in which the core wanted a beat and s_axis had none."),
+    (
+        "STALLS_IN",
+        "Clocks in which the core wanted a beat and none had reached it; where jobs come singly, "
+        "that is so in some clocks of each job's beginning.",
+    ),
     ("STALLS_OUT", "Clocks in which a result was ready and an output stream did not take it."),
     ("JOBS", "Jobs that have ended, refused ones included."),
     (
@@ -231,7 +235,8 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             Access.WRITE,
             ("soft_reset", "Ends all jobs at once, empties the command queue and sets the job "
              "registers to 0; the beat that an output stream offers stays, none follows."),
-            ("clear_counters", "Sets all counters to zero."),
+            ("clear_counters", "Sets all counters to zero. Together with soft_reset, or right behind "
+             "it, they may count some last events of the jobs that end."),
         ),
         "What a written 1 does at once.",
     )  # fmt: skip
@@ -259,7 +264,14 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             "Why the job failed, or the command was refused: "
             f"{', '.join(f'{c.value} {c.name}' for c in BlockError)}.",
         ),
-        Field("register", 8, 8, read, 0, "The number of the job register, for RANGE; else 0."),
+        Field(
+            "register",
+            8,
+            8,
+            read,
+            0,
+            "The number of the job register, for RANGE, the last of several; else 0.",
+        ),
         Field(
             "job",
             16,

@@ -24,7 +24,7 @@ PORT_TEXTS = {
     "rst": "reset, active high, synchronous, for one rising edge at least",
     "s_axis": "AXI4-Stream: the elements, lane 0 in the lowest bytes",
     "m_axis_value": "AXI4-Stream: the winning elements",
-    "m_axis_index": "AXI4-Stream: their positions; all ones if a window was empty",
+    "m_axis_index": "AXI4-Stream: their positions; all bits of one are set if a window was empty",
     "s_axil": "AXI4-Lite: the registers",
     "irq": "an enabled event has happened and is not cleared",
     "job": "the registers of one job, with valid and ready",

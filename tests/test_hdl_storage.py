@@ -8,12 +8,8 @@ import pytest
 from gateware import bits, watch
 from stimulus import Job, stimulus
 
-from extremum.hdl.storage import (
-    MEMORY_LATENCY,
-    DelayLine,
-    DelayLineInParts,
-    RegisteredMemory,
-)
+from extremum.hdl.registered_memory import MEMORY_LATENCY, RegisteredMemory
+from extremum.hdl.storage import DelayLine, DelayLineInParts
 from extremum.hdl.timing import TimingParameters
 
 PARAMETERS = TimingParameters()

@@ -18,9 +18,10 @@ from google.protobuf.message import DecodeError
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
-from extremum.onnx.graphs import name_of, subgraphs
+from extremum.onnx.graphs import name_of, sizes_of, subgraphs
 from extremum.onnx.layers import attributes_of, is_candidate
 from extremum.onnx.network import Network, NetworkError
+from extremum.onnx.pooled_sizes import with_sizes
 
 __all__ = ["fits", "load", "sizes_text"]
 
@@ -58,12 +59,13 @@ def load(
         _check_more(read.graph)
         _open_negative_sizes(read.graph)
         _read_attributes(read.graph, folder)
+        sized = frozenset(v.name for v in read.graph.input if sizes_of(v) is not None)
         _set_sizes(read, sizes or {})
-        read = onnx.shape_inference.infer_shapes(read, data_prop=True)
-        _check_types(read.graph, {})
+        inferred = with_sizes(read)
+        _check_types(inferred.model.graph, {})
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise NetworkError(f"it breaks a rule of ONNX: {_one_line(error)}") from error
-    return Network(read, folder, files)
+    return Network(inferred.model, folder, files, sized if inferred.may_be_wrong else None)
 
 
 def sizes_text(value: ValueInfoProto) -> str:

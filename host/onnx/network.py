@@ -66,11 +66,16 @@ class Network:
     files
         The files in which tensors of the model lie: weights, and attributes of nodes, also those of
         subgraphs and functions.
+    sized
+        The inputs of which ONNX Runtime is told the sizes, as the model tells them. It is not told
+        those that other tensors have in a run, since it might infer wrong ones from them. None if
+        it may be told all.
     """
 
     model: ModelProto
     folder: Path | None = None
     files: tuple[Path, ...] = ()
+    sized: frozenset[str] | None = None
 
     @property
     def graph(self) -> GraphProto:

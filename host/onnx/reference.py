@@ -106,7 +106,7 @@ class Reference:
             nodes += [_renamed(graph.node[index], outside, results=True) for index in plain]
         wanted = {name: outside.get(name, name) for name in self._network.output_names}
         infos = [
-            ValueInfoProto(name=outside[n], type=i.type)
+            ValueInfoProto(name=outside[n], type=self._runtime.declared(i).type)
             for n, i in self._crossing.items()
             if n not in wanted
         ]
@@ -128,7 +128,8 @@ class Reference:
         inputs = {name: outside[name] for name in segment.inputs if name in outside}
         nodes = [_renamed(self._network.graph.node[index], inputs) for index in segment.nodes]
         infos = [self._crossing[name] for name in segment.outputs]
-        part = helper.make_graph(nodes, "part", [], infos, self._runtime.weights_of(nodes))
+        given = [self._runtime.declared(info) for info in infos]
+        part = helper.make_graph(nodes, "part", [], given, self._runtime.weights_of(nodes))
         never = [ValueInfoProto(name=f"{i.name}: never", type=i.type) for i in infos]
         zeros = [_zeros(info) for info in never]
         other = helper.make_graph(zeros, "never", [], never)

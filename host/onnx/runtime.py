@@ -134,6 +134,19 @@ class Runtime:
         except Exception as error:  # its exceptions have no common base but this
             raise NetworkError(f"ONNX Runtime cannot run it: {_told(error)}") from error
 
+    def declared(self, info: ValueInfoProto) -> ValueInfoProto:
+        """Return a type as ONNX Runtime is told it: its sizes may stay open.
+
+        From sizes that it is told ONNX Runtime infers others, which may be wrong behind a pooling
+        (:mod:`extremum.onnx.pooled_sizes`), and takes them for what a node of Shape gives.
+        """
+        sized = self._network.sized
+        if sized is None or info.name in sized or not info.type.HasField("tensor_type"):
+            return info
+        kind = info.type.tensor_type
+        rank = len(kind.shape.dim)
+        return helper.make_tensor_value_info(info.name, kind.elem_type, [None] * rank)
+
     def _holds_maps(self, name: str) -> bool:
         """Tell whether an output of the network is a map, or a sequence of maps."""
         if name not in self._network.output_names:
@@ -154,7 +167,7 @@ class Runtime:
         graph = helper.make_graph(
             nodes,
             whole.graph.name or "part",
-            [self.info(name, value) for name, value in given.items()],
+            [self.declared(self.info(name, value)) for name, value in given.items()],
             [ValueInfoProto(name=name) for name in wanted],
             initializer=[t for name, t in self._weights.items() if name in read],
             value_info=infos,

@@ -2,6 +2,7 @@
 
 import unittest
 
+import numpy as np
 import onnx.backend.test
 import pytest
 from accelerators import make
@@ -81,6 +82,28 @@ def test_one_node():
     assert y.tolist() == [1, 0]
     last = onnx.helper.make_node("ArgMax", ["x"], ["y"], axis=1, select_last_index=1)
     assert backend.run_node(last, x, opset_version=13)["y"].tolist() == [[2], [2]]
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("opset", [18, None])
+def test_one_node_whose_axes_are_an_input(opset, keepdims):
+    node = onnx.helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=keepdims)
+    x = np.array([[1, 3, 2], [6, 5, 4]], np.float32)
+    version = {} if opset is None else {"opset_version": opset}
+    (y,) = backend.run_node(node, [x, np.array([1])], **version)
+    np.testing.assert_array_equal(y, x.max(axis=1, keepdims=bool(keepdims)))
+
+
+def test_nodes_that_are_not_taken():
+    """They are refused, and left to ONNX Runtime only if that is asked for."""
+    x = np.array([-1, 2], np.float32)
+    node = onnx.helper.make_node("Relu", ["x"], ["y"])
+    with pytest.raises(ValueError, match=r"^Relu y is not taken; with strict=False it is left to"):
+        backend.run_node(node, [x])
+    (y,) = backend.run_node(node, [x], strict=False)
+    assert y.tolist() == [0, 2]
+    with pytest.raises(ValueError, match=r"^Relu reads 1 inputs, and 2 are given$"):
+        backend.run_node(node, [x, x])
 
 
 def test_devices():

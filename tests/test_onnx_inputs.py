@@ -98,6 +98,19 @@ def test_an_input_with_a_default(ir_version):
         assert (outputs.agreement, outputs["y"].item(), outputs["z"].item()) == (True, 55, 50)
 
 
+def test_inputs_that_are_no_collection_of_arrays():
+    model = model_of([node("Relu", "x", "y")], {"x": ("float32", ("n",))}, ["y"])
+    message = r"^inputs must be arrays by name, or a list of arrays, not "
+    wrong: Any = np.zeros(3, np.float32)
+    with pytest.raises(TypeError, match=f"{message}a single array$"):
+        run(model, wrong)
+    wrong = None
+    with pytest.raises(TypeError, match=f"{message}None$"):
+        run(model, wrong)
+    with pytest.raises(NetworkError, match=r"must have sizes of at least 0, not \(-3,\)$"):
+        load(model, {"x": (-3,)})
+
+
 def test_a_negative_size_is_open():
     value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [-1, 1, 4, 4])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [-1, 1, 3, 3])

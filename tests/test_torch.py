@@ -69,6 +69,13 @@ def test_reductions(name, data):
     assert_same(getattr(ours, name)(x, **options), getattr(torch, name)(x, **options))
 
 
+def test_a_tensor_whose_elements_are_negated_when_they_are_read():
+    x = torch.tensor([[1 + 2j, 3 - 4j]]).conj().imag
+    assert x.is_neg()
+    assert_same(ours.argmax(x, 1), torch.argmax(x, 1))
+    assert_same(ours.amax(x, 1), torch.amax(x, 1))
+
+
 def test_several_dimensions():
     x = torch.arange(24, dtype=torch.int16).reshape(2, 3, 4)
     assert_same(ours.amax(x, (0, -1)), torch.amax(x, (0, -1)))

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep
 from onnx.shape_inference import infer_shapes
 
 from extremum.onnx.execution import run
+from extremum.onnx.graphs import name_of
+from extremum.onnx.layers import is_candidate
 from extremum.onnx.loading import load
 from extremum.onnx.network import NetworkError
 from extremum.onnx.outcome import Outputs
@@ -80,12 +82,22 @@ class ExtremumBackend(Backend):
         ------
         ValueError
             There is no such device.
+        NetworkError
+            A node is no operator of ours, and ``strict=False`` is not given, which leaves it to
+            ONNX Runtime.
         onnx.checker.ValidationError
             The model breaks a rule of ONNX.
         """
         if not cls.supports_device(device):
             raise ValueError(f"device must be CPU, not {device}")
         super().prepare(model, device, **kwargs)
+        if kwargs.get("strict", True):
+            for node in load(model).graph.node:
+                if not is_candidate(node):
+                    raise NetworkError(
+                        f"{node.op_type} {name_of(node)} is not taken; with strict=False it is "
+                        "left to ONNX Runtime"
+                    )
         return ExtremumRep(model, kwargs)
 
     @classmethod
@@ -101,15 +113,25 @@ class ExtremumBackend(Backend):
         opset = kwargs.pop("opset_version", onnx.defs.onnx_opset_version())
         arrays = [np.asarray(x) for x in ([inputs] if isinstance(inputs, np.ndarray) else inputs)]
         names = [name for name in node.input if name]
+        if len(names) != len(arrays):
+            raise ValueError(
+                f"{node.op_type} reads {len(names)} inputs, and {len(arrays)} are given"
+            )
+        # Sizes of the result follow from axes only where these are constants.
+        given = 1 if is_candidate(node) else len(names)
         infos = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-            for name, x in zip(names, arrays, strict=True)
+            for name, x in zip(names[:given], arrays, strict=False)
+        ]
+        constants = [
+            numpy_helper.from_array(x, name)
+            for name, x in zip(names[given:], arrays[given:], strict=True)
         ]
         results = [onnx.ValueInfoProto(name=name) for name in node.output if name]
-        graph = helper.make_graph([node], "node", infos, results)
+        graph = helper.make_graph([node], "node", infos, results, constants)
         opsets = [helper.make_opsetid("", opset)]
         model = infer_shapes(helper.make_model(graph, opset_imports=opsets))
-        return cls.prepare(model, device, **kwargs).run(arrays)
+        return cls.prepare(model, device, **kwargs).run(arrays[:given])
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

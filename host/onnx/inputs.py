@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +33,14 @@ def named_inputs(
 
     Raises
     ------
+    TypeError
+        They are a single array, or no collection at all.
     NetworkError
         One is missing, is none of the network's, or is not of its type and sizes.
     """
+    if isinstance(inputs, np.ndarray | str | bytes) or not isinstance(inputs, Collection):
+        what = "a single array" if isinstance(inputs, np.ndarray) else repr(inputs)
+        raise TypeError(f"inputs must be arrays by name, or a list of arrays, not {what}")
     names = network.input_names
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):

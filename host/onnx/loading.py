@@ -205,6 +205,9 @@ def _set_sizes(model: ModelProto, sizes: Mapping[str, Sequence[int]]) -> None:
         given = sizes[value.name]
         if not value.type.HasField("tensor_type"):
             raise NetworkError(f"the input {value.name} is no tensor")
+        if any(size < 0 for size in given):
+            told = f"the input {value.name} must have sizes of at least 0, not {tuple(given)}"
+            raise NetworkError(told)
         if not fits(value, given):
             raise NetworkError(
                 f"the input {value.name} must have the sizes {sizes_text(value)}, "

@@ -212,7 +212,7 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
         raise TypeError(f"input must be a tensor, not {type(tensor).__name__}")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise ValueError("input must not require a gradient: there is none; use input.detach()")
-    return tensor.detach().cpu().numpy()
+    return tensor.detach().cpu().resolve_neg().numpy()
 
 
 def _tensor(y: np.ndarray, like: torch.Tensor) -> torch.Tensor:

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from extremum.hdl.axi.streams import INPUT
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import job_interval
 from extremum.host.driver.block import BlockDriver, Work
 from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
-from extremum.model import Reduction
+from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
 
@@ -107,6 +108,20 @@ def test_jobs_whose_registers_are_written_meanwhile_follow_without_a_gap(clocks,
     work = row_jobs(config, least, 30)
     idle = clocks.idle_beats(native, work, config, rewritten=names, held=1)
     assert idle[2:] == [0] * 27
+
+
+def test_between_poolings_lie_the_slots_that_take_no_beat(clocks):
+    """The flush: windows in the end padding are given when the last beat of a job has come."""
+    config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3), max_line=28)
+    x = np.zeros((1, 1, 28, 28), np.int8)
+    padded = {"window": 3, "start_padding": 1, "end_padding": 1}
+    native = NativeBlock(config)
+    for geometry, flush in ((padded, 29), ({"window": 2, "strides": 2}, 0)):
+        (job,) = plan(Pooling.of(x.shape, x.dtype, **geometry), config).jobs
+        assert job.schedule.slots - job.beats_in == flush
+        work = [(job, x)] * 3
+        assert clocks.idle_beats(native, work, config, rewritten=[], held=3) == [flush, flush]
+    native.close()
 
 
 @pytest.mark.parametrize("lanes", [1, 4])

@@ -114,10 +114,11 @@ def test_between_poolings_lie_the_slots_that_take_no_beat(clocks):
     """The flush: windows in the end padding are given when the last beat of a job has come."""
     config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3), max_line=28)
     x = np.zeros((1, 1, 28, 28), np.int8)
-    padded = {"window": 3, "start_padding": 1, "end_padding": 1}
+    padded = Pooling.of(x.shape, x.dtype, 3, start_padding=1, end_padding=1)
+    plain = Pooling.of(x.shape, x.dtype, 2, strides=2)
     native = NativeBlock(config)
-    for geometry, flush in ((padded, 29), ({"window": 2, "strides": 2}, 0)):
-        (job,) = plan(Pooling.of(x.shape, x.dtype, **geometry), config).jobs
+    for problem, flush in ((padded, 29), (plain, 0)):
+        (job,) = plan(problem, config).jobs
         assert job.schedule.slots - job.beats_in == flush
         work = [(job, x)] * 3
         assert clocks.idle_beats(native, work, config, rewritten=[], held=3) == [flush, flush]

@@ -125,14 +125,15 @@ def test_between_poolings_lie_the_slots_that_take_no_beat(clocks):
     native.close()
 
 
+@pytest.mark.parametrize("setting", ["small", "fast"])
 @pytest.mark.parametrize("lanes", [1, 4])
-def test_the_workloads_keep_their_clocks(clocks, lanes):
+def test_the_workloads_keep_their_clocks(clocks, lanes, setting):
     """Some workloads, scaled down, are as fast through the block as the bound allows."""
     workloads = tomllib.loads(clocks.WORKLOADS.read_text())["workload"]
     for seed, workload in enumerate(workloads):
         if workload["name"] in ("k2s2p1", "yolo_sppf", "greedy_decode", "i3d_pool"):
             sizes = clocks.scaled(workload, 1 << 15)
-            record = clocks.measure(workload | {"sizes": sizes}, lanes, seed)
+            record = clocks.measure(workload | {"sizes": sizes}, lanes, setting, seed)
             assert not record["faults"], record
 
 

@@ -15,7 +15,7 @@ from extremum.host.accelerator import Accelerator
 from extremum.host.report import BlockReport
 from extremum.tb.cores import CORES
 
-SPARED = 4
+SPARED = 5
 """Clocks by which an AXI block may be faster with a single job than is predicted."""
 
 REDUCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max")

@@ -19,7 +19,7 @@ from test_native import carry_out, runs
 from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.plain_verilog import block
-from extremum.hdl.verilog import TOP
+from extremum.hdl.verilog import TOP, generate
 from extremum.host.package.example import example_job
 from extremum.host.package.files import COMPONENTS
 from extremum.host.package.fusesoc import core_name
@@ -64,9 +64,17 @@ def test_lint(folders, name):
     assert_lints(folders[name], name)
 
 
-def test_every_waiver_is_needed(folders):
+def test_every_waiver_is_needed(folders, tmp_path):
+    """By one of the packages, or by a core whose lines have a fixed size of one element."""
+    line = {"size": 1, "period": 1, "window": 1, "stride": 1, "head": 0}
+    narrow = CoreConfig(
+        (DataType.UINT8,), max_window=(1, 2, 2), max_line=8, operators=("max-pool",),
+        padding=False, fixed=tuple((f"width.{name}", value) for name, value in line.items()),
+        pipelining="small",
+    )  # fmt: skip
+    (tmp_path / "narrow.v").write_text(generate(narrow))
     broken: set[str] = set()
-    for name, folder in folders.items():
+    for name, folder in (*folders.items(), ("narrow", tmp_path)):
         _, told = run(folder, "verilator", "--lint-only", "-Wall", f"{name}.v")
         broken |= set(re.findall(r"%Warning-(\w+):", told))
     assert broken == set(REASONS)

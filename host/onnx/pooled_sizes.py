@@ -76,14 +76,15 @@ def with_sizes(model: ModelProto) -> Inferred:
 
 def _told(model: ModelProto, told: dict[int, list[ValueInfoProto]]) -> ModelProto:
     """Return the model in which ONNX is told the sizes of some nodes' results."""
+    if not told:
+        return model
     copy = ModelProto()
     copy.CopyFrom(model)
-    if told:
-        copy.opset_import.append(helper.make_opsetid(OPAQUE, 1))
-        # What the model says of later tensors was inferred from the same wrong sizes.
-        for value in (*copy.graph.value_info, *copy.graph.output):
-            if value.type.HasField("tensor_type"):
-                value.type.tensor_type.ClearField("shape")
+    copy.opset_import.append(helper.make_opsetid(OPAQUE, 1))
+    # What the model says of later tensors was inferred from the same wrong sizes.
+    for value in (*copy.graph.value_info, *copy.graph.output):
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
     for index, infos in told.items():
         copy.graph.node[index].domain = OPAQUE
         for info in infos:

@@ -204,8 +204,10 @@ class SpatialDimension:
     def clipped(self, windows: slice, taps: slice | None = None) -> ClippedWindows | None:
         """Clip some windows, or some of their taps, to the elements between their outermost taps.
 
-        What lies outside of the tensor becomes the padding of the part. This is how a pooling is
-        cut into tiles, each of which is a pooling of its own.
+        The outermost taps are those that meet an element, if there are such: taps that lie behind
+        the elements in every window keep no element. What lies outside of the tensor, and what is
+        not kept, becomes the padding of the part. This is how a pooling is cut into tiles, each of
+        which is a pooling of its own.
 
         Parameters
         ----------
@@ -228,6 +230,12 @@ class SpatialDimension:
         SpatialDimension(size=1, window=2, stride=2, dilation=1, start_padding=1, end_padding=0)
         >>> dimension.clipped(slice(1, 3)).elements
         slice(1, 4, None)
+
+        The second tap lies in padding, so one element of two is kept.
+
+        >>> dilated = SpatialDimension(2, window=2, dilation=2, end_padding=1)
+        >>> dilated.clipped(slice(0, 1)).elements
+        slice(0, 1, None)
         """
         first, last = (0, self.window - 1) if taps is None else (taps.start, taps.stop - 1)
         low = windows.start * self.stride + first * self.dilation - self.start_padding
@@ -235,6 +243,9 @@ class SpatialDimension:
         start, stop = max(0, low), min(self.size, high)
         if start >= stop:
             return None
+        # The first window begins first, so a tap that lies behind the elements in it always does.
+        met = min(last - first, (self.size - 1 - low) // self.dilation)
+        stop = max(start + 1, min(stop, high - (last - first - met) * self.dilation))
         part = SpatialDimension(
             stop - start, last - first + 1, self.stride, self.dilation, start - low, high - stop
         )

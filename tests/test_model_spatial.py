@@ -39,6 +39,14 @@ def elements(dimension, windows, taps, offset=0):
     ]
 
 
+def kept(dimension, windows, taps):
+    """The elements of a part: to the last tap that does not lie behind them in every window."""
+    start = max(0, place(dimension, windows.start, taps[0]))
+    not_behind = [tap for tap in taps if place(dimension, windows.start, tap) < dimension.size]
+    last = place(dimension, windows.stop - 1, not_behind[-1])
+    return range(start, max(start + 1, min(dimension.size, last + 1)))
+
+
 @given(data=st.data())
 def test_a_clipped_part_meets_the_same_elements(data):
     dimension = data.draw(dimensions())
@@ -53,7 +61,7 @@ def test_a_clipped_part_meets_the_same_elements(data):
         assert last < 0 or first >= dimension.size
         return
     part, where = clipped
-    assert range(where.start, where.stop) == range(max(0, first), min(dimension.size, last + 1))
+    assert range(where.start, where.stop) == kept(dimension, windows, tap_range)
     assert (part.size, part.window) == (where.stop - where.start, len(tap_range))
     assert part.outputs == windows.stop - windows.start
     assert expected == elements(part, range(part.outputs), range(part.window), where.start)

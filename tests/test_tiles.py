@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from lines import small_dimensions
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
@@ -53,6 +54,25 @@ def check_tiles(dimension, count, tiles):
         start = tile.first * dimension.stride - dimension.start_padding
         assert tile.offset - tile.dimension.start_padding == start
         assert tile.offset + tile.dimension.size <= dimension.size
+
+
+@pytest.mark.parametrize("fixed_window", [None, 1, 2, 3])
+def test_tiles_of_windows_that_reach_no_padding_have_none(fixed_window):
+    """So a core without padding takes them all, if it takes the uncut windows."""
+
+    def has_padding(dimension):
+        (registers,) = dimension_registers([dimension], [0], [fixed_window])
+        return registers.has_padding
+
+    left_out = 0
+    for dimension in small_dimensions(7, 5, 4, 4, 7):
+        if has_padding(dimension):
+            continue
+        for count in range(1, dimension.outputs):
+            for tile, _ in Cuts(dimension, count).kinds():
+                assert not has_padding(tile.dimension), (dimension, count)
+                left_out += tile.dimension.end_padding > 0
+    assert left_out
 
 
 def test_tiles_never_exceed_the_storage():

@@ -649,13 +649,13 @@ struct tile {
 
 /* Return the tile of `count` windows from `first` on. They see an element. A tile of all windows
  * has all elements, even those that no window sees: an uncut tensor streams as it lies in
- * memory. */
+ * memory. Others have the elements up to the last tap that meets one. */
 static struct tile cut(
     const struct extremum_dimension *dimension, int64_t outputs, int64_t first, int64_t count
 )
 {
     struct tile tile;
-    int64_t low, high, stop;
+    int64_t low, high, stop, idle;
     tile.first = first;
     tile.offset = 0;
     tile.dimension = *dimension;
@@ -666,6 +666,9 @@ static struct tile cut(
     high = low + (count - 1) * dimension->stride + extent_of(dimension);
     stop = smaller(dimension->size, high);
     tile.offset = larger(0, low);
+    /* Taps that lie behind the elements in the first window do so in every one. */
+    idle = larger(0, dimension->window - 1 - (dimension->size - 1 - low) / dimension->dilation);
+    stop = larger(tile.offset + 1, smaller(stop, high - idle * dimension->dilation));
     tile.dimension.size = stop - tile.offset;
     tile.dimension.start_padding = tile.offset - low;
     tile.dimension.end_padding = high - stop;

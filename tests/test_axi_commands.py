@@ -150,7 +150,7 @@ class Block:
         if number == START_COMMAND:
             await self._start()
         elif misfit:
-            self.misfit = number
+            self.misfit = number if self.misfit is None else self.misfit
         else:
             names = {command_number(name): name for name in self.registers}
             name = names[number]

@@ -12,9 +12,9 @@ from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
-from extremum.model import DataType, Reduction
+from extremum.model import DataType, Pooling, Reduction
 
-SOFT_RESET = 1
+SOFT_RESET, CLEAR = 1, 2
 START = regs.command_address(regs.START_COMMAND)
 COUNTERS = range(regs.COUNTER_BASE, regs.COUNTER_BASE + 4 * len(regs.COUNTERS), 4)
 CORE = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), coordinate_width=8)
@@ -57,19 +57,48 @@ def test_a_reset_of_one_clock_leaves_nothing(pipelining, stalls):
     """All counters are zero behind it, and so are status, events and the error."""
     config = CoreConfig(**vars(CORE) | {"pipelining": pipelining})
     (job,) = plan(Reduction.of("argmax", (4, 6), np.int8, 1), config).jobs
-    beats = np.arange(job.beats_in, dtype=np.uint8)
     left = [regs.STATUS, regs.IRQ_STATUS, regs.ERROR, *COUNTERS]
     with closing(NativeBlock(config)) as block:
         block.begin(StreamSettings(**stalls))
         idle = [block.read(address) for address in left]
         assert not any(idle[1:])
         for clocks in range(60):
-            block.send([beats], len(beats))
-            for stream in ("m_axis_value", "m_axis_index"):
-                block.receive(stream, 1 << 20, lambda part, last: None)
-            for address, word in job_words(job).items():
-                block.write(address, word)
-            block.write(START, 1)
+            start(block, job)
             block.pass_clocks(clocks)
             block.reset(1)
             assert [block.read(address) for address in left] == idle, clocks
+
+
+@pytest.mark.parametrize("stalls", [{"output_stalls": 99}, {"input_stalls": 99}, {}], ids=str)
+@pytest.mark.parametrize("pipelining", ["small", "fast"])
+def test_counters_that_are_cleared_with_the_jobs_stay_zero(pipelining, stalls):
+    """Nothing that the ending jobs still do is counted, also if most of their windows are empty.
+
+    Only the cycles go on, while a beat that was offered waits to be taken.
+    """
+    config = CoreConfig((DataType.INT8,), pipelining=pipelining)
+    problem = Pooling.of((1, 1, 1, 1), "int8", 1, start_padding=(0, 20), return_indices=True)
+    (job,) = plan(problem, config).jobs
+    counters = COUNTERS[1:] if "output_stalls" in stalls else COUNTERS
+    with closing(NativeBlock(config)) as block:
+        block.begin(StreamSettings(**stalls))
+        for clocks in range(80):
+            start(block, job)
+            start(block, job)
+            block.pass_clocks(clocks)
+            block.write(regs.CONTROL, SOFT_RESET | CLEAR)
+            assert not any(block.read(address) for address in counters), clocks
+            block.pass_clocks(50)
+            assert not any(block.read(address) for address in counters), clocks
+            block.reset(2)
+
+
+def start(block, job):
+    """Give a job its packet and its registers, and start it; its results go nowhere."""
+    beats = np.arange(job.beats_in, dtype=np.uint8)
+    block.send([beats], len(beats))
+    for stream in ("m_axis_value", "m_axis_index"):
+        block.receive(stream, 1 << 20, lambda part, last: None)
+    for address, word in job_words(job).items():
+        block.write(address, word)
+    block.write(START, 1)

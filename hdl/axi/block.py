@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from amaranth.hdl import (
     Cat,
     ClockDomain,
@@ -151,50 +149,52 @@ class AxiBlock(wiring.Component):
             outputs.give_directly(m, self, core)
 
     def _domains(self, m: Module, soft_reset: Value) -> Signal:
-        """Add what a soft reset ends as two domains: the core, and what serves it.
+        """Add what a soft reset ends as three domains, each reset a clock before the next one.
 
-        The latter is reset a clock before the core. A reset by ``aresetn`` meets all at once, and
-        the core in the next clock, too: otherwise the counters would begin with what the core still
-        does while the rest has been reset. Each reset goes to many flip-flops, so it comes from a
-        register.
+        First comes the input, so that no beat that is taken behind the answer to the write is lost;
+        then what serves the core, and then the core. A reset by ``aresetn`` begins in all of them
+        at once. Each reset goes to many flip-flops, so it comes from a register. A fourth domain
+        has the events that are counted.
 
         Returns
         -------
         Signal
-            Whether either domain is reset: a register of its own, since those of the resets
-            are placed near the flip-flops that they reset.
+            Whether jobs are being ended: from the first of these resets on, until nothing shows of
+            what the core did before the last. What happens in these clocks ends no job and is not
+            counted, so counters that the same write clears stay zero.
         """
-        m.domains.jobs = ClockDomain(local=True)
-        m.domains.core = ClockDomain(local=True)
-        reset, job_reset, core_reset = (
-            Signal(name=f"{name}reset", init=1, reset_less=True) for name in ("", "job_", "core_")
+        names = ("reset", "input_reset", "jobs_reset", "core_reset", "late_reset", "ends")
+        reset, input_reset, jobs_reset, core_reset, late_reset, ends = (
+            Signal(name=name, init=1, reset_less=True) for name in names
         )
-        drops = Signal(name="drops", init=1, reset_less=True)
         m.d.sync += [
             reset.eq(~self.aresetn),
-            job_reset.eq(~self.aresetn | soft_reset),
-            core_reset.eq(~self.aresetn | job_reset),
-            drops.eq(~self.aresetn | soft_reset | job_reset),
+            input_reset.eq(~self.aresetn | soft_reset),
+            jobs_reset.eq(~self.aresetn | input_reset),
+            core_reset.eq(~self.aresetn | jobs_reset),
+            late_reset.eq(core_reset),
+            ends.eq(
+                ~self.aresetn | soft_reset | input_reset | jobs_reset | core_reset | late_reset
+            ),
         ]
-        m.d.comb += [
-            *(ClockSignal(domain).eq(self.aclk) for domain in ("sync", "jobs", "core")),
-            ResetSignal().eq(reset),
-            ResetSignal("jobs").eq(job_reset),
-            ResetSignal("core").eq(core_reset),
-        ]
-        return drops
+        m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(reset)]
+        resets = {"input": input_reset, "jobs": jobs_reset, "core": core_reset, "counted": ends}
+        for domain, domain_reset in resets.items():
+            m.domains += ClockDomain(domain, local=True)
+            m.d.comb += [ClockSignal(domain).eq(self.aclk), ResetSignal(domain).eq(domain_reset)]
+        return ends
 
     def _programmable(self, m: Module) -> None:
         """Add the core with the registers, the commands and the packets."""
         config = self.config
         soft_reset = Signal(name="soft_reset")
-        drops = self._domains(m, soft_reset)
+        ends = self._domains(m, soft_reset)
         m.submodules.core = core = DomainRenamer("core")(
             Core(config, marks_lanes=marks_lanes(config))
         )
         beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
         source = InputBuffer(len(beat))
-        m.submodules.source = _in_jobs(source)
+        m.submodules.source = DomainRenamer("input")(source)
         m.d.comb += [
             source.i_valid.eq(self.s_axis_tvalid),
             source.i_data.eq(beat),
@@ -208,7 +208,7 @@ class AxiBlock(wiring.Component):
         passed = InputBuffer(port_widths(config)["s_axis"])
         parts = {"commands": queue, "starter": starter, "packets": packets, "passed": passed}
         for name, part in parts.items():
-            m.submodules[name] = _in_jobs(part)
+            m.submodules[name] = DomainRenamer("jobs")(part)
         for name, member in AxiLiteSignature().members.items():
             ours, theirs = getattr(self, f"s_axil_{name}"), getattr(lite.axi, name)
             m.d.comb += theirs.eq(ours) if member.flow is Out else ours.eq(theirs)
@@ -246,11 +246,11 @@ class AxiBlock(wiring.Component):
             passed.o_ready.eq(core.i.ready),
         ]
         left = core.o.valid & core.o.ready
-        taken = outputs.give_by_buffers(m, self, core, drops)
+        taken = outputs.give_by_buffers(m, self, core, ends)
         self._observe(
             m, core, control,
             queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,
-            drops=drops,
+            ends=ends,
         )  # fmt: skip
 
     def _observe(
@@ -265,10 +265,10 @@ class AxiBlock(wiring.Component):
         passed: InputBuffer,
         left: Value,
         taken: list[Value],
-        drops: Value,
+        ends: Value,
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
-        ended = outputs.ended(m, taken, drops)
+        ended = outputs.ended(m, taken, ends)
         # It is told a clock late. No reader sees that: a read takes longer than a command takes to
         # leave the queue.
         widths = port_widths(self.config)
@@ -279,11 +279,11 @@ class AxiBlock(wiring.Component):
         )  # fmt: skip
         m.d.comb += [
             control.busy.eq(delay(m, busy, 1)),
-            control.done.eq(ended | packets.dropped),
+            control.done.eq((ended | packets.dropped) & ~ends),
             control.register.eq(starter.register),
         ]  # fmt: skip
         self._errors(m, control, starter, packets)
-        self._job_numbers(m, control, starter, packets, drops)
+        self._job_numbers(m, control, starter, packets, ends)
         empty_windows = self._empty_windows(m, core, left)
         events = (
             control.busy,
@@ -297,7 +297,7 @@ class AxiBlock(wiring.Component):
         m.submodules.counters = counters = CounterBank([1, 1, 1, 1, 1, 2, self.config.lanes])
         for number, event in enumerate(events):
             late = Signal.like(getattr(counters, f"events_{number}"), name=f"event_{number}")
-            m.d.sync += late.eq(event)
+            m.d.counted += late.eq(event)
             m.d.comb += getattr(counters, f"events_{number}").eq(late)
         m.d.comb += [
             counters.clear.eq(control.clear_counters),
@@ -327,16 +327,16 @@ class AxiBlock(wiring.Component):
         control: BlockControl,
         starter: JobStarter,
         packets: InputPackets,
-        drops: Value,
+        ends: Value,
     ) -> None:
         """Count the jobs: the one at the port, and the one whose packet is expected."""
         offered_job, expected_job = (
             Signal(JOB_BITS, name=f"{what}_job") for what in ("offered", "expected")
         )
         is_gone = delay(m, packets.expected | starter.refused, 1)
-        # What serves the core is reset a clock behind ``soft_reset``, so jobs of before may still
-        # be gone in that clock and the next one, in which ``drops`` is set, and no longer count.
-        with m.If(drops):
+        # What serves the core is reset in the second clock of ``ends``, so jobs of before may still
+        # be gone until then, and no longer count.
+        with m.If(ends):
             m.d.sync += offered_job.eq(0)
         with m.Elif(is_gone):
             m.d.sync += offered_job.eq(offered_job + 1)
@@ -357,11 +357,6 @@ class AxiBlock(wiring.Component):
                 for index in core.o.payload.index
             ]
         return sum(empties, Const(0, bits_for(self.config.lanes)))
-
-
-def _in_jobs(part: wiring.Component) -> Any:
-    """Return a part that a soft reset ends."""
-    return DomainRenamer("jobs")(part)
 
 
 def _late_all(m: Module, word: Value) -> Value:

@@ -176,7 +176,7 @@ class JobStarter(wiring.Component):
     error : Out(BlockError)
         The reason.
     register : Out
-        Number of the register whose value did not fit.
+        Number of the register whose value did not fit, the first one of several.
     """
 
     valid: Signal
@@ -246,7 +246,9 @@ class JobStarter(wiring.Component):
             self.error.eq(Mux(offers, self.status.error, BlockError.RANGE)),
         ]
         with m.If(takes & self.misfit):
-            m.d.sync += [has_misfit.eq(1), self.register.eq(self.number)]
+            m.d.sync += has_misfit.eq(1)
+        with m.If(takes & self.misfit & ~has_misfit):
+            m.d.sync += self.register.eq(self.number)
         with m.If(has_start):
             m.d.sync += has_misfit.eq(0)
         with m.If(has_start & ~has_misfit):

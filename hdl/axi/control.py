@@ -45,7 +45,8 @@ class BlockControl(wiring.Component):
     code, register, job : In
         Why it failed, the number of the register whose value does not fit, and the job's number.
     soft_reset, clear_counters : Out(1)
-        What a write to CONTROL asks for.
+        What a write to CONTROL asks for. The former is told late in the clock in which the write is
+        answered, the latter in the next clock.
     counter_number, counter_place, counter_byte : In
         The bytes of the counters, see :class:`extremum.hdl.axi.counters.CounterBank`.
     irq : Out(1)
@@ -147,12 +148,12 @@ class BlockControl(wiring.Component):
             overflow.eq(written & is_asked & ~fitted),
         ]
         resets = control & bus.write_data[0]
+        m.d.comb += self.soft_reset.eq(resets)
         m.d.sync += [
-            self.soft_reset.eq(resets),
             self.clear_counters.eq(control & bus.write_data[1]),
-            # The queue is reset in the clock behind ``soft_reset``, and would lose a command of
-            # that clock; and it tells its space in the next.
-            bus.write_waits.eq(resets | self.soft_reset),
+            # The queue is reset two clocks behind ``soft_reset``, and would lose a command of that
+            # clock; and it tells its space in the next.
+            bus.write_waits.eq(resets | delay(m, resets, 1)),
         ]
         return overflow
 

@@ -235,8 +235,8 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             Access.WRITE,
             ("soft_reset", "Ends all jobs at once, empties the command queue and sets the job "
              "registers to 0; the beat that an output stream offers stays, none follows."),
-            ("clear_counters", "Sets all counters to zero. Together with soft_reset, or right "
-             "behind it, they may count some last events of the jobs that end."),
+            ("clear_counters", "Sets all counters to zero. Together with soft_reset, what the jobs "
+             "do while they end is not counted."),
         ),
         "What a written 1 does at once.",
     )  # fmt: skip

@@ -155,6 +155,35 @@ async def soft_reset_of_one_stream(dut: Any) -> None:
         assert await block.field("JOBS") == before + 1
 
 
+@cocotb.test()
+async def a_packet_right_behind_a_soft_reset(dut: Any) -> None:
+    """Whoever waits for the answer may offer beats from the next clock on."""
+    block = await Environment.started(dut)
+    for clock in range(1, 60, max(1, 200 // (10 * (examples(4) or 1)))):
+        await begin(block, clock)
+        await block.clocks(clock)
+        forget(block.source)
+        block.source.pause = True
+        ((job, x),) = jobs(random.Random(-clock), core(), 1)
+        given, expected = packets(job, x)
+        await block.send(given)
+        answer = block.lite.init_write(regs.CONTROL, SOFT_RESET.to_bytes(4, "little"))
+        # The source puts a beat on its port at the edge at which it no longer pauses.
+        while not (dut.s_axil_bvalid.value and dut.s_axil_bready.value):
+            await FallingEdge(dut.aclk)
+        block.source.pause = False
+        await answer.wait()
+        block.forget()
+        await block.clocks(20)
+        forget(*block.sinks.values())
+        assert await block.write(regs.IRQ_STATUS, 0b11) == OKAY
+        await block.start(job)
+        await block.expect(expected, job)
+        await block.until("STATUS", "busy", 0)
+        assert await block.field("IRQ_STATUS", "error") == 0
+        assert block.source.idle(), "a beat was not taken"
+
+
 async def _leaving(block: Environment, clocks: int) -> dict[str, int]:
     """Return how many beats leave on each output stream within some clocks."""
     left = dict.fromkeys(block.sinks, 0)

@@ -264,7 +264,8 @@ def errors(
         for address, word in written.items():
             block.access(address, word)
         if kind == "range":
-            block.access(rng.choice(list(written)), rng.getrandbits(32) | 1 << 31)
+            for _ in range(rng.randint(1, 3)):
+                block.access(rng.choice(list(written)), rng.getrandbits(32) | 1 << 31)
         block.access(START, 1)
         size = {"early": max(1, beats - rng.choice((1, 2))), "late": beats + rng.choice((1, 5))}
         block.send_beats(rng.randbytes(size.get(kind, beats) * block.beat_bytes))

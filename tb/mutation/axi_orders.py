@@ -97,6 +97,33 @@ def numbered(block: RecordedBlock, job: Job, misfit: tuple[int, int]) -> None:
         block.access(regs.IRQ_STATUS, 3)
 
 
+def finishes(block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple[int, int]) -> None:
+    """Reset in each of the clocks around the end of a job, or around its refusal.
+
+    A job that ends before the reset is told and counted, and one that ends by it is neither.
+    ``misfit`` is an address, and a word that does not fit the register there.
+    """
+    words = [(address, word, 15) for address, word in job_words(job).items()]
+    for wrong in ([], [(*misfit, 15)]):
+        for delay in range(40 if wrong else job.beats_in + 60):
+            block.rest(0)
+            block.overlap([*words, *wrong])
+            start(block, rng, job)
+            block.pass_clocks(delay)
+            reset = rng.choice((1, 1, 3, None))
+            if reset:
+                block.access(regs.CONTROL, reset)
+                block.forget()
+            else:
+                block.forget()
+                block.pass_clocks(1, aresetn=0)
+            block.pass_clocks(20)
+            block.access(regs.IRQ_STATUS)
+            block.access(regs.ERROR)
+            read(block, "JOBS")
+            block.access(regs.IRQ_STATUS, 3)
+
+
 def ends(block: RecordedBlock, rng: random.Random, job: Job) -> None:
     """Reset while the last beat of a job waits on one stream or on both, and hold streams back.
 

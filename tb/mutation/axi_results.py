@@ -88,6 +88,23 @@ def poolings(rng: random.Random, config: CoreConfig, count: int) -> Iterator[Job
             count -= 1
 
 
+def strides(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Pool lines and planes as large as the core counts, with strides of any length."""
+    most = (1 << config.coordinate_width) - 1
+    for _ in range(40):
+        sizes = 1, 1, 1, rng.randint(1, most), rng.randint(most // 2, most)
+        stride = 1, rng.randint(1, most), rng.randint(1, most)
+        window = 1, 1, rng.randint(1, 2)
+        problem = Pooling.of(sizes, rng.choice(config.data_types), window, strides=stride)
+        jobs = plan(problem, config).jobs
+        if len(jobs) == 1:
+            for address, word in job_words(jobs[0]).items():
+                block.access(address, word)
+            start(block, rng, jobs[0])
+            block.pass_clocks(jobs[0].beats_in)
+            settle(block)
+
+
 def positions(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
     """Give jobs any words in the registers that hold positions."""
     written = regs.written_bits(config)

@@ -106,12 +106,14 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "halves": lambda: results.halves(block, rng, config),
         "one behind": lambda: results.one_behind(block, rng, config),
         "ahead": lambda: results.ahead(block, rng, config),
+        "strides": lambda: results.strides(block, rng, config),
         "positions": lambda: results.positions(block, rng, config),
         "shuffled": lambda: orders.shuffled(block, rng, config),
         "unwritten": lambda: orders.unwritten(block, rng, config),
         "soft": lambda: orders.soft(block, rng, short),
         "flows": lambda: orders.soft(block, rng, full),
         "numbered": lambda: orders.numbered(block, short, misfit),
+        "finishes": lambda: orders.finishes(block, rng, short, misfit),
         "hard": lambda: orders.soft(block, rng, rng.choice((short, full)), hard=True),
         "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
         "sweep": lambda: orders.sweep(block, rng),
@@ -154,7 +156,7 @@ KINDS = (
     "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
-    "flows", "numbered", "one behind", "forgotten", "ahead", "packets",
+    "flows", "numbered", "one behind", "forgotten", "ahead", "packets", "finishes", "strides",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from extremum.model import DataType
+from extremum.model.checks import boolean, integer, integers
 
 from .fixed import check_fixed
 from .register_table import DIMENSIONS, POSITION_WIDTH
@@ -130,17 +131,24 @@ class CoreConfig:
         if not self.data_types or len(set(self.data_types)) != len(self.data_types):
             names = ", ".join(data_type.value for data_type in self.data_types) or "none"
             raise ValueError(f"data_types must name one or more types, each once, not {names}")
-        _check_range("lanes", self.lanes, 1, MAX_LANES)
         for name, most in (("max_window", MAX_WINDOW), ("max_dilation", MAX_DILATION)):
             sizes: Any = getattr(self, name)
             if not isinstance(sizes, tuple) or len(sizes) != 3:
                 raise TypeError(f"{name} must be (depth, height, width), not {sizes!r}")
+            sizes = integers(name, sizes, None)
             for size in sizes:
                 _check_range(name, size, 1, most, sizes)
-        _check_range("max_line", self.max_line, 1, MAX_LINE)
-        _check_range("max_plane", self.max_plane, 1, MAX_PLANE)
-        _check_range("coordinate_width", self.coordinate_width, 4, 24)
-        _check_range("index_width", self.index_width, 0, POSITION_WIDTH)
+            object.__setattr__(self, name, sizes)
+        for name, least, most in (
+            ("lanes", 1, MAX_LANES),
+            ("max_line", 1, MAX_LINE),
+            ("max_plane", 1, MAX_PLANE),
+            ("coordinate_width", 4, 24),
+            ("index_width", 0, POSITION_WIDTH),
+        ):
+            number = integer(name, getattr(self, name), None)
+            _check_range(name, number, least, most, number)
+            object.__setattr__(self, name, number)
         known = isinstance(self.operators, tuple) and all(
             name in OPERATORS for name in self.operators
         )
@@ -149,8 +157,7 @@ class CoreConfig:
                 f"operators must be one or more of {', '.join(OPERATORS)}, each once and in a "
                 f"tuple, not {self.operators!r}"
             )
-        if not isinstance(self.padding, bool):
-            raise TypeError(f"padding must be True or False, not {self.padding!r}")
+        object.__setattr__(self, "padding", boolean("padding", self.padding))
         if self.pipelining not in PIPELINING:
             raise ValueError(
                 f"pipelining must be one of {', '.join(PIPELINING)}, not {self.pipelining!r}"
@@ -161,6 +168,8 @@ class CoreConfig:
                 "max-pool in operators, positions are all that it gives"
             )
         check_fixed(self)
+        fixed = tuple((name, int(value)) for name, value in self.fixed)
+        object.__setattr__(self, "fixed", fixed)
 
     @property
     def element_width(self) -> int:
@@ -224,9 +233,6 @@ class CoreConfig:
             ) from None
 
 
-def _check_range(name: str, value: Any, low: int, high: int, shown: Any = None) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
+def _check_range(name: str, value: int, low: int, high: int, shown: Any) -> None:
     if not low <= value <= high:
-        shown = value if shown is None else shown
         raise ValueError(f"{name} must be from {low} to {high}, not {shown!r}")

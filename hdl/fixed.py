@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from extremum.model.checks import integer
+
 from .register_table import (
     DIMENSIONS,
     absent_registers,
@@ -124,8 +126,7 @@ def _check_form(config: CoreConfig) -> None:
             raise ValueError(
                 f"fixed: there is no job register {name!r}: it must be one of {', '.join(names)}"
             )
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"fixed: {name} must be an integer, not {value!r}")
+        integer(f"fixed: {name}", value, None)
         if name in seen:
             raise ValueError(
                 f"fixed: {name} must be given once, not as {seen[name]} and as {value}"

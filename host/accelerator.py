@@ -172,10 +172,11 @@ class Accelerator:
         self.config = checks.core_config(data_types, given)
         self.backend, self.bus = backend, bus
         self.report: Report | None = None
-        self._session = Session(self.config, backend, bus, waves, wave_window)
-        self._watchdog = watchdog
-        self._stalls = {"input_stalls": input_stalls, "output_stalls": output_stalls}
-        self._seed = seed
+        shown = None if wave_window is None else (int(wave_window[0]), int(wave_window[1]))
+        self._session = Session(self.config, backend, bus, waves, shown)
+        self._watchdog = None if watchdog is None else int(watchdog)
+        self._stalls = {"input_stalls": int(input_stalls), "output_stalls": int(output_stalls)}
+        self._seed = int(seed)
         self._progress = progress
         self._turns = Turns()
         self._reports: dict[int, Report] = {}  # of the last operator of each thread

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
@@ -123,8 +124,8 @@ def check_seed(seed: int) -> None:
 
 
 def _is_integer(value: object) -> bool:
-    """Tell whether a value is an integer of Python; True and False are none here."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Tell whether a value is an integer, of Python or NumPy; True and False are none here."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def core_config(

@@ -223,3 +223,17 @@ def test_the_model_as_a_backend():
         check(accelerator, "argmin", x, -1)
         with pytest.raises(ValueError, match="the core was built for INT8"):
             accelerator.argmin(np.zeros(3, np.int16))
+
+
+def test_integers_of_numpy_are_those_of_python():
+    numbers: dict[str, int] = {"input_stalls": 30, "output_stalls": 20, "seed": 7, "watchdog": 9999}
+    of_numpy: dict[str, Any] = {name: np.int64(number) for name, number in numbers.items()}
+    plain: dict[str, Any] = dict(numbers)
+    x = np.arange(60, dtype=np.int8).reshape(3, 20)
+    cycles = []
+    for settings in (plain, of_numpy):
+        with Accelerator("int8", lanes=4, **settings) as accelerator:
+            assert accelerator.argmax(x, 1).ravel().tolist() == [19, 19, 19]
+            assert accelerator.report
+            cycles.append(accelerator.report.cycles)
+    assert cycles[0] == cycles[1]

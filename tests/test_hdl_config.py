@@ -3,12 +3,31 @@
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from extremum.hdl.config import CoreConfig
 from extremum.model import DataType
 
 INT8 = (DataType.INT8,)
+
+
+def test_integers_of_numpy_are_those_of_python():
+    """Also where they are told apart, as in a message, a file or a digest."""
+    plain: dict[str, Any] = {
+        "lanes": 4, "max_window": (1, 3, 3), "max_dilation": (1, 2, 2), "max_line": 8,
+        "max_plane": 16, "coordinate_width": 5, "index_width": 8, "padding": False,
+        "fixed": (("slots", 9),),
+    }  # fmt: skip
+
+    def of_numpy(value):
+        if isinstance(value, tuple):
+            return tuple(map(of_numpy, value))
+        return value if isinstance(value, str) else np.array(value)[()]
+
+    given: dict[str, Any] = {name: of_numpy(value) for name, value in plain.items()}
+    assert not isinstance(given["lanes"], int)
+    assert repr(CoreConfig(INT8, **given)) == repr(CoreConfig(INT8, **plain))
 
 
 @pytest.mark.parametrize(

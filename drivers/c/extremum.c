@@ -655,7 +655,7 @@ static struct tile cut(
 )
 {
     struct tile tile;
-    int64_t low, high, stop, idle;
+    int64_t low, high, stop;
     tile.first = first;
     tile.offset = 0;
     tile.dimension = *dimension;
@@ -666,9 +666,12 @@ static struct tile cut(
     high = low + (count - 1) * dimension->stride + extent_of(dimension);
     stop = smaller(dimension->size, high);
     tile.offset = larger(0, low);
-    /* Taps that lie behind the elements in the first window do so in every one. */
-    idle = larger(0, dimension->window - 1 - (dimension->size - 1 - low) / dimension->dilation);
-    stop = larger(tile.offset + 1, smaller(stop, high - idle * dimension->dilation));
+    if (high > dimension->size) {
+        /* Taps that lie behind the elements in the first window do so in every one. */
+        int64_t met = (dimension->size - 1 - low) / dimension->dilation;
+        int64_t idle = larger(0, dimension->window - 1 - met);
+        stop = larger(tile.offset + 1, smaller(stop, high - idle * dimension->dilation));
+    }
     tile.dimension.size = stop - tile.offset;
     tile.dimension.start_padding = tile.offset - low;
     tile.dimension.end_padding = high - stop;

@@ -136,8 +136,7 @@ class CoreConfig:
             if not isinstance(sizes, tuple) or len(sizes) != 3:
                 raise TypeError(f"{name} must be (depth, height, width), not {sizes!r}")
             sizes = integers(name, sizes, None)
-            for size in sizes:
-                _check_range(name, size, 1, most, sizes)
+            _check_range(name, sizes, 1, most)
             object.__setattr__(self, name, sizes)
         for name, least, most in (
             ("lanes", 1, MAX_LANES),
@@ -147,7 +146,7 @@ class CoreConfig:
             ("index_width", 0, POSITION_WIDTH),
         ):
             number = integer(name, getattr(self, name), None)
-            _check_range(name, number, least, most, number)
+            _check_range(name, number, least, most)
             object.__setattr__(self, name, number)
         known = isinstance(self.operators, tuple) and all(
             name in OPERATORS for name in self.operators
@@ -233,6 +232,8 @@ class CoreConfig:
             ) from None
 
 
-def _check_range(name: str, value: int, low: int, high: int, shown: Any) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{name} must be from {low} to {high}, not {shown!r}")
+def _check_range(name: str, given: int | tuple[int, ...], low: int, high: int) -> None:
+    """Refuse a number beyond its limits, or several of which one is."""
+    numbers = given if isinstance(given, tuple) else (given,)
+    if not all(low <= number <= high for number in numbers):
+        raise ValueError(f"{name} must be from {low} to {high}, not {given!r}")

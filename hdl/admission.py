@@ -73,6 +73,8 @@ class Admission(wiring.Component):
         core whose pipeline holds one job at a time.
     empty_given : In(1)
         An empty window has been given.
+    active : Out(1)
+        A job is under way: its last slot has not entered.
     status : Out(status_layout())
         Status of the core.
     """
@@ -92,6 +94,7 @@ class Admission(wiring.Component):
     plane_end: Signal
     job_entered: Signal
     empty_given: Signal
+    active: Signal
     status: data.View
 
     def __init__(
@@ -118,6 +121,7 @@ class Admission(wiring.Component):
                 "plane_end": In(1),
                 "job_entered": In(1),
                 "empty_given": In(1),
+                "active": Out(1),
                 "status": Out(status_layout()),
             }
         )
@@ -146,6 +150,7 @@ class Admission(wiring.Component):
         ]
         advance, active = job_kind(config).admit(m, config, self, port, has_credit)
         advance.drive(m, self.advance)
+        m.d.comb += self.active.eq(active)
         busy = active | port.entering
         if credits is None:
             m.d.comb += self.status.busy.eq(busy | self.beat_waits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value
+from amaranth.hdl import Cat, Const, EnableInserter, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,7 @@ from extremum.hdl import fold, key, packer, position, reduction, sliding_window,
 from extremum.hdl.admission import Admission, credit_delay
 from extremum.hdl.advance import Advance
 from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.job_kinds import job_kind
 from extremum.hdl.latency import (
     beat_clocks,
     pipeline_latency,
@@ -20,7 +21,13 @@ from extremum.hdl.latency import (
     word_clock,
 )
 from extremum.hdl.pass_buffer import PassBuffer
-from extremum.hdl.ports import input_layout, job_layout, output_layout, status_layout
+from extremum.hdl.ports import (
+    input_layout,
+    intake_layout,
+    job_layout,
+    output_layout,
+    status_layout,
+)
 from extremum.hdl.queue import result_queue
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import Timed, copied, copy_count, timing_parameters
@@ -55,6 +62,10 @@ class Core(wiring.Component):
     marks_lanes
         Whether an output beat tells which of its lanes hold a result: a flip-flop, and a bit of the
         result queue, for each lane.
+    tells_intake
+        Whether a core with a job port tells its source which beats belong to which job. The source
+        must be able to learn within the clock that a beat is not taken: small and balanced cores
+        then keep none, and ``i.ready`` depends on ``o.ready`` combinationally.
 
     Members
     -------
@@ -72,19 +83,28 @@ class Core(wiring.Component):
         offered was refused. ``error``: the reason, a ``JobError``. ``empty``: a window of padding
         alone has been given by the last job that ran. A fast core clears it when it takes the next
         job, the others when that begins. A core without a job port has no status.
+    intake : Out(intake_layout())
+        ``active`` and ``ended``: which job the beats belong to. Only with ``tells_intake``.
     """
 
     job: stream.Interface
     i: stream.Interface
     o: stream.Interface
     status: data.View
+    intake: data.View
 
     def __init__(
-        self, config: CoreConfig, *, closed_in_reset: bool = False, marks_lanes: bool = False
+        self,
+        config: CoreConfig,
+        *,
+        closed_in_reset: bool = False,
+        marks_lanes: bool = False,
+        tells_intake: bool = False,
     ):
         self.config = config
         self.closed_in_reset = closed_in_reset
         self.marks_lanes = marks_lanes
+        self.tells_intake = tells_intake
         ports = {
             "i": In(stream.Signature(input_layout(config))),
             "o": Out(stream.Signature(output_layout(config, marks_lanes=marks_lanes))),
@@ -95,6 +115,8 @@ class Core(wiring.Component):
                 **ports,
                 "status": Out(status_layout()),
             }
+        if tells_intake:
+            ports["intake"] = Out(intake_layout())
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
@@ -133,6 +155,8 @@ class Core(wiring.Component):
             ]
         m.d.comb += admission.job.eq(job)
         self._pipeline(m, admission, job, self.i.payload, beat_given=queue.write, beat=queue.i)
+        if self.tells_intake:
+            self._tell_intake(m, admission, Const(1, 1))
         return m
 
     def _stopping(self) -> Module:
@@ -145,16 +169,25 @@ class Core(wiring.Component):
         config = self.config
         go = Signal(name="go")
         outer.submodules.pipeline = EnableInserter(go)(m)
-        outer.submodules.passed = passed = PassBuffer(len(Value.cast(self.i.payload)))
         m.submodules.admission = admission = Admission(config, 0, 0)
-        outer.d.comb += [
-            passed.i_valid.eq(self.i.valid),
-            passed.i_data.eq(Value.cast(self.i.payload)),
-            self.i.ready.eq(passed.i_ready),
-            passed.o_wanted.eq(admission.beat_wanted),
-            passed.o_taken.eq(go),
-            admission.beat_here.eq(passed.o_valid),
-        ]
+        beat_in = Value.cast(self.i.payload)
+        if self.tells_intake:
+            outer.d.comb += [
+                admission.beat_here.eq(self.i.valid),
+                self.i.ready.eq(admission.beat_wanted & go),
+            ]
+            self._tell_intake(outer, admission, go)
+        else:
+            outer.submodules.passed = passed = PassBuffer(len(beat_in))
+            outer.d.comb += [
+                passed.i_valid.eq(self.i.valid),
+                passed.i_data.eq(beat_in),
+                self.i.ready.eq(passed.i_ready),
+                passed.o_wanted.eq(admission.beat_wanted),
+                passed.o_taken.eq(go),
+                admission.beat_here.eq(passed.o_valid),
+            ]
+            beat_in = passed.o_data
         job = data.View(job_layout(config), Signal(job_layout(config)))
         if job_shapes(config):
             leaves = Signal(name="job_leaves")
@@ -166,7 +199,7 @@ class Core(wiring.Component):
                 self.status.eq(admission.status),
             ]
         outer.d.comb += admission.job.eq(job)
-        elements = data.View(input_layout(config), passed.o_data)
+        elements = data.View(input_layout(config), beat_in)
         beat = Value.cast(self.o.payload)
         self._pipeline(m, admission, job, elements, beat_given=self.o.valid, beat=beat, go=go)
         outer.d.comb += [
@@ -174,6 +207,13 @@ class Core(wiring.Component):
             admission.beat_waits.eq(self.o.valid),
         ]
         return outer
+
+    def _tell_intake(self, m: Module, admission: Admission, go: Value) -> None:
+        """Tell which job the beats belong to. ``go`` tells whether the pipeline moves on."""
+        m.d.comb += [
+            self.intake.active.eq(admission.active),
+            self.intake.ended.eq(job_kind(self.config).has_ended(m, admission, go)),
+        ]
 
     def _pipeline(
         self,

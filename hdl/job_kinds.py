@@ -22,7 +22,7 @@ from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data
 
 from extremum.hdl import slots
-from extremum.hdl.advance import Advance
+from extremum.hdl.advance import Advance, AdvancePort
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import ends_with_plane
 from extremum.hdl.registers import is_endless
@@ -46,6 +46,7 @@ class Gate(Protocol):
     slot: Signal
     end: Signal
     plane_end: Signal
+    advance: AdvancePort
 
 
 class JobKind(Protocol):
@@ -89,6 +90,14 @@ class JobKind(Protocol):
             The signals for the control of the innermost dimension, which come as many clocks after
             the slot entered as the kind has registers there: 1 in a fast core, and in the others
             :func:`beat_clocks`; and whether a job is under way.
+        """
+        ...
+
+    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+        """Return whether the slot that entered in the clock before was its job's last.
+
+        ``go`` tells whether a slot may enter at all, in a core whose pipeline can stop; such a core
+        must call this outside of that pipeline.
         """
         ...
 
@@ -139,6 +148,10 @@ class QueuedJobs:
             step=delay(m, token | gate.slot, 1),
             slot=delay(m, gate.slot, 1),
         ), active
+
+    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+        """Return whether the slot that entered in the clock before was its job's last."""
+        return delay(m, gate.slot & gate.end & go, 1)
 
 
 class _DimensionsTogether:
@@ -192,6 +205,10 @@ class PlaneJobs(_DimensionsTogether):
             slot=late_slot,
         ), active
 
+    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+        """Return whether the slot that entered in the clock before was its job's last."""
+        return gate.advance.slot & gate.plane_end
+
 
 class EndlessJobs:
     """A reduction that repeats forever: every beat is taken while there is space for its result.
@@ -218,6 +235,10 @@ class EndlessJobs:
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
         slot, never = delay(m, gate.slot, beat_clocks(config)), Const(0, 1)
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
+
+    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+        """Return 0: no job ever ends."""
+        return Const(0, 1)
 
 
 class SingleJobs(_DimensionsTogether):
@@ -250,6 +271,10 @@ class SingleJobs(_DimensionsTogether):
         ]
         m.d.sync += active.eq(token | (active & ~final))
         return advance.later(m, beat_clocks(config)), active
+
+    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+        """Return whether the slot that entered in the clock before was its job's last."""
+        return delay(m, gate.slot & gate.end & go, 1)
 
 
 def takes_by_registers(config: CoreConfig) -> bool:

@@ -65,6 +65,15 @@ def output_layout(config: CoreConfig, *, marks_lanes: bool = False) -> data.Stru
     return data.StructLayout(members | {"last": 1})
 
 
+def intake_layout() -> data.StructLayout:
+    """Return the layout of what a core tells of the beats that it takes in.
+
+    ``active``: a job is under way whose last slot has not entered. ``ended``: in the clock before,
+    the last slot of a job entered, so that beats from this clock on belong to the next job.
+    """
+    return data.StructLayout({"active": 1, "ended": 1})
+
+
 def status_layout() -> data.StructLayout:
     """Return the layout of the core's status: see :class:`extremum.hdl.core.Core`."""
     return data.StructLayout({"busy": 1, "refused": 1, "error": 3, "empty": 1})

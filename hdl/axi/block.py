@@ -149,12 +149,12 @@ class AxiBlock(wiring.Component):
             outputs.give_directly(m, self, core)
 
     def _domains(self, m: Module, soft_reset: Value) -> Signal:
-        """Add what a soft reset ends as three domains, each reset a clock before the next one.
+        """Add what a soft reset ends as two domains, one reset a clock before the other.
 
         First comes the input, so that no beat that is taken behind the answer to the write is lost;
-        then what serves the core, and then the core. A reset by ``aresetn`` begins in all of them
-        at once. Each reset goes to many flip-flops, so it comes from a register. A fourth domain
-        has the events that are counted.
+        then the jobs: the core and what serves it. A reset by ``aresetn`` begins in both at once.
+        Each reset goes to many flip-flops, so it comes from a register. A third domain has the
+        events that are counted.
 
         Returns
         -------
@@ -163,22 +163,19 @@ class AxiBlock(wiring.Component):
             what the core did before the last. What happens in these clocks ends no job and is not
             counted, so counters that the same write clears stay zero.
         """
-        names = ("reset", "input_reset", "jobs_reset", "core_reset", "late_reset", "ends")
-        reset, input_reset, jobs_reset, core_reset, late_reset, ends = (
+        names = ("reset", "input_reset", "jobs_reset", "late_reset", "ends")
+        reset, input_reset, jobs_reset, late_reset, ends = (
             Signal(name=name, init=1, reset_less=True) for name in names
         )
         m.d.sync += [
             reset.eq(~self.aresetn),
             input_reset.eq(~self.aresetn | soft_reset),
             jobs_reset.eq(~self.aresetn | input_reset),
-            core_reset.eq(~self.aresetn | jobs_reset),
-            late_reset.eq(core_reset),
-            ends.eq(
-                ~self.aresetn | soft_reset | input_reset | jobs_reset | core_reset | late_reset
-            ),
+            late_reset.eq(jobs_reset),
+            ends.eq(~self.aresetn | soft_reset | input_reset | jobs_reset | late_reset),
         ]
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(reset)]
-        resets = {"input": input_reset, "jobs": jobs_reset, "core": core_reset, "counted": ends}
+        resets = {"input": input_reset, "jobs": jobs_reset, "counted": ends}
         for domain, domain_reset in resets.items():
             m.domains += ClockDomain(domain, local=True)
             m.d.comb += [ClockSignal(domain).eq(self.aclk), ResetSignal(domain).eq(domain_reset)]
@@ -189,8 +186,8 @@ class AxiBlock(wiring.Component):
         config = self.config
         soft_reset = Signal(name="soft_reset")
         ends = self._domains(m, soft_reset)
-        m.submodules.core = core = DomainRenamer("core")(
-            Core(config, marks_lanes=marks_lanes(config))
+        m.submodules.core = core = DomainRenamer("jobs")(
+            Core(config, marks_lanes=marks_lanes(config), tells_intake=True)
         )
         beat = Cat(self.s_axis_tdata, self.s_axis_tlast)
         source = InputBuffer(len(beat))
@@ -202,12 +199,8 @@ class AxiBlock(wiring.Component):
         ]
         m.submodules.lite = lite = AxiLitePort()
         m.submodules.control = control = BlockControl(config)
-        queue, starter, packets = CommandQueue(config), JobStarter(config), InputPackets(config)
-        # Between the packets and the core is a buffer, since the core tells late whether it takes
-        # a beat.
-        passed = InputBuffer(port_widths(config)["s_axis"])
-        parts = {"commands": queue, "starter": starter, "packets": packets, "passed": passed}
-        for name, part in parts.items():
+        queue, starter, packets = CommandQueue(config), JobStarter(config), InputPackets()
+        for name, part in {"commands": queue, "starter": starter, "packets": packets}.items():
             m.submodules[name] = DomainRenamer("jobs")(part)
         for name, member in AxiLiteSignature().members.items():
             ours, theirs = getattr(self, f"s_axil_{name}"), getattr(lite.axi, name)
@@ -230,27 +223,21 @@ class AxiBlock(wiring.Component):
             core.job.valid.eq(starter.job_valid),
             starter.job_ready.eq(core.job.ready),
             starter.status.eq(core.status),
-            packets.packet.eq(starter.packet),
-            packets.expects.eq(starter.expects),
-            starter.expected.eq(packets.expected),
+            packets.intake.eq(core.intake),
             packets.drop.eq(starter.drop),
             starter.dropped.eq(packets.dropped),
             packets.i_valid.eq(source.o_valid),
             packets.i_last.eq(source.o_data[-1]),
             source.o_ready.eq(packets.i_ready),
-            passed.i_valid.eq(packets.o_valid),
-            passed.i_data.eq(source.o_data[:-1]),
-            packets.o_ready.eq(passed.i_ready),
-            core.i.valid.eq(passed.o_valid),
-            Value.cast(core.i.payload).eq(passed.o_data),
-            passed.o_ready.eq(core.i.ready),
+            core.i.valid.eq(packets.o_valid),
+            Value.cast(core.i.payload).eq(source.o_data[:-1]),
+            packets.o_ready.eq(core.i.ready),
         ]
         left = core.o.valid & core.o.ready
         taken = outputs.give_by_buffers(m, self, core, ends)
         self._observe(
             m, core, control,
-            queue=queue, starter=starter, packets=packets, passed=passed, left=left, taken=taken,
-            ends=ends,
+            queue=queue, starter=starter, packets=packets, left=left, taken=taken, ends=ends,
         )  # fmt: skip
 
     def _observe(
@@ -262,7 +249,6 @@ class AxiBlock(wiring.Component):
         queue: CommandQueue,
         starter: JobStarter,
         packets: InputPackets,
-        passed: InputBuffer,
         left: Value,
         taken: list[Value],
         ends: Value,
@@ -282,14 +268,13 @@ class AxiBlock(wiring.Component):
             control.done.eq((ended | packets.dropped) & ~ends),
             control.register.eq(starter.register),
         ]  # fmt: skip
-        self._errors(m, control, starter, packets)
-        self._job_numbers(m, control, starter, packets, ends)
+        self._errors(m, control, starter, packets, ends)
         empty_windows = self._empty_windows(m, core, left)
         events = (
             control.busy,
             packets.i_valid & packets.i_ready,
             left,
-            delay(m, core.i.ready, 1) & ~delay(m, passed.o_valid, 1),
+            core.i.ready & ~packets.o_valid,
             core.o.valid & ~core.o.ready,
             ended + packets.dropped,
             empty_windows,
@@ -307,21 +292,6 @@ class AxiBlock(wiring.Component):
         ]
 
     def _errors(
-        self, m: Module, control: BlockControl, starter: JobStarter, packets: InputPackets
-    ) -> None:
-        """Tell why a job failed."""
-        # What is wrong is known late in the clock, so the registers are told of it in the next.
-        failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
-        m.d.sync += [
-            failed.eq(starter.refused | packets.early | packets.late),
-            code.eq(
-                Mux(starter.refused, starter.error,
-                    Mux(packets.early, BlockError.TLAST_EARLY, BlockError.TLAST_LATE))
-            ),
-        ]  # fmt: skip
-        m.d.comb += [control.failed.eq(failed), control.code.eq(code)]
-
-    def _job_numbers(
         self,
         m: Module,
         control: BlockControl,
@@ -329,23 +299,24 @@ class AxiBlock(wiring.Component):
         packets: InputPackets,
         ends: Value,
     ) -> None:
-        """Count the jobs: the one at the port, and the one whose packet is expected."""
-        offered_job, expected_job = (
-            Signal(JOB_BITS, name=f"{what}_job") for what in ("offered", "expected")
-        )
-        is_gone = delay(m, packets.expected | starter.refused, 1)
-        # What serves the core is reset in the second clock of ``ends``, so jobs of before may still
-        # be gone until then, and no longer count.
+        """Tell why a job failed, and which: jobs are numbered in the order of their packets."""
+        # What is wrong is known late in the clock, so the registers are told of it in the next.
+        failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
+        m.d.sync += [
+            failed.eq(packets.refused | packets.early | packets.late),
+            code.eq(
+                Mux(packets.refused, starter.error,
+                    Mux(packets.early, BlockError.TLAST_EARLY, BlockError.TLAST_LATE))
+            ),
+        ]  # fmt: skip
+        # In the clock in which the registers are told, the job is still the one that failed.
+        job, is_over = Signal(JOB_BITS, name="job"), Signal(name="is_over")
+        m.d.sync += is_over.eq(packets.intake.ended | packets.dropped)
         with m.If(ends):
-            m.d.sync += offered_job.eq(0)
-        with m.Elif(is_gone):
-            m.d.sync += offered_job.eq(offered_job + 1)
-        with m.If(packets.expected):
-            m.d.sync += expected_job.eq(offered_job)
-        # In the clock in which the registers are told, so that a packet that ends in the very clock
-        # in which it is expected has its number already.
-        job = Mux(delay(m, starter.refused, 1), offered_job, expected_job)
-        m.d.comb += control.job.eq(job)
+            m.d.sync += job.eq(0)
+        with m.Elif(is_over):
+            m.d.sync += job.eq(job + 1)
+        m.d.comb += [control.failed.eq(failed), control.code.eq(code), control.job.eq(job)]
 
     def _empty_windows(self, m: Module, core: Core, left: Value) -> Value:
         """Return how many results of the beat that left two clocks ago are of empty windows."""

@@ -19,7 +19,6 @@ from extremum.hdl.axi.register_map import (
     BlockError,
     command_number,
     command_queue_depth,
-    packet_bits,
     written_bits,
 )
 from extremum.hdl.config import CoreConfig
@@ -32,20 +31,6 @@ NUMBER_BITS = (COMMANDS - 1).bit_length()
 
 LOW_NUMBER_BITS = NUMBER_BITS // 2
 """Bits of a command's number that are decoded apart from those above them."""
-
-ANSWER = 4
-"""Clocks from offering a job to a fast core until it would have refused it."""
-
-
-def answer_clocks(config: CoreConfig) -> int:
-    """Return the clocks from the offer of a job until the core has refused it, if it does."""
-    return ANSWER + timing_parameters(config).is_one_job
-
-
-def packet_layout(config: CoreConfig) -> data.StructLayout:
-    """Return the layout of the registers that describe a job's packets."""
-    return data.StructLayout({name: bits.width for name, bits in packet_bits(config).items()})
-
 
 def value_bits(config: CoreConfig) -> int:
     """Return the bits of the widest register that is written for a job."""
@@ -142,7 +127,7 @@ class JobStarter(wiring.Component):
 
     A word that does not fit its register is not taken, and the next job is refused. A job that is
     refused, by the core or for this reason, gives no result, and its packet on ``s_axis`` is
-    dropped, up to its TLAST.
+    dropped, up to its TLAST. The next command waits for that.
 
     Throughput: a command in each clock, while no job waits to be taken.
 
@@ -159,22 +144,14 @@ class JobStarter(wiring.Component):
         The core's job port.
     status : In(status_layout())
         The core's status.
-    packet : Out(packet_layout(config))
-        How the packets of the job look that is offered.
-    expects : Out(1)
-        The job is good, and its packet has not been asked for yet; ``packet`` is valid, and stays.
-    expected : In(1)
-        Its packet is expected from this clock on.
     drop : Out(1)
-        The next packet is dropped, since its job was refused.
+        The packet behind those of the jobs under way is to be dropped, since its job was refused.
     dropped : In(1)
         The packet has been dropped.
     busy : Out(1)
-        A job is being offered, or its packet is dropped.
-    refused : Out(1)
-        A job is refused.
+        A job is being offered, or its packet is to be dropped.
     error : Out(BlockError)
-        The reason.
+        Why the job was refused, while ``drop`` is set.
     register : Out
         Number of the register whose value did not fit, the first one of several.
     """
@@ -188,13 +165,9 @@ class JobStarter(wiring.Component):
     job_valid: Signal
     job_ready: Signal
     status: data.View
-    packet: data.View
-    expects: Signal
-    expected: Signal
     drop: Signal
     dropped: Signal
     busy: Signal
-    refused: Signal
     error: Signal
     register: Signal
 
@@ -211,13 +184,9 @@ class JobStarter(wiring.Component):
                 "job_valid": Out(1),
                 "job_ready": In(1),
                 "status": In(status_layout()),
-                "packet": Out(packet_layout(config)),
-                "expects": Out(1),
-                "expected": In(1),
                 "drop": Out(1),
                 "dropped": In(1),
                 "busy": Out(1),
-                "refused": Out(1),
                 "error": Out(BlockError),
                 "register": Out(NUMBER_BITS),
             }
@@ -225,48 +194,34 @@ class JobStarter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # While ``busy``, a job has been started, is offered, or its packet is dropped.
-        has_start = Signal(name="has_start")
-        offers, is_told = Signal(name="offers"), Signal(name="is_told")
+        # While ``busy``, a job has been started, is offered, or its packet is to be dropped.
+        has_start, offers = Signal(name="has_start"), Signal(name="offers")
         has_misfit = Signal(name="has_misfit")
         m.d.comb += [
             self.busy.eq(has_start | offers | self.drop),
             self.ready.eq(~self.busy),
+            self.error.eq(Mux(has_misfit, BlockError.RANGE, self.status.error)),
         ]
         # The queue tells late in the clock what it gives, so it is seen in the next what it asks.
         takes = self.valid & self.ready
         self._registers(m, takes)
         m.d.sync += has_start.eq(takes & (self.number == START_COMMAND))
         answered = delay(m, self.job_valid & self.job_ready, 1)
-        # The core refuses a job soon or never, so that no beat is expected for a job it refuses.
-        offered = Signal(answer_clocks(self.config), name="offered")
-        is_good = offers & offered[-1] & ~is_told
-        m.d.comb += [
-            self.refused.eq((has_start & has_misfit) | (answered & self.status.refused)),
-            self.error.eq(Mux(offers, self.status.error, BlockError.RANGE)),
-        ]
-        with m.If(takes & self.misfit):
-            m.d.sync += has_misfit.eq(1)
-        with m.If(takes & self.misfit & ~has_misfit):
-            m.d.sync += self.register.eq(self.number)
         with m.If(has_start):
-            m.d.sync += has_misfit.eq(0)
-        with m.If(has_start & ~has_misfit):
-            m.d.sync += [offers.eq(1), self.job_valid.eq(1)]
-        m.d.sync += offered.eq(Mux(offers, Cat(offers, offered[:-1]), 0))
-        with m.If(is_good):
-            m.d.sync += [self.expects.eq(1), is_told.eq(1)]
-        with m.If(self.expected):
-            m.d.sync += self.expects.eq(0)
+            m.d.sync += [offers.eq(~has_misfit), self.job_valid.eq(~has_misfit)]
         with m.If(self.job_ready):
             m.d.sync += self.job_valid.eq(0)
-        # A job that was accepted stays here until its packet is expected.
-        with m.If(~self.job_valid & is_told & ~self.expects):
-            m.d.sync += [offers.eq(0), is_told.eq(0)]
-        with m.If(self.refused):
-            m.d.sync += [offers.eq(0), self.drop.eq(1)]
+        with m.If(answered):
+            m.d.sync += offers.eq(0)
+        with m.If((has_start & has_misfit) | (answered & self.status.refused)):
+            m.d.sync += self.drop.eq(1)
         with m.If(self.dropped):
-            m.d.sync += self.drop.eq(0)
+            m.d.sync += [self.drop.eq(0), has_misfit.eq(0)]
+        with m.If(takes & self.misfit):
+            m.d.sync += has_misfit.eq(1)
+        # The first of several is kept.
+        with m.If(~has_misfit):
+            m.d.sync += self.register.eq(self.number)
         return m
 
     def _registers(self, m: Module, takes: Value) -> None:
@@ -283,11 +238,9 @@ class JobStarter(wiring.Component):
             half: delay(m, takes & ~self.misfit & (high == half), 1) for half, _ in numbers.values()
         }
         for name in written:
-            is_packet = name in packet_bits(self.config)
-            target = self.packet[name] if is_packet else self.job[name.replace(".", "_")]
             upper, lower = numbers[name]
             with m.If(is_high[upper] & is_low[lower]):
-                m.d.sync += Value.cast(target).eq(word)
+                m.d.sync += Value.cast(self.job[name.replace(".", "_")]).eq(word)
 
 
 def is_one_of(number: Value, members: Iterable[int]) -> Value:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from extremum.hdl import latency as core
-from extremum.hdl.axi.streams import has_input_buffer, has_output_buffers, is_programmable
+from extremum.hdl.axi.streams import has_input_buffer, has_output_buffers
 from extremum.hdl.config import CoreConfig
 
 
 def buffer_latency(config: CoreConfig) -> int:
-    """Return the clocks that the buffers of the AXI block add: one at each port that needs one.
-
-    A programmable block has one more, between its packets and the core.
-    """
-    return has_input_buffer(config) + has_output_buffers(config) + is_programmable(config)
+    """Return the clocks that the buffers of the AXI block add: one at each port that needs one."""
+    return has_input_buffer(config) + has_output_buffers(config)
 
 
 def latency(config: CoreConfig, bus: str = "none") -> int:

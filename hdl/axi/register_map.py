@@ -17,17 +17,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from enum import IntEnum
 from functools import cache
-from math import prod
 from typing import Any
 
 from extremum.hdl.axi.register import Access, Field, Register
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import (
-    DIMENSIONS,
     Bits,
     all_bits,
-    bits_for,
-    ends_with_plane,
     fixed_registers,
     is_less_one,
     is_position,
@@ -45,7 +41,7 @@ ADDRESS_BITS = 10
 ID = int.from_bytes(b"XTRM", "big")
 """What the register ``ID`` holds: the letters XTRM."""
 
-VERSION = (1, 0)
+VERSION = (2, 0)
 """Version of the register map: a driver works with every map of the same first number."""
 
 JOB_BITS = 8
@@ -56,16 +52,7 @@ COMMAND_BASE = 0x200
 
 COMMANDS = 64
 """Number of the words from :data:`COMMAND_BASE` on: first the job registers, in the order of
-:func:`register_names`, then those of :data:`PACKET_REGISTERS`, at last the start."""
-
-PACKET_COMMAND = 56
-"""Number of the first of the packet registers; there is room in front of it for job registers."""
-
-PACKET_REGISTERS = ("input_beats",)
-"""The registers of a job that the core does not know: how its packet on ``s_axis`` looks.
-
-They are written less one, as the job registers of ``LESS_ONE`` are.
-"""
+:func:`register_names`, at last the start."""
 
 START_COMMAND = COMMANDS - 1
 
@@ -144,8 +131,6 @@ def configuration_hash(config: CoreConfig) -> int:
 
 def command_number(name: str) -> int:
     """Return the number by which a command and ``ERROR.register`` name a job register."""
-    if name in PACKET_REGISTERS:
-        return PACKET_COMMAND + PACKET_REGISTERS.index(name)
     return register_names().index(name)
 
 
@@ -154,40 +139,16 @@ def command_address(number: int) -> int:
     return COMMAND_BASE + WORD_BYTES * number
 
 
-def packet_bits(config: CoreConfig) -> dict[str, Bits]:
-    """Return the bits of the registers that describe a job's packet on ``s_axis``, by name.
-
-    The block needs ``input_beats`` to check TLAST.
-    """
-    return {"input_beats": Bits(_beat_bits(config))}
-
-
-def _beat_bits(config: CoreConfig) -> int:
-    """Return the bits of the number of a job's beats, less one."""
-    if not ends_with_plane(config):
-        return WORD_BITS
-    fixed, bits = fixed_registers(config), all_bits(config)
-    sizes = (f"{DIMENSIONS[axis]}.size" for axis in config.axes)
-    most = prod(fixed.get(name, value_range(name, bits[name])[1]) for name in sizes)
-    return min(WORD_BITS, bits_for(most - 1))
-
-
-def is_written_less_one(name: str) -> bool:
-    """Return whether a register of a job holds one less than its value."""
-    return is_less_one(name) or name in PACKET_REGISTERS
-
-
 def written_bits(config: CoreConfig) -> dict[str, Bits]:
     """Return the bits of every register that is written for a job, by name."""
     fixed = fixed_registers(config)
-    job = {
+    return {
         name: bits for name, bits in all_bits(config).items() if name not in fixed and bits.width
     }
-    return job | packet_bits(config)
 
 
 def word_of(name: str, bits: Bits, value: int) -> int:
-    """Return the word that is written for a value of a job register or a packet register.
+    """Return the word that is written for a value of a job register.
 
     Raises
     ------
@@ -197,7 +158,7 @@ def word_of(name: str, bits: Bits, value: int) -> int:
     if is_position(name):
         return value % (1 << bits.width)
     low, high = word_range(name, bits)
-    word = value - is_written_less_one(name)
+    word = value - is_less_one(name)
     if not low <= word <= high:
         raise OverflowError(f"job register {name} has {bits.width} bits, too few for {value}")
     return word % (1 << WORD_BITS)
@@ -270,7 +231,7 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             8,
             read,
             0,
-            "The number of the job register, for RANGE, the last of several; else 0.",
+            "The number of the job register, for RANGE, the first of several; else 0.",
         ),
         Field(
             "job",
@@ -297,7 +258,7 @@ def _build(config: CoreConfig) -> Iterator[Register]:
     The list is part of the interface: new parameters come at its end.
     """
     names, fixed = register_names(), dict(config.fixed)
-    on_port = sum(1 << names.index(name) for name in written_bits(config) if name in names)
+    on_port = sum(1 << names.index(name) for name in written_bits(config) )
     is_fixed = sum(1 << names.index(name) for name in fixed)
     types = sum((n + 1) << 4 * [*DataType].index(t) for n, t in enumerate(config.data_types))
     low = (1 << WORD_BITS) - 1
@@ -379,7 +340,7 @@ def command_queue_depth(config: CoreConfig) -> int:
 def _commands(config: CoreConfig) -> Iterator[Register]:
     fixed, written = dict(config.fixed), written_bits(config)
     text = "A register of the job to start next. It keeps its value from job to job."
-    for name, bits in (all_bits(config) | packet_bits(config)).items():
+    for name, bits in all_bits(config).items():
         title, address = name.replace(".", "_").upper(), command_address(command_number(name))
         if name in written:
             yield Register(title, address, (_job_field(name, bits),), text)
@@ -399,6 +360,6 @@ def _job_field(name: str, bits: Bits) -> Field:
         meaning = f"A position or a part of one, modulo 2^{bits.width}."
     else:
         signed = ", in two's complement" if bits.signed else ""
-        less_one = "The number less one: " if is_written_less_one(name) else ""
+        less_one = "The number less one: " if is_less_one(name) else ""
         meaning = f"{less_one}{low} to {high}{signed}."
     return Field("value", 0, WORD_BITS, Access.WRITE, 0, meaning)

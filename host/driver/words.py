@@ -12,14 +12,9 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.plan.jobs import Job
 
 
-def packet_values(job: Job) -> dict[str, int]:
-    """Return the registers that describe the packet of a job on ``s_axis``."""
-    return {"input_beats": job.beats_in}
-
-
 def job_values(job: Job) -> dict[str, int]:
     """Return the value of every register that is written for a job, by name."""
-    values = job.registers.values() | packet_values(job)
+    values = job.registers.values()
     return {name: values[name] for name in written_bits(job.config)}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.config import CoreConfig
-from extremum.host.driver.words import job_words, packet_values
+from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 from extremum.tb.refusal import bad_jobs
@@ -256,7 +256,7 @@ def errors(
         beats = job.beats_in
         kind = rng.choice(("refused", "range", "early", "late", "fine"))
         spoiled = rng.choice(bad) if kind == "refused" and bad else job.registers
-        values = spoiled.values() | packet_values(job)
+        values = spoiled.values()
         written = {
             regs.command_address(regs.command_number(name)): regs.word_of(name, bits, values[name])
             for name, bits in regs.written_bits(config).items()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.config import CoreConfig
-from extremum.host.driver.words import job_words, packet_values
+from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
 from extremum.tb.refusal import bad_jobs
 
@@ -71,7 +71,7 @@ def _refused(job: Job) -> Iterator[tuple[dict[int, int], BlockError]]:
     """Yield the words of jobs with one wrong register each, and why the core refuses them."""
     config, bits = job.config, regs.written_bits(job.config)
     for registers, reason in bad_jobs(job.registers, config):
-        values = registers.values() | packet_values(job)
+        values = registers.values()
         if values["tail"] == 0 and config.lanes == 1:
             continue  # without lanes to count there is no such register
         with suppress(OverflowError):

@@ -102,7 +102,15 @@ class JobKind(Protocol):
         ...
 
 
-class QueuedJobs:
+class _EndIsTold:
+    """What jobs have in common whose last slot is known when it enters."""
+
+    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+        """Return whether the slot that entered in the clock before was its job's last."""
+        return delay(m, gate.slot & gate.end & go, 1)
+
+
+class QueuedJobs(_EndIsTold):
     """Jobs whose slots are counted ahead, in a queue."""
 
     is_endless = False
@@ -148,10 +156,6 @@ class QueuedJobs:
             step=delay(m, token | gate.slot, 1),
             slot=delay(m, gate.slot, 1),
         ), active
-
-    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
-        """Return whether the slot that entered in the clock before was its job's last."""
-        return delay(m, gate.slot & gate.end & go, 1)
 
 
 class _DimensionsTogether:
@@ -241,7 +245,7 @@ class EndlessJobs:
         return Const(0, 1)
 
 
-class SingleJobs(_DimensionsTogether):
+class SingleJobs(_DimensionsTogether, _EndIsTold):
     """Jobs that are alone in the pipeline: one begins when the last slot of the other has left.
 
     All dimensions go on in the clock of the slot, so it is known at once which slots need a beat,
@@ -271,10 +275,6 @@ class SingleJobs(_DimensionsTogether):
         ]
         m.d.sync += active.eq(token | (active & ~final))
         return advance.later(m, beat_clocks(config)), active
-
-    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
-        """Return whether the slot that entered in the clock before was its job's last."""
-        return delay(m, gate.slot & gate.end & go, 1)
 
 
 def takes_by_registers(config: CoreConfig) -> bool:

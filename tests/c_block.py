@@ -16,7 +16,7 @@ from extremum.hdl.axi import register_map as regs
 READ = CFUNCTYPE(c_uint32, c_void_p, c_uint32)
 WRITE = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
 
-COMMANDS = len(NAMES) + len(regs.PACKET_REGISTERS)
+COMMANDS = len(NAMES)
 
 
 class Bus(ctypes.Structure):

@@ -6,7 +6,6 @@ import pytest
 from gateware import Circuit, run, watch
 
 from extremum.hdl.axi.commands import (
-    ANSWER,
     NUMBER_BITS,
     CommandQueue,
     JobStarter,
@@ -17,19 +16,17 @@ from extremum.hdl.axi.register_map import (
     WORD_BITS,
     BlockError,
     command_number,
-    packet_bits,
     word_range,
     written_bits,
 )
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.job_port import CheckedJobPort
 from extremum.hdl.register_table import is_position
 from extremum.tb.cores import CORES
 
 CONFIG = CoreConfig(lanes=2, max_window=(1, 1, 1), coordinate_width=4)
 
-REFUSED = 2
-"""Clocks from the offer of a job until the core takes it in order to refuse it."""
+ANSWER = 8
+"""The most clocks from the offer of a job until the core takes it, here."""
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -58,16 +55,6 @@ def test_a_word_fits_if_it_is_in_range(core):
     seen = watch(circuit, clocks, circuit.outputs, settle=1)[1:]
     found = [bool(clock["misfit"]) for clock in seen]
     assert found == [misfit for _, _, misfit in asked]
-
-
-@pytest.mark.parametrize("core", CORES)
-def test_the_core_refuses_a_job_before_its_packet_is_expected(core):
-    """The refusal is known a clock after the job was taken, and ends the offer in the next."""
-    port = CheckedJobPort(CORES[core])
-    # In a job of zeros no register has a value that it may have.
-    seen = watch(port, [{}, {"valid": 1}], {"ready": port.ready}, settle=2 * ANSWER)
-    assert [clock["ready"] for clock in seen].index(1) - 1 == REFUSED
-    assert REFUSED + 2 <= ANSWER
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -118,22 +105,15 @@ class Block:
     async def clock(self, **ports):
         """Set ports for a clock, and let it pass; the others rest."""
         context, starter = self._context, self._starter
-        for name in ("valid", "job_ready", "expected", "dropped"):
+        for name in ("valid", "job_ready", "dropped"):
             context.set(getattr(starter, name), ports.get(name, 0))
-        for name in ("refused", "expects", "drop"):
-            assert context.get(getattr(starter, name)) == ports.get(f"is_{name}", 0), name
+        assert context.get(starter.drop) == ports.get("is_drop", 0)
         await context.tick()
 
     def shown(self):
-        """Return the registers as the core and the packets see them."""
+        """Return the registers as the core sees them."""
         context, starter = self._context, self._starter
-        return {
-            name: context.get(
-                starter.packet[name] if name in packet_bits(CONFIG)
-                else starter.job[name.replace(".", "_")]
-            )
-            for name in self.registers
-        }  # fmt: skip
+        return {name: context.get(starter.job[name.replace(".", "_")]) for name in self.registers}
 
     async def take(self, number, value, misfit):
         """Give a command, and wait until it has been carried out."""
@@ -161,60 +141,40 @@ class Block:
         context, starter = self._context, self._starter
         assert context.get(starter.busy)
         assert not context.get(starter.ready)
-        if self.misfit is not None:
-            assert context.get(starter.error) == BlockError.RANGE
-            assert context.get(starter.register) == self.misfit
-        await self.clock(is_refused=self.misfit is not None)
+        await self.clock()
         if self.misfit is None:
             await self._offer()
         else:
+            assert context.get(starter.register) == self.misfit
             self.misfit = None
             self.counts["misfit"] += 1
-            await self._drop()
+            await self._drop(BlockError.RANGE)
 
     async def _offer(self):
         context, starter, rng = self._context, self._starter, self._rng
-        is_refused = rng.random() < 0.3
-        # The core refuses early; it may take a job long after the packet was expected, or before.
-        answer = REFUSED if is_refused else rng.randrange(2 * ANSWER)
-        wait = rng.randrange(2 * ANSWER)
-        code = rng.choice((BlockError.COUNT, BlockError.TAIL))
-        expects = expected = 0
-        clock = 0
-        while clock <= answer + 1 or (expected == 0 and not is_refused) or expects:
+        is_refused, answer = rng.random() < 0.3, rng.randrange(ANSWER)
+        for clock in range(answer + 2):
             assert context.get(starter.busy)
             assert not context.get(starter.ready)
             assert context.get(starter.job_valid) == (clock <= answer)
             # The registers have taken the command before the start, and stay.
             assert self.shown() == self.registers
-            is_answered = clock == answer + 1
-            context.set(starter.status.refused, is_refused if is_answered else rng.getrandbits(1))
-            context.set(starter.status.error, code)
-            if is_answered and is_refused:
-                assert context.get(starter.error) == code
-            expects = expected == 0 and not is_refused and clock > ANSWER
-            takes = expects and clock > ANSWER + wait
-            # ``expected`` comes a clock after the packet was let in.
-            await self.clock(
-                job_ready=clock == answer, expected=takes, is_expects=expects,
-                is_refused=is_answered and is_refused,
-            )  # fmt: skip
-            expected = expected or (clock if takes else 0)
-            expects = False
-            clock += 1
+            told = is_refused if clock == answer + 1 else rng.getrandbits(1)
+            context.set(starter.status.refused, told)
+            await self.clock(job_ready=clock == answer)
         self.counts["refused" if is_refused else "accepted"] += 1
         if is_refused:
-            await self._drop()
-        while context.get(starter.busy):
-            await self.clock()
-            clock += 1
-        assert is_refused or clock <= max(expected, answer) + 3
+            code = rng.choice((BlockError.COUNT, BlockError.TAIL))
+            context.set(starter.status.error, code)
+            await self._drop(code)
+        assert not context.get(starter.busy)
 
-    async def _drop(self):
+    async def _drop(self, error):
         context, starter, rng = self._context, self._starter, self._rng
         for left in reversed(range(rng.randint(1, 9))):
             assert context.get(starter.busy)
             assert not context.get(starter.ready)
+            assert context.get(starter.error) == error
             await self.clock(dropped=left == 0, is_drop=1)
         assert not context.get(starter.busy)
 

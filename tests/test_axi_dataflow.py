@@ -13,7 +13,6 @@ from extremum.hdl.axi.latency import buffer_latency, latency
 from extremum.hdl.axi.streams import (
     has_input_buffer,
     has_output_buffers,
-    is_programmable,
     marks_lanes,
 )
 from extremum.hdl.config import CoreConfig
@@ -79,7 +78,7 @@ async def step(context, block, taken, given, element, offers=True, ready=True):
 def test_buffers_are_where_they_are_needed(config, source, sinks):
     """Neither a lone stream from a queue needs one, nor an input whose ready is a register."""
     assert (has_input_buffer(config), has_output_buffers(config)) == (source, sinks)
-    assert buffer_latency(config) == source + sinks + is_programmable(config)
+    assert buffer_latency(config) == source + sinks
 
 
 @pytest.mark.parametrize("config", SIMPLE)

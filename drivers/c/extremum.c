@@ -1324,9 +1324,6 @@ bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job)
 #define BUSY UINT32_C(1)
 #define ALL_EVENTS ((uint32_t)EXTREMUM_EVENT_DONE | (uint32_t)EXTREMUM_EVENT_ERROR)
 
-/* The number of a packet's register, counted on from the first job register. */
-enum { INPUT_BEATS = (EXTREMUM_ADDRESS_INPUT_BEATS - EXTREMUM_ADDRESS_DATA_TYPE) / 4 };
-
 static uint32_t read_word(const struct extremum_bus *bus, uint32_t address)
 {
     return bus->read ? bus->read(bus->context, address) : bus->base[address / 4];
@@ -1431,7 +1428,6 @@ static void read_core(struct extremum_block *block)
             add_command(block, name);
         }
     }
-    add_command(block, INPUT_BEATS);
 }
 
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus)
@@ -1457,16 +1453,14 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
     return error;
 }
 
-/* The word that a register of the block gets for a job. That of its packet says how many beats come
- * in, less one. */
-static uint32_t command_word(
-    const struct extremum_core *core, const struct extremum_job *job, uint32_t number
+/* The word that a register of the block gets for a job. */
+static uint32_t word_for(
+    const struct extremum_block *block, const struct extremum_job *job, uint32_t i
 )
 {
-    if (number == INPUT_BEATS) {
-        return job->input.beats - 1;
-    }
-    return extremum_register_word(core, job, (enum extremum_register)number);
+    return extremum_register_word(
+        &block->core, job, (enum extremum_register)block->numbers[i]
+    );
 }
 
 static uint32_t read_queue_free(const struct extremum_bus *bus)
@@ -1484,7 +1478,7 @@ static uint32_t count_changed(const struct extremum_block *block, const struct e
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < block->commands; i++) {
-        count += has_changed(block, i, command_word(&block->core, job, block->numbers[i]));
+        count += has_changed(block, i, word_for(block, job, i));
     }
     return count;
 }
@@ -1504,7 +1498,7 @@ enum extremum_error extremum_start(struct extremum_block *block, const struct ex
         return EXTREMUM_QUEUE_FULL;
     }
     for (uint32_t i = 0; i < block->commands; i++) {
-        uint32_t word = command_word(&block->core, job, block->numbers[i]);
+        uint32_t word = word_for(block, job, i);
         if (has_changed(block, i, word)) {
             write_word(&block->bus, command_address(block->numbers[i]), word);
             block->words[i] = word;

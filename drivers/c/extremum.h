@@ -433,7 +433,7 @@ const char *extremum_error_text(enum extremum_error error);
 
 /* The version of the register map that this driver needs: the same first number, and a second one
  * of at least this. */
-#define EXTREMUM_VERSION_MAJOR 1
+#define EXTREMUM_VERSION_MAJOR 2
 #define EXTREMUM_VERSION_MINOR 0
 
 /* The addresses of the registers, in bytes from the block's first one. */
@@ -456,7 +456,6 @@ enum extremum_address {
     EXTREMUM_ADDRESS_FIXED_REGISTERS_LOW = 0x070,
     EXTREMUM_ADDRESS_CYCLES = 0x0C0,
     EXTREMUM_ADDRESS_DATA_TYPE = 0x200,
-    EXTREMUM_ADDRESS_INPUT_BEATS = 0x2E0,
     EXTREMUM_ADDRESS_START = 0x2FC
 };
 
@@ -471,9 +470,6 @@ struct extremum_bus {
     void *context;
 };
 
-/* The registers of a job that the core does not know: how its packet looks. */
-enum { EXTREMUM_PACKET_REGISTERS = 1 };
-
 /* A block that was opened. `core` is what extremum_open has read from it; the other members are for
  * the driver alone. */
 struct extremum_block {
@@ -483,9 +479,9 @@ struct extremum_block {
      * EXTREMUM_ADDRESS_DATA_TYPE, what was written there last, and whether the block is known to
      * hold it. */
     uint32_t commands;
-    uint8_t numbers[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
-    uint32_t words[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
-    bool is_known[EXTREMUM_REGISTERS + EXTREMUM_PACKET_REGISTERS];
+    uint8_t numbers[EXTREMUM_REGISTERS];
+    uint32_t words[EXTREMUM_REGISTERS];
+    bool is_known[EXTREMUM_REGISTERS];
     /* Commands that the queue has space for, at least. */
     uint32_t queue_free;
 };

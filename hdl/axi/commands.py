@@ -32,6 +32,7 @@ NUMBER_BITS = (COMMANDS - 1).bit_length()
 LOW_NUMBER_BITS = NUMBER_BITS // 2
 """Bits of a command's number that are decoded apart from those above them."""
 
+
 def value_bits(config: CoreConfig) -> int:
     """Return the bits of the widest register that is written for a job."""
     return max(bits.width for bits in written_bits(config).values())

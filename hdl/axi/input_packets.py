@@ -90,9 +90,7 @@ class InputPackets(wiring.Component):
             self.i_ready.eq((passes & self.o_ready) | drops),
             self.early.eq(ended & was_filled),
             self.late.eq(ended & ~is_over),
-            self.refused.eq(
-                self.drop & ~self.dropped & ~drops & ~self.intake.active & ~ended
-            ),
+            self.refused.eq(self.drop & ~self.dropped & ~drops & ~self.intake.active & ~ended),
             self.busy.eq(drops),
         ]
         m.d.sync += [

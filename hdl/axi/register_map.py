@@ -258,7 +258,7 @@ def _build(config: CoreConfig) -> Iterator[Register]:
     The list is part of the interface: new parameters come at its end.
     """
     names, fixed = register_names(), dict(config.fixed)
-    on_port = sum(1 << names.index(name) for name in written_bits(config) )
+    on_port = sum(1 << names.index(name) for name in written_bits(config))
     is_fixed = sum(1 << names.index(name) for name in fixed)
     types = sum((n + 1) << 4 * [*DataType].index(t) for n, t in enumerate(config.data_types))
     low = (1 << WORD_BITS) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -61,6 +62,14 @@ _RUNTIME = ("verilated.cpp", "verilated_dpi.cpp", "verilated_vpi.cpp", "verilate
 _RUNTIME_WAVES = ("verilated_vcd_c.cpp",)
 
 
+_FIRST_EVENT = re.compile(r"reg (\\\$auto\$verilog_backend\S+ ) = 0;")
+"""A signal of Yosys on which all gates depend, so that its first value is an event for them.
+
+Icarus gives it that value before it waits for events. So gates none of whose inputs ever change
+would stay undefined; an assignment in time step 0 is an event that they all see.
+"""
+
+
 def compile_core(
     config: CoreConfig,
     simulator: str,
@@ -112,6 +121,8 @@ def compile_core(
     text = verilog
     if text is None:
         text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"), bus=bus)
+    if simulator == "icarus":
+        text = _FIRST_EVENT.sub(r"reg \1; initial \1 <= 0;", text)
     versions = {name: tools.TOOLS[name].find() for name in _NEEDED[simulator]}
     module = top or TOPS[bus]
     vlt = (_PORTS, *settings)

@@ -152,30 +152,6 @@ def races(block: RecordedBlock, rng: random.Random, job: Job) -> None:
         block.access(regs.IRQ_STATUS, 3)
 
 
-def lengths(
-    block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Sequence[Job]
-) -> None:
-    """Say of packets that they have another length than they have, by one bit of it."""
-    bits = regs.packet_bits(config)
-    packet = {name: regs.command_address(regs.command_number(name)) for name in bits}
-    for _ in range(20):
-        bit = rng.randrange(bits["input_beats"].width)
-        job = rng.choice(jobs)
-        for address, word in job_words(job).items():
-            block.access(address, word)
-        values = packet_values(job)
-        beats = values["input_beats"]
-        if rng.random() < 0.5:
-            block.access(packet["input_beats"], (beats - 1) ^ 1 << bit)
-        for _ in range(rng.choice((1, 1, 2))):
-            block.access(START, 1)
-            block.send_beats(rng.randbytes(beats * block.beat_bytes))
-        block.pass_clocks(beats + rng.choice((60, 100)))
-        look(block, rng)
-        block.forget()
-        block.access(regs.CONTROL, 1)
-
-
 def posted(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
     """Write a job right behind a reset without waiting for answers; the queue may be full then."""
     for _ in range(12):

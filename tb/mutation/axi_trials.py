@@ -91,7 +91,6 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "words": lambda: accesses.words(block, rng, config, plain),
         "bits": lambda: accesses.bits(block, rng, config, plain),
         "races": lambda: accesses.races(block, rng, short),
-        "lengths": lambda: accesses.lengths(block, rng, config, plain),
         "posted": lambda: accesses.posted(block, rng, config, short),
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
@@ -153,7 +152,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
 
 KINDS = (
     "jobs", "stalls", "registers", "overlapped", "unfinished", "words", "bits", "races",
-    "lengths", "posted", "long", "numbers", "errors", "overflow", "resets",
+    "posted", "long", "numbers", "errors", "overflow", "resets",
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
     "flows", "numbered", "one behind", "forgotten", "ahead", "packets", "finishes", "strides",

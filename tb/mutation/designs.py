@@ -16,11 +16,9 @@ from unittest import mock
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 
 from extremum.hdl import register_table
-from extremum.hdl.axi import commands, input_packets, register_map, zero
 from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.hdl.register_table import Bits
 from extremum.hdl.timing import parameters
 from extremum.model import DataType
 
@@ -29,12 +27,6 @@ TOP = "mutated"
 
 COUNTER_BITS = 10
 """Bits of the registers that count slots, volumes, rows and groups, instead of 32."""
-
-BEAT_BITS = 11
-"""Bits of the numbers of beats in a packet, instead of 32."""
-
-SEGMENT = 4
-"""Bits of these numbers that are counted or compared in one clock, instead of 8 and 12."""
 
 TIMING: dict[str, Any] = {
     "whole_count": 4, "low_count": 3, "count_segment": 4, "fixed_count_segment": 3, "full_bits": 4,
@@ -125,33 +117,20 @@ DESIGNS |= {
 def scaled(design: Design) -> Iterator[None]:
     """Make a design's counters narrow and its segments short within a ``with`` block.
 
-    The AXI block counts the beats of packets in :data:`BEAT_BITS` bits, whatever the core has.
-
     The configurations of :data:`DESIGNS` must be used inside such blocks alone, since what follows
     from a configuration is kept.
     """
-    plain, plain_bits = parameters.TimingParameters, register_map.packet_bits
+    plain = parameters.TimingParameters
     has_segments = design.bus == "none" and design.config.pipelining == "fast"
 
     def small(**chosen: Any) -> parameters.TimingParameters:
         settings: dict[str, Any] = chosen | (TIMING if has_segments else {})
         return plain(**settings)
 
-    def narrow(config: CoreConfig) -> dict[str, Bits]:
-        bits = plain_bits(config)
-        return {name: Bits(min(each.width, BEAT_BITS)) for name, each in bits.items()}
-
     replaced = [
         (register_table, "POSITION_WIDTH", COUNTER_BITS),
         (parameters, "TimingParameters", small),
     ]
-    if design.bus == "axi":
-        replaced += [
-            (register_map, "packet_bits", narrow),
-            (commands, "packet_bits", narrow),
-            (input_packets, "LOW_BITS", SEGMENT),
-            (zero, "SEGMENT", SEGMENT),
-        ]
     with ExitStack() as stack:
         for where, name, value in replaced:
             stack.enter_context(mock.patch.object(where, name, value))

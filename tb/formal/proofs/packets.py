@@ -1,13 +1,10 @@
-"""The packets on the input stream: each job gets as many beats as it needs, from one packet."""
+"""The packets on the input stream: each job gets the beats of one packet, whatever its length."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Mux, Signal, Value
+from amaranth.hdl import Mux, Signal, Value, signed
 
-from extremum.hdl.axi.commands import ANSWER
-from extremum.hdl.axi.input_packets import LOW_BITS, InputPackets
-from extremum.hdl.config import CoreConfig
-from extremum.model import DataType
+from extremum.hdl.axi.input_packets import InputPackets
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.property import Inside, Property
@@ -16,65 +13,72 @@ from extremum.tb.formal.streams import offers_stay
 
 def packets(p: Property) -> None:
     """State which beats pass, are made up, and are dropped, for packets of any length."""
-    block = InputPackets(CoreConfig((DataType.UINT8,), max_window=(1, 1, 1)))
+    block = InputPackets()
     inside = p.add("packets", block)
-    _jobs_come_as_from_the_starter(p, block)
+    ended = block.intake.ended
+    given, taken = block.o_valid & block.o_ready, block.i_valid & block.i_ready
+    had_beat = _jobs_come_as_from_the_core(p, block, given)
     offers = p.before(block.i_valid & ~block.i_ready)
     p.assume(~offers | (block.i_valid & (block.i_last == p.before(block.i_last))))
-    beats = block.packet.input_beats
-    # ``is_open``: the job needs beats. ``comes``: its packet has not ended. ``left``: beats that it
-    # needs behind the one at hand.
-    was_open, still_comes, is_refused = (
-        Signal(name=n) for n in ("was_open", "still_comes", "refused")
-    )
-    was_left = Signal(len(beats), name="was_left")
-    is_open, comes = was_open | block.expected, still_comes | block.expected
-    left = p.show("left", Mux(block.expected, beats, was_left))
-    given, taken = block.o_valid & block.o_ready, block.i_valid & block.i_ready
+    # How many packets have ended more than jobs: as far as 1 ahead, if TLAST comes early, and 1
+    # behind, if it is late. A job that was refused ends with its packet.
+    was_ahead = Signal(signed(3), name="was_ahead")
+    drops_refused, dropped_refused = Signal(name="drops_refused"), Signal(name="dropped_refused")
+    ahead = p.show("ahead", (was_ahead - ended)[:3].as_signed())
     ends = taken & block.i_last
-    refuses = block.drop & ~block.dropped & ~is_open & ~comes
+    ends_refused = ends & drops_refused
     p.m.d.sync += [
-        was_open.eq(is_open & ~(given & (left == 0))),
-        still_comes.eq((comes & ~ends) | refuses),
-        was_left.eq(Mux(given, left - 1, left)),
-        is_refused.eq(refuses | (is_refused & comes)),
+        was_ahead.eq(ahead + (ends & ~drops_refused)),
+        drops_refused.eq((drops_refused & ~ends) | block.refused),
+        dropped_refused.eq(ends_refused),
     ]
-    p.claim("a beat is given if the job needs one, and it is here or missing",
-            block.o_valid == (is_open & (block.i_valid | ~comes)))  # fmt: skip
-    p.claim("a beat is taken if it is given or dropped",
-            block.i_ready == (comes & (block.o_ready | ~is_open)))  # fmt: skip
-    p.claim("early: the packet ends and the job needs more",
-            block.early == (is_open & ends & (left != 0)))  # fmt: skip
-    p.claim("late: the packet goes on and the job has all",
-            block.late == (is_open & taken & ~block.i_last & (left == 0)))  # fmt: skip
-    p.claim("busy", block.busy == (is_open | comes))
-    p.claim("a packet that was refused is dropped whole",
-            ~block.dropped | p.before(~is_open & is_refused & ends))  # fmt: skip
-    has_all = given & (left == 0) & (ends | ~comes)
-    p.claim("the next job waits for the end of the one before",
-            ~block.expected | p.before(block.expects & (~block.busy | has_all)))  # fmt: skip
-    offers_stay(p, "o", block.o_valid, block.o_ready)
+    may_pass = (ahead == 0) & ~drops_refused
+    p.claim("a beat is given if it belongs to the job, or the job's packet has ended",
+            block.o_valid == Mux(ahead == 1, 1, may_pass & block.i_valid))  # fmt: skip
+    passes = may_pass & block.o_ready
+    p.claim("a beat is taken if it passes, or belongs to no job that takes it",
+            block.i_ready == (passes | (was_ahead == -1) | drops_refused))  # fmt: skip
+    p.claim("no packet is more than one ahead or behind", (ahead <= 1) & (ahead >= -1))
+    is_early = Signal(name="is_early")
+    p.m.d.sync += is_early.eq((is_early & ~ended) | (given & (ahead == 1)))
+    p.claim("early: the job got a beat that was not there", block.early == (ended & is_early))
+    p.claim("late: the job has ended and its packet has not", block.late == (ended & (ahead == -1)))
+    p.claim("one of the two", ~(block.early & block.late))
+    p.claim(
+        "a job is refused once, and behind those before it",
+        ~block.refused
+        | (block.drop & (was_ahead == 0) & ~drops_refused & ~ended & ~block.intake.active),
+    )
+    p.claim("it is known at once that the packet was dropped", block.dropped == dropped_refused)
+    p.claim("busy", block.busy == ((was_ahead == -1) | drops_refused))
+    offers_stay(p, "o", block.o_valid, block.o_ready, unless=ended | drops_refused)
     p.reached("a beat is made up", block.o_valid & ~block.i_valid)
-    p.reached("the rest of a long packet is dropped", ~is_open & comes & taken & ~is_refused)
-    p.reached("the next job follows without a gap", block.expected & p.before(given) & (left == 3))
-    _help(p, inside, block, is_open=is_open, comes=comes, is_refused=is_refused, left=left)
+    p.reached("the rest of a long packet is dropped", (was_ahead == -1) & taken)
+    p.reached(
+        "a packet is dropped behind a long one", block.refused & p.before((was_ahead == -1) & ends)
+    )
+    p.reached("the next job follows without a gap", ended & taken & p.before(given & ends))
+    p.invariant("no job takes beats while those of a long packet are dropped",
+                (was_ahead != -1) | ~had_beat)  # fmt: skip
+    p.invariant("whose packet has ended has taken a beat", (was_ahead != 1) | had_beat)
+    _help(p, inside, block, was_ahead=was_ahead, drops_refused=drops_refused, is_early=is_early)
 
 
-def _jobs_come_as_from_the_starter(p: Property, block: InputPackets) -> None:
-    """Assume what the command side promises: the registers stay around the time of an offer."""
-    beats = block.packet.input_beats
-    stable, settled = Signal(range(ANSWER + 1), name="stable"), Signal(name="settled_job")
-    p.invariant("the clocks of a stable packet", stable <= ANSWER)
-    is_same = beats == p.before(beats)
-    p.m.d.sync += stable.eq(Mux(is_same, Mux(stable == ANSWER, stable, stable + 1), 0))
-    p.m.d.comb += settled.eq((stable == ANSWER) & is_same)
-    p.assume(~(block.expects | block.expected) | settled)
-    # It is offered until it is expected, and then no more.
-    p.assume(~p.before(block.expects & ~block.expected) | block.expects)
-    p.assume(~p.before(block.expected) | ~block.expects)
-    p.assume(~(block.expects & block.drop))
+def _jobs_come_as_from_the_core(p: Property, block: InputPackets, given: Value) -> Signal:
+    """Assume what the core and the commands promise; return whether the job has taken a beat."""
+    ended, active = block.intake.ended, block.intake.active
+    # A job takes at least one beat before it ends; one of this clock is the next job's.
+    had_beat = Signal(name="had_beat")
+    p.m.d.sync += had_beat.eq((had_beat & ~ended) | given)
+    p.assume(~ended | had_beat)
+    # While the packet of a refused job is to be dropped, no job begins that is not under way, and
+    # one that has taken beats is.
+    p.assume(~p.before(block.drop & ~active & ~ended) | ~(active | ended))
+    p.assume(~(block.drop & had_beat & ~ended) | active)
+    p.assume(~(block.drop & ~active) | ~block.o_ready)
     p.assume(~p.before(block.drop & ~block.dropped) | block.drop)
     p.assume(~p.before(block.dropped) | ~block.drop)
+    return had_beat
 
 
 def _help(
@@ -82,46 +86,39 @@ def _help(
     inside: Inside,
     block: InputPackets,
     *,
-    is_open: Value,
-    comes: Value,
-    is_refused: Value,
-    left: Value,
+    was_ahead: Value,
+    drops_refused: Value,
+    is_early: Value,
 ) -> None:
-    """State what the registers hold: the kind of packet, and the beats left in two parts."""
-    for name, holds in (
-        ("passes", is_open & comes), ("fills", is_open & ~comes), ("drops", ~is_open & comes),
-    ):  # fmt: skip
-        p.invariant(name, inside.signal(name) == holds)
+    """State what the registers hold."""
     refused = inside.signal("is_refused")
-    p.invariant("no job that is open was refused", ~is_open | ~(refused | is_refused))
-    p.invariant("refused", ~comes | (refused == is_refused))
-    low, high = inside.signal("low_beats"), inside.signal("high_beats")
-    p.invariant("the last beat", ~is_open | (inside.signal("is_last") == (left == 0)))
-    p.invariant("the low beats", ~is_open | (low == left[:LOW_BITS]))
-    given = block.o_valid & block.o_ready
-    borrowed = p.before(given & ~left[:LOW_BITS].any() & left.any())
-    high_left = left[LOW_BITS:] + borrowed
-    p.invariant("the high beats", ~is_open | block.expected | (high == high_left[: len(high)]))
-    is_zero = inside.signal("high_zero") == ~left[LOW_BITS:].any()
-    # A borrow is known to the flag after three clocks; the low beats are counted for far longer.
-    recent = borrowed | p.late(borrowed, 1) | p.late(borrowed, 2)
-    p.invariant("the high beats are 0", ~is_open | recent | is_zero)
+    p.invariant("ahead", inside.signal("is_over") == (was_ahead == 1))
+    p.invariant("drops", inside.signal("drops") == ((was_ahead == -1) | drops_refused))
+    p.invariant("refused", refused == drops_refused)
+    p.invariant("filled", inside.signal("was_filled") == is_early)
+    p.invariant("no other packet counts while one is dropped", ~drops_refused | (was_ahead == 0))
+    p.invariant(
+        "no job is under way while one is dropped",
+        ~drops_refused | (block.drop & ~block.dropped & ~block.intake.active & ~block.intake.ended),
+    )
+    p.invariant("a long packet is one behind", was_ahead >= -1)
+    p.invariant("what is filled has ended", ~is_early | (was_ahead == 1))
 
 
 MODULE = "extremum.hdl.axi.input_packets"
 PROOFS = (
     Proof(
         "packets-input", "hdl/axi/input_packets.py",
-        "Each job gets as many beats as it needs, up to 2**32, from one packet: missing beats are "
-        "made up, and those too many are dropped; the packet of a refused job is dropped whole.",
+        "Each job gets the beats of one packet: missing beats are made up, and those too many are "
+        "dropped; the packet of a refused job is dropped whole.",
         packets, depth=10, search=20,
         faults=(
             Fault("a packet that is too long is not dropped", MODULE,
-                  "| self.late | refuses", "| refuses"),
-            Fault("a job of one beat gets two", MODULE,
-                  "new_high_is_zero & (new_low == 0), 1)", "new_high_is_zero & (new_low == 1), 1)"),
-            Fault("a beat is made up that is not taken", MODULE,
-                  "fills & self.o_ready", "fills"),
+                  "| self.late | self.refused", "| self.refused"),
+            Fault("the next job's first beat goes with a long packet", MODULE,
+                  "~drops & ~(ended ^ is_over)", "~drops & (ended | ~is_over)"),
+            Fault("a packet is dropped while a job before it takes beats", MODULE,
+                  "& ~self.intake.active & ~ended", "& ~ended"),
         ),
     ),
 )  # fmt: skip

@@ -43,6 +43,8 @@ class Admission(wiring.Component):
         Beats that may come of the slots whose results are not known yet; 0 where there is no queue.
     closed_in_reset
         See :class:`extremum.hdl.core.Core`.
+    tells_active
+        Whether there is a port ``active``.
 
     Members
     -------
@@ -74,7 +76,7 @@ class Admission(wiring.Component):
     empty_given : In(1)
         An empty window has been given.
     active : Out(1)
-        A job is under way: its last slot has not entered.
+        A job is under way: its last slot has not entered. Only with ``tells_active``.
     status : Out(status_layout())
         Status of the core.
     """
@@ -98,12 +100,19 @@ class Admission(wiring.Component):
     status: data.View
 
     def __init__(
-        self, config: CoreConfig, queue_depth: int, in_flight: int, *, closed_in_reset: bool = False
+        self,
+        config: CoreConfig,
+        queue_depth: int,
+        in_flight: int,
+        *,
+        closed_in_reset: bool = False,
+        tells_active: bool = False,
     ):
         self.config = config
         self.queue_depth = queue_depth
         self.in_flight = in_flight
         self.closed_in_reset = closed_in_reset
+        self.tells_active = tells_active
         super().__init__(
             {
                 "job": In(job_layout(config)),
@@ -121,9 +130,9 @@ class Admission(wiring.Component):
                 "plane_end": In(1),
                 "job_entered": In(1),
                 "empty_given": In(1),
-                "active": Out(1),
                 "status": Out(status_layout()),
             }
+            | ({"active": Out(1)} if tells_active else {})
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -150,7 +159,8 @@ class Admission(wiring.Component):
         ]
         advance, active = job_kind(config).admit(m, config, self, port, has_credit)
         advance.drive(m, self.advance)
-        m.d.comb += self.active.eq(active)
+        if self.tells_active:
+            m.d.comb += self.active.eq(active)
         busy = active | port.entering
         if credits is None:
             m.d.comb += self.status.busy.eq(busy | self.beat_waits)

@@ -135,7 +135,7 @@ class Core(wiring.Component):
         )  # fmt: skip
         m.submodules.admission = admission = Admission(
             config, queue.depth, results_of(config, credit_delay(config)),
-            closed_in_reset=self.closed_in_reset,
+            closed_in_reset=self.closed_in_reset, tells_active=self.tells_intake,
         )  # fmt: skip
         m.d.comb += [
             admission.beat_here.eq(self.i.valid),
@@ -169,7 +169,7 @@ class Core(wiring.Component):
         config = self.config
         go = Signal(name="go")
         outer.submodules.pipeline = EnableInserter(go)(m)
-        m.submodules.admission = admission = Admission(config, 0, 0)
+        m.submodules.admission = admission = Admission(config, 0, 0, tells_active=self.tells_intake)
         beat_in = Value.cast(self.i.payload)
         if self.tells_intake:
             outer.d.comb += [

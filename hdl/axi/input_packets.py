@@ -38,7 +38,7 @@ class InputPackets(wiring.Component):
     early, late : Out(1)
         In the clock before, a job got its last beat: TLAST had come earlier; it has not come.
     busy : Out(1)
-        Beats are dropped.
+        Beats are dropped, or will be in the next clock.
     """
 
     intake: data.View
@@ -91,7 +91,7 @@ class InputPackets(wiring.Component):
             self.early.eq(ended & was_filled),
             self.late.eq(ended & ~is_over),
             self.refused.eq(self.drop & ~self.dropped & ~drops & ~self.intake.active & ~ended),
-            self.busy.eq(drops),
+            self.busy.eq(drops | self.late),
         ]
         m.d.sync += [
             is_over.eq(fills | (passes & self.i_valid & self.i_last & self.o_ready)),

@@ -99,8 +99,7 @@ COUNTERS = (
     ("BEATS_OUT", "Result beats that left the core."),
     (
         "STALLS_IN",
-        "Clocks in which the core wanted a beat and none had reached it; where jobs come singly, "
-        "that is so in some clocks of each job's beginning.",
+        "Clocks in which the core wanted a beat and none had reached it.",
     ),
     ("STALLS_OUT", "Clocks in which a result was ready and an output stream did not take it."),
     ("JOBS", "Jobs that have ended, refused ones included."),

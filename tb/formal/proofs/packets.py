@@ -50,7 +50,7 @@ def packets(p: Property) -> None:
         | (block.drop & (was_ahead == 0) & ~drops_refused & ~ended & ~block.intake.active),
     )
     p.claim("it is known at once that the packet was dropped", block.dropped == dropped_refused)
-    p.claim("busy", block.busy == ((was_ahead == -1) | drops_refused))
+    p.claim("busy", block.busy == ((ahead == -1) | drops_refused))
     offers_stay(p, "o", block.o_valid, block.o_ready, unless=ended | drops_refused)
     p.reached("a beat is made up", block.o_valid & ~block.i_valid)
     p.reached("the rest of a long packet is dropped", (was_ahead == -1) & taken)

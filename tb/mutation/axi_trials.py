@@ -21,7 +21,7 @@ from extremum.tb.mutation import axi_accesses as accesses
 from extremum.tb.mutation import axi_counting as counting
 from extremum.tb.mutation import axi_orders as orders
 from extremum.tb.mutation import axi_results as results
-from extremum.tb.mutation.axi_transport import VALIDS, RecordedBlock
+from extremum.tb.mutation.axi_transport import SINKS, VALIDS, RecordedBlock
 from extremum.tb.mutation.compiled_design import CompiledDesign, Trial
 from extremum.tb.mutation.core_jobs import long_reduction, random_jobs
 
@@ -70,6 +70,16 @@ def _long(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
 def _whole(jobs: Sequence[tuple[Job, np.ndarray]]) -> list[tuple[Job, np.ndarray]]:
     """Return the jobs that are the whole of their operator."""
     return [(job, x) for job, x in jobs if len(plan(_problem(job), job.config).jobs) == 1]
+
+
+def _begin_anew(block: RecordedBlock, driver: BlockDriver, mode: int | str) -> None:
+    """Reset the block by software, and take what its outputs still offer."""
+    block.forget()
+    driver.reset()
+    block.rest(0, *SINKS)
+    block.pass_clocks(80)
+    block.rest(mode)
+    block.forget()
 
 
 def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Trial:
@@ -130,15 +140,9 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
             if rng.random() < 0.5:
                 block.pass_clocks(1, aresetn=0)
                 block.pass_clocks(rng.choice((1, 3)), aresetn=0)
-            block.forget()
-            driver.reset()
-            block.pass_clocks(80)
-            block.forget()
+            _begin_anew(block, driver, mode)
     if kind in odd or kind == "resets":
-        block.forget()
-        driver.reset()
-        block.pass_clocks(80)
-        block.forget()
+        _begin_anew(block, driver, mode)
         driver = BlockDriver(block, config)
     check(driver, jobs)
     driver.counters()

@@ -22,11 +22,10 @@ class InputPackets(wiring.Component):
     Members
     -------
     intake : In(intake_layout())
-        What the core tells of its input. A job that is under way has been offered behind the end
-        of the one before.
+        What the core tells of its input: which job the beats belong to.
     drop : In(1)
-        The job behind those under way was refused, and its packet is to be dropped; no other job is
-        offered until that is done.
+        The job behind those under way was refused, and its packet is to be dropped. No other job
+        begins until that is done.
     dropped : Out(1)
         The packet has been dropped, in the clock before.
     i_valid, i_last, i_ready
@@ -36,7 +35,7 @@ class InputPackets(wiring.Component):
     refused : Out(1)
         The packet of a refused job begins to be dropped: all jobs before it have their beats.
     early, late : Out(1)
-        In the clock before, a job got its last beat: TLAST had come earlier; it has not come.
+        A job has ended in the clock before: beats were made up for it; TLAST has not come yet.
     busy : Out(1)
         Beats are dropped, or will be in the next clock.
     """

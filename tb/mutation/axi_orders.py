@@ -124,6 +124,29 @@ def finishes(block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple[i
             block.access(regs.IRQ_STATUS, 3)
 
 
+def fills(block: RecordedBlock, rng: random.Random, job: Job) -> None:
+    """Reset in each of the clocks in which beats are made up for a packet that ended early.
+
+    The job behind the reset has a right packet, and nothing is told of it.
+    """
+    words = [(address, word, 15) for address, word in job_words(job).items()]
+    for delay in range(job.beats_in + 20):
+        block.rest(0)
+        block.overlap([*words, (regs.command_address(regs.START_COMMAND), 1, 15)])
+        block.send_beats(rng.randbytes(block.beat_bytes))
+        block.pass_clocks(delay)
+        block.access(regs.CONTROL, 1)
+        block.forget()
+        block.pass_clocks(20)
+        block.access(regs.IRQ_STATUS, 3)
+        block.overlap(words)
+        start(block, rng, job)
+        block.pass_clocks(2 * job.beats_in + 60)
+        block.access(regs.IRQ_STATUS)
+        block.access(regs.ERROR)
+        block.access(regs.IRQ_STATUS, 3)
+
+
 def ends(block: RecordedBlock, rng: random.Random, job: Job) -> None:
     """Reset while the last beat of a job waits on one stream or on both, and hold streams back.
 

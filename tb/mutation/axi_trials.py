@@ -93,6 +93,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
     short = min(plain, key=lambda job: job.beats_in)
     few = min(plain, key=lambda job: job.beats_out)
     full = max(plain, key=lambda job: job.beats_out)
+    longest = max(plain, key=lambda job: job.beats_in)
     misfit = regs.command_address(regs.command_number("decreasing")), 1 << 31
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
@@ -123,6 +124,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "flows": lambda: orders.soft(block, rng, full),
         "numbered": lambda: orders.numbered(block, short, misfit),
         "finishes": lambda: orders.finishes(block, rng, short, misfit),
+        "fills": lambda: orders.fills(block, rng, longest),
         "hard": lambda: orders.soft(block, rng, rng.choice((short, full)), hard=True),
         "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
         "sweep": lambda: orders.sweep(block, rng),
@@ -160,6 +162,7 @@ KINDS = (
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
     "flows", "numbered", "one behind", "forgotten", "ahead", "packets", "finishes", "strides",
+    "fills",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

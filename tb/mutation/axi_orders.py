@@ -130,7 +130,7 @@ def fills(block: RecordedBlock, rng: random.Random, job: Job) -> None:
     The job behind the reset has a right packet, and nothing is told of it.
     """
     words = [(address, word, 15) for address, word in job_words(job).items()]
-    for delay in range(job.beats_in + 20):
+    for delay in range(min(job.beats_in + 20, 80)):
         block.rest(0)
         block.overlap([*words, (regs.command_address(regs.START_COMMAND), 1, 15)])
         block.send_beats(rng.randbytes(block.beat_bytes))

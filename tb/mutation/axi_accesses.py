@@ -79,7 +79,8 @@ def words(
         job, width = rng.choice(jobs), written[name].width
         values = list(job_words(job).items())
         rng.shuffle(values)
-        odd = rng.choice((1 << rng.randrange(32), (1 << width) - 1, -1 << width - 1))
+        low = -1 << width - 1
+        odd = rng.choice((1 << rng.randrange(32), (1 << width) - 1, low, low - 1))
         address = regs.command_address(regs.command_number(name))
         for place, word in values:
             block.access(place, odd % (1 << 32) if place == address else word)

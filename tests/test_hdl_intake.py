@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+from typing import Any
 
 import pytest
 from gateware import bits, run
@@ -21,12 +22,12 @@ PLANES = CoreConfig(
 """A core that knows a clock late that a job has ended: each is one plane without padding."""
 
 
-def planes(rng, count):
+def planes(rng, config, count):
     """Yield poolings of one plane each, from a single element on."""
     while count:
         height, width = (rng.choice((1, 1, 2, 3, 5)) for _ in range(2))
         window = (rng.randint(1, min(2, height)), rng.randint(1, min(2, width)))
-        (job,) = plan(Pooling.of((1, 1, height, width), "int8", window), PLANES).jobs
+        (job,) = plan(Pooling.of((1, 1, height, width), "int8", window), config).jobs
         yield job, tensor(rng, DataType.INT8, (1, 1, height, width))
         count -= 1
 
@@ -39,15 +40,15 @@ def test_the_beats_between_two_ends_are_those_of_a_job(name, pipelining, stalls)
     config = dataclasses.replace(CORES.get(name, PLANES), pipelining=pipelining)
     rng = random.Random(f"{name} {pipelining} {stalls}")
     core, board, needed = Core(config, tells_intake=True), Scoreboard(config), []
-    for job, x in planes(rng, 30) if name == "planes" else jobs(rng, config, 12):
-        board.add(dataclasses.replace(job, config=config), x)
+    for job, x in planes(rng, config, 30) if name == "planes" else jobs(rng, config, 12):
+        board.add(job, x)
         needed.append(job.beats_in)
     todo = board.run()
     results: list[int] = []
 
     async def bench(context):
-        sources = {core.i: list(todo.beats), core.job: list(todo.jobs)}
-        offered: set[object] = set()
+        sources: dict[Any, list[int]] = {core.i: list(todo.beats), core.job: list(todo.jobs)}
+        offered: set[Any] = set()
         taken, ended = 0, 0
         while len(results) < todo.results or ended < len(needed):
             for port, words in sources.items():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, ceil_log2
 
 from extremum.hdl.axi.register_map import WORD_BYTES
+from extremum.hdl.axi.tables import is_one_of
+from extremum.hdl.select import select
 from extremum.hdl.timing import delay
 
 BYTE_BITS = 8
@@ -60,6 +62,8 @@ class CounterBank(wiring.Component):
         if not 1 <= len(most) <= COUNTERS_PER_BANK:
             raise ValueError(f"a bank has 1 to {COUNTERS_PER_BANK} counters, not {len(most)}")
         self.most = tuple(most)
+        # From visit to visit the highest bit falls at most once: when the part begins anew.
+        self._widths = [1 + ceil_log2(VISIT_CLOCKS * count) for count in most]
         events = {f"events_{n}": In(bits_for(count)) for n, count in enumerate(most)}
         super().__init__(
             {
@@ -77,61 +81,81 @@ class CounterBank(wiring.Component):
             shape=BYTE_BITS, depth=VISIT_CLOCKS, init=[], attrs={"ram_style": "distributed"}
         )
         read, write = memory.read_port(domain="comb"), memory.write_port()
-        visited = Signal(range(VISIT_CLOCKS), name="visited")
-        m.d.sync += visited.eq(visited + 1)
-        place = visited[: len(self.place)]
-        is_lowest = place == 0
-        turns = Signal(COUNTERS_PER_BANK, name="turns", init=1)
-        is_highest = place == WORD_BYTES - 1
-        with m.If(is_highest):
-            m.d.sync += turns.eq(turns.rotate_left(1))
-
-        here: Value = Const(0, 1)
-        for own, most in enumerate(self.most):
-            events = getattr(self, f"events_{own}")
-            low = Signal(range(VISIT_CLOCKS * most + 1), name=f"low_{own}")
-            # In the clock in which the counter's lowest byte is visited, and when all are cleared.
-            begins = delay(m, self.clear | (is_highest & turns[own - 1]), 1)
-            # The upper bits are emptied by the reset of their flip-flops, and need no gates for it.
-            with m.If(begins):
-                m.d.sync += low.eq(events)
-            with m.Else():
-                m.d.sync += low.eq(_increment(low, events) if most == 1 else low + events)
-            here = here | Mux(turns[own], low, 0)
-
-        # After reset, and when asked to, each byte in turn is taken for zero.
-        is_zeroed = Signal(name="is_zeroed", init=1)
-        begun_at = Signal(range(VISIT_CLOCKS), name="begun_at", init=VISIT_CLOCKS - 1)
-        cleared = delay(m, self.clear, 1)
-        with m.If(cleared):
-            m.d.sync += [is_zeroed.eq(1), begun_at.eq(visited)]
-        with m.Elif(visited == begun_at):
-            m.d.sync += is_zeroed.eq(0)
-
-        # First clock: the byte, and what is added to it. Second clock: their sum.
-        word = Signal(BYTE_BITS, name="word")
-        added = Signal(range(VISIT_CLOCKS * max(self.most) + 1), name="added")
-        total = Signal(BYTE_BITS + 1, name="total")
-        # Nothing goes on into the lowest byte, nor from a byte before the clear into one behind it.
-        goes_on = ~is_lowest & ~delay(m, cleared, 1)
+        visited, second, shown = (
+            Signal(range(VISIT_CLOCKS), name=name, init=-behind % VISIT_CLOCKS)
+            for behind, name in enumerate(("visited", "second", "shown"))
+        )
+        m.d.sync += [visited.eq(visited + 1), second.eq(visited), shown.eq(second)]
         m.d.comb += read.addr.eq(visited)
-        m.d.sync += [
-            word.eq(Mux(is_zeroed, 0, read.data)),
-            added.eq(Mux(is_lowest, here, Mux(goes_on, added >> BYTE_BITS, 0))),
-            total.eq(word + added[:BYTE_BITS] + (delay(m, goes_on, 1) & total[BYTE_BITS])),
-        ]
-        late = Signal(range(VISIT_CLOCKS), name="late", init=VISIT_CLOCKS - 2)
-        m.d.sync += late.eq(visited - 1)
+
+        # First clock: the byte. Where the low part has bits of it, these take the place of those
+        # of the last visit. If the highest bit of the low part has fallen since, the part has
+        # begun anew, and the bits above it count. Second clock: their sum.
+        is_zeroed = self._zeroes(m, visited)
+        low = self._low_byte(m, visited)
+        word, total = Signal(BYTE_BITS, name="word"), Signal(BYTE_BITS + 1, name="total")
+        carries = [total[BYTE_BITS] & (second[: len(self.place)] != 0)]
+        for bit in range(BYTE_BITS):
+            kept = Mux(is_zeroed, 0, read.data[bit])
+            is_low = self._is_byte(visited, lambda bits, at=bit: bits > at)
+            is_top = self._is_byte(visited, lambda bits, at=bit: bits == at + 1)
+            m.d.sync += word[bit].eq(Mux(is_low, low[bit], kept))
+            carries.append(delay(m, is_top, 1) & delay(m, kept, 1) & ~word[bit])
+        m.d.sync += total.eq(word + Cat(carries))
         m.d.comb += [
-            write.addr.eq(late),
+            write.addr.eq(shown),
             write.en.eq(1),
             write.data.eq(total[:BYTE_BITS]),
-            Cat(self.place, self.number).eq(late),
+            Cat(self.place, self.number).eq(shown),
             self.byte.eq(total[:BYTE_BITS]),
         ]
         return m
 
+    def _is_byte(self, visited: Value, condition: Callable[[int], bool]) -> Value:
+        """Return whether what the low part has of a byte and those above it meets a condition.
 
-def _increment(count: Value, flag: Value) -> Value:
-    """Return a count of a few bits plus a flag, by gates: they are smaller than a carry chain."""
-    return Cat(count[bit] ^ (count[:bit].all() & flag) for bit in range(len(count)))
+        Parameters
+        ----------
+        visited
+            The byte.
+        condition
+            Takes the number of these bits: not above 0 if the low part ends below the byte.
+        """
+        bits = {
+            number * WORD_BYTES + place: width - BYTE_BITS * place
+            for number, width in enumerate(self._widths)
+            for place in range(WORD_BYTES)
+        }
+        return is_one_of(visited, [at for at, count in bits.items() if condition(count)], bits)
+
+    def _low_byte(self, m: Module, visited: Value) -> Value:
+        """Add the low parts; return the byte that the one of the visited counter has of it."""
+        place = visited[: len(self.place)]
+        turns = Signal(COUNTERS_PER_BANK, name="turns", init=1)
+        with m.If(place == WORD_BYTES - 1):
+            m.d.sync += turns.eq(turns.rotate_left(1))
+        part = Const(0, BYTE_BITS)
+        for own, width in enumerate(self._widths):
+            low = Signal(width, name=f"low_{own}")
+            with m.If(self.clear):
+                m.d.sync += low.eq(0)
+            with m.Else():
+                m.d.sync += low.eq(low + getattr(self, f"events_{own}"))
+            part = part | Mux(turns[own], low, 0)
+        # A visit takes some clocks, in which the low part counts on.
+        above = Signal(len(part) - BYTE_BITS, name="above")
+        m.d.sync += above.eq(Mux(place == 0, part, above) >> BYTE_BITS)
+        return Mux(place == 0, part[:BYTE_BITS], above)
+
+    def _zeroes(self, m: Module, visited: Value) -> Signal:
+        """Return whether what the memory has is taken for zero: after a reset or a clear.
+
+        It is until each counter has been visited at least once. In these clocks, two rounds at
+        most, no low part begins anew.
+        """
+        rounds = Signal(2, name="rounds", init=0b11)
+        with m.If(self.clear):
+            m.d.sync += rounds.eq(0b11)
+        with m.Elif(visited.all()):
+            m.d.sync += rounds.eq(rounds >> 1)
+        return rounds[0]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi.register_map import (
@@ -103,22 +104,39 @@ class CommandQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        kept = Cat(self.o_value, self.o_number, self.o_misfit)
-        parameters = timing_parameters(self.config)
-        m.submodules.queue = queue = Queue(len(kept), self.depth, parameters)
         leaves = self.valid & self.ready
         free = Signal.like(self.free, name="commands_free", init=self.depth)
-        with m.If(self.write & ~leaves):
-            m.d.sync += free.eq(free - 1)
-        with m.Elif(leaves & ~self.write):
-            m.d.sync += free.eq(free + 1)
+        with m.If(self.write ^ leaves):
+            m.d.sync += free.eq(free + Mux(leaves, 1, -1))
+        m.d.comb += self.free.eq(free)
+        command = Cat(self.value[: len(self.o_value)], self.number, self.misfit)
+        kept = Cat(self.o_value, self.o_number, self.o_misfit)
+        parameters = timing_parameters(self.config)
+        if self.depth > parameters.lookup_queue:
+            m.submodules.queue = queue = Queue(len(kept), self.depth, parameters)
+            m.d.comb += [
+                queue.write.eq(self.write),
+                queue.i.eq(command),
+                queue.ready.eq(self.ready),
+                self.valid.eq(queue.valid),
+                kept.eq(queue.o),
+            ]
+            return m
+        # A small memory gives words early in the clock, and the starter takes them into registers.
+        m.submodules.memory = memory = Memory(
+            shape=len(kept), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        m.d.sync += [
+            write.addr.eq(write.addr + self.write),
+            read.addr.eq(read.addr + leaves),
+        ]
         m.d.comb += [
-            self.free.eq(free),
-            queue.write.eq(self.write),
-            queue.i.eq(Cat(self.value[: len(self.o_value)], self.number, self.misfit)),
-            queue.ready.eq(self.ready),
-            self.valid.eq(queue.valid),
-            kept.eq(queue.o),
+            write.data.eq(command),
+            write.en.eq(self.write),
+            kept.eq(read.data),
+            # The depth is a power of two, and no other number of commands has its highest bit.
+            self.valid.eq(~free[-1]),
         ]
         return m
 

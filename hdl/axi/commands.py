@@ -6,9 +6,7 @@ registers of the next jobs can be written, and the jobs started, while one is ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -22,6 +20,7 @@ from extremum.hdl.axi.register_map import (
     command_queue_depth,
     written_bits,
 )
+from extremum.hdl.axi.tables import is_one_of
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout, status_layout
 from extremum.hdl.queue import Queue
@@ -39,15 +38,21 @@ def value_bits(config: CoreConfig) -> int:
     return max(bits.width for bits in written_bits(config).values())
 
 
+def command_numbers(config: CoreConfig) -> list[int]:
+    """Return the numbers of all commands: those of the written registers, and the start's."""
+    return [*map(command_number, written_bits(config)), START_COMMAND]
+
+
 def is_misfit(m: Module, config: CoreConfig, number: Value, word: Value) -> Value:
     """Return, a clock later, whether a word does not fit the register that a command names."""
+    commands = command_numbers(config)
     classes: dict[Bits, list[int]] = {}
     for name, bits in written_bits(config).items():
         if not is_position(name) and bits.width < WORD_BITS:
             classes.setdefault(bits, []).append(command_number(name))
     return Cat(
         *(
-            delay(m, is_one_of(number, members), 1) & delay(m, ~_fits(word, bits), 1)
+            delay(m, is_one_of(number, members, commands), 1) & delay(m, ~_fits(word, bits), 1)
             for bits, members in classes.items()
         )
     ).any()
@@ -224,7 +229,8 @@ class JobStarter(wiring.Component):
         # The queue tells late in the clock what it gives, so it is seen in the next what it asks.
         takes = self.valid & self.ready
         self._registers(m, takes)
-        m.d.sync += has_start.eq(takes & (self.number == START_COMMAND))
+        is_start = is_one_of(self.number, [START_COMMAND], command_numbers(self.config))
+        m.d.sync += has_start.eq(takes & is_start)
         answered = delay(m, self.job_valid & self.job_ready, 1)
         with m.If(has_start):
             m.d.sync += [offers.eq(~has_misfit), self.job_valid.eq(~has_misfit)]
@@ -260,11 +266,6 @@ class JobStarter(wiring.Component):
             upper, lower = numbers[name]
             with m.If(is_high[upper] & is_low[lower]):
                 m.d.sync += Value.cast(self.job[name.replace(".", "_")]).eq(word)
-
-
-def is_one_of(number: Value, members: Iterable[int]) -> Value:
-    """Return whether a number is one of some, by a table of all numbers of its width."""
-    return Const(sum(1 << n for n in set(members)), 1 << len(number)).bit_select(number, 1)
 
 
 def _fits(value: Value, bits: Bits) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -10,11 +10,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit, is_one_of
+from extremum.hdl.axi.commands import NUMBER_BITS, is_misfit
 from extremum.hdl.axi.counters import BYTE_BITS, COUNTERS_PER_BANK
 from extremum.hdl.axi.lite import WordBus
 from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES, BlockError
+from extremum.hdl.axi.tables import is_one_of, look_up
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.timing import delay
 
@@ -114,6 +115,10 @@ class BlockControl(wiring.Component):
         """Return the word addresses of the registers that meet a condition."""
         return [a // WORD_BYTES for a, register in self._map.items() if condition(register)]
 
+    def _names(self, address: Value, condition: Callable[[Register], bool]) -> Value:
+        """Return whether the address of a word names a register that meets a condition."""
+        return is_one_of(address, self._words(condition), range(1 << len(address)))
+
     def _at(self, m: Module, address: int) -> Value:
         """Return, a clock after it is asked for, whether a write names a word's lowest byte."""
         bus = self.bus
@@ -122,7 +127,7 @@ class BlockControl(wiring.Component):
     def _commands(self, m: Module, written: Value) -> Value:
         """Send writes of commands on; return whether there was no space for one."""
         bus = self.bus
-        writable = is_one_of(bus.write_address, self._words(lambda word: word.is_writable))
+        writable = self._names(bus.write_address, lambda register: register.is_writable)
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
         # A write follows another after two clocks at the soonest, so ``free`` has seen it.
         fits = self.free != 0
@@ -183,12 +188,15 @@ class BlockControl(wiring.Component):
             )
         )  # fmt: skip
         # The first error is kept until the flag in IRQ_STATUS is cleared.
-        with m.If(~has_error & (self.failed | overflow)):
+        is_first = ~has_error & (self.failed | overflow)
+        with m.If(is_first):
             m.d.sync += [
                 code.eq(Mux(self.failed, self.code, BlockError.QUEUE_FULL)),
-                register.eq(Mux(self.failed & (self.code == BlockError.RANGE), self.register, 0)),
+                register.eq(self.register),
                 job.eq(self.job),
             ]
+        with m.If(is_first & ~(self.failed & (self.code == BlockError.RANGE))):
+            m.d.sync += register.eq(0)
         return {
             regs.ERROR: (code, register, job),
             regs.STATUS: (Cat(self.busy, self.free != 0), self.free),
@@ -203,24 +211,17 @@ class BlockControl(wiring.Component):
         some counter passes by, or in that very counter.
         """
         bus, address = self.bus, self.bus.read_address
-        constants = {
-            register.address: register.reset
-            for register in self._map.values()
-            if register.is_readable and not register.is_writable
-        } | dict.fromkeys(live, 0)
         is_counter, shifts = Signal(name="is_counter"), Signal(name="shifts")
-        # The place whose byte will pass in two clocks.
-        place = Signal.like(self.counter_place, name="place")
-        m.d.sync += place.eq(self.counter_place + 3)
-        constant = _constant_byte(m, address, place, constants)
+        # The place whose byte will pass in the next clock.
+        place = (self.counter_place + 1)[: len(self.counter_place)]
         word_byte = Signal(BYTE_BITS, name="word_byte")
         # The address is stable: some clocks later, what depends on it is known.
         is_known = Signal(READ_CLOCKS, name="is_known")
         m.d.sync += [
             is_known.eq(Mux(bus.read, Cat(bus.read, is_known[:-1]), 0)),
             is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
-            bus.read_error.eq(~is_one_of(address, self._words(lambda word: word.is_readable))),
-            word_byte.eq(self._live_byte(m, place, live) | constant),
+            bus.read_error.eq(~self._names(address, lambda register: register.is_readable)),
+            word_byte.eq(self._live_byte(m, place, live) | self._constant_byte(m, place, live)),
         ]
         is_lowest = self.counter_place == 0
         is_first = is_lowest & (~is_counter | (self.counter_number == address[:3]))
@@ -238,55 +239,46 @@ class BlockControl(wiring.Component):
             m.d.sync += bus.read_data.eq(Cat(bus.read_data[BYTE_BITS:], byte))
 
     def _live_byte(self, m: Module, place: Value, live: Mapping[int, Sequence[Value]]) -> Value:
-        """Return, a clock later, a byte of a word that changes but is no counter, else zero."""
-        address = self.bus.read_address
+        """Return a byte of a word that changes but is no counter, else zero.
+
+        Which byte it is, is decided a clock before, in which the place is one less.
+        """
+        index = Cat(place, self.bus.read_address)
+        every = range(1 << len(place))
+        read = [word << len(place) | n for word in self._words(_has_own_byte) for n in every]
         bits: Value = Const(0, BYTE_BITS)
-        for word, parts in live.items():
+        for address, parts in live.items():
             for number, part in enumerate(parts):
-                is_here = Signal(name=f"is_{word:02x}_{number}")
-                m.d.sync += is_here.eq((address == word // WORD_BYTES) & (place == number))
+                is_here = Signal(name=f"is_{address:02x}_{number}")
+                m.d.sync += is_here.eq(
+                    is_one_of(index, [address + (number - 1) % WORD_BYTES], read)
+                )
                 bits = bits | Mux(is_here, part, 0)
         return bits
 
+    def _constant_byte(self, m: Module, place: Value, live: Container[int]) -> Value:
+        """Return a byte of a word that is a constant, and zero for a word that is ``live``.
 
-def _constant_byte(m: Module, address: Value, place: Value, constants: Mapping[int, int]) -> Value:
-    """Return, a clock later, a byte of the constants, or zero at an address of another word.
-
-    What addresses give that have no word does not matter, so the bits of the address are left out
-    that are not needed to tell the words apart. The table is made bit by bit: one of whole bytes
-    would become a block memory, which is slow to read. It is cut into halves, each with a register
-    of its own, since a multiplexer of all of it takes too long.
-    """
-    words = {own // WORD_BYTES: word for own, word in constants.items()}
-    used = list(range(len(address)))
-    for bit in reversed(range(len(address))):
-        fewer = [other for other in used if other != bit]
-        if len({_gather(word, fewer) for word in words}) == len(words):
-            used = fewer
-    index = Cat(place, *(address[bit] for bit in used))
-    table = {
-        _gather(own, used) * WORD_BYTES + number: word >> BYTE_BITS * number & 0xFF
-        for own, word in words.items()
-        for number in range(WORD_BYTES)
-    }
-    lower, is_upper, half = index[:-1], index[-1], 1 << len(index) - 1
-    found: Value = Const(0, BYTE_BITS)
-    for name, first, is_other in (("lower", 0, is_upper), ("upper", half, ~is_upper)):
-        byte = Signal(BYTE_BITS, name=f"constant_{name}")
-        rows = {at - first: row for at, row in table.items() if 0 <= at - first < half}
-        bits = (
-            Const(sum((row >> bit & 1) << at for at, row in rows.items()), half)
-            .bit_select(lower, 1)
-            for bit in range(BYTE_BITS)
-        )  # fmt: skip
-        with m.If(is_other):
-            m.d.sync += byte.eq(0)
-        with m.Else():
-            m.d.sync += byte.eq(Cat(*bits))
-        found = found | byte
-    return found
+        Many words are equal. So each that differs has a number, which is known a clock behind the
+        address, and the table of bytes has each once.
+        """
+        words = {
+            word: 0 if word * WORD_BYTES in live else self._map[word * WORD_BYTES].reset
+            for word in self._words(_has_own_byte)
+        }
+        different = sorted(set(words.values()))
+        numbers = {word: different.index(value) for word, value in words.items()}
+        number = Signal(range(len(different)), name="constant")
+        m.d.sync += number.eq(look_up(self.bus.read_address, numbers, len(number)))
+        rows = {
+            n << len(place) | byte: value >> BYTE_BITS * byte & 0xFF
+            for n, value in enumerate(different)
+            for byte in range(1 << len(place))
+        }
+        return look_up(Cat(place, number), rows, BYTE_BITS)
 
 
-def _gather(number: int, bits: Sequence[int]) -> int:
-    """Return the number that some bits of a number make."""
-    return sum((number >> bit & 1) << place for place, bit in enumerate(bits))
+def _has_own_byte(register: Register) -> bool:
+    """Return whether a read takes the register's bytes from here, and not from the counters."""
+    first, count = regs.COUNTER_BASE, WORD_BYTES * COUNTERS_PER_BANK
+    return register.is_readable and not first <= register.address < first + count

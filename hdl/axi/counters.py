@@ -12,7 +12,6 @@ from amaranth.utils import bits_for, ceil_log2
 
 from extremum.hdl.axi.register_map import WORD_BYTES
 from extremum.hdl.axi.tables import is_one_of
-from extremum.hdl.select import select
 from extremum.hdl.timing import delay
 
 BYTE_BITS = 8

@@ -1,21 +1,30 @@
-"""Small tables as gates, for indices of which only some ever come."""
+"""Small tables as gates, for indices of which some never come."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from amaranth.hdl import Cat, Const, Mux, Value
+from amaranth.hdl import Cat, Const, Value
 
 
 def look_up(index: Value, rows: Mapping[int, int], width: int) -> Value:
-    """Return what a table of numbers of ``width`` bits has at an index.
+    """Return what a table has at an index.
 
-    What comes for an index without a row does not matter, so that each bit of the result depends
-    on few bits of the index.
+    What comes for an index without a row does not matter, so each bit of the result depends on as
+    few bits of the index as the rows allow.
+
+    Parameters
+    ----------
+    index
+        The index.
+    rows
+        For each index that may come, a number of ``width`` bits.
+    width
+        Bits of the result.
     """
-    return Cat(
-        _choose(index, {at: row >> bit & 1 for at, row in rows.items()}) for bit in range(width)
-    )
+    columns = ({at: row >> bit & 1 for at, row in rows.items()} for bit in range(width))
+    tables = (_completed(column, len(index)) for column in columns)
+    return Cat(Const(table, 1 << len(index)).bit_select(index, 1) for table in tables)
 
 
 def is_one_of(number: Value, members: Collection[int], among: Iterable[int]) -> Value:
@@ -23,17 +32,16 @@ def is_one_of(number: Value, members: Collection[int], among: Iterable[int]) -> 
     return look_up(number, {own: int(own in members) for own in among}, 1)
 
 
-def _choose(index: Value, rows: Mapping[int, int]) -> Value:
-    """Return the bit that rows have at an index, by multiplexers over its bits from the highest.
+def _completed(rows: Mapping[int, int], bits: int) -> int:
+    """Return a table of ``2**bits`` bits, of which some rows are given, as one number.
 
-    Where both halves of the rows agree, as far as they have rows, the bit needs no multiplexer.
+    Where the halves of the table do not contradict each other, they become equal.
     """
-    bits = set(rows.values())
-    if len(bits) < 2:
-        return Const(*bits or {0}, 1)
-    highest = len(index) - 1
-    lower = {at: bit for at, bit in rows.items() if not at >> highest}
-    upper = {at % (1 << highest): bit for at, bit in rows.items() if at >> highest}
+    if not bits:
+        return max(rows.values(), default=0)
+    half = 1 << bits - 1
+    lower = {at: bit for at, bit in rows.items() if at < half}
+    upper = {at - half: bit for at, bit in rows.items() if at >= half}
     if all(lower[at] == upper[at] for at in lower.keys() & upper):
-        return _choose(index[:highest], lower | upper)
-    return Mux(index[highest], _choose(index[:highest], upper), _choose(index[:highest], lower))
+        return _completed(lower | upper, bits - 1) * (1 | 1 << half)
+    return _completed(upper, bits - 1) << half | _completed(lower, bits - 1)

@@ -133,7 +133,7 @@ class CounterBank(wiring.Component):
         turns = Signal(COUNTERS_PER_BANK, name="turns", init=1)
         with m.If(place == WORD_BYTES - 1):
             m.d.sync += turns.eq(turns.rotate_left(1))
-        part = Const(0, BYTE_BITS)
+        part: Value = Const(0, BYTE_BITS)
         for own, width in enumerate(self._widths):
             low = Signal(width, name=f"low_{own}")
             with m.If(self.clear):
@@ -141,10 +141,13 @@ class CounterBank(wiring.Component):
             with m.Else():
                 m.d.sync += low.eq(low + getattr(self, f"events_{own}"))
             part = part | Mux(turns[own], low, 0)
+        lowest, above = part[:BYTE_BITS], part[BYTE_BITS:]
+        if not len(above):
+            return lowest
         # A visit takes some clocks, in which the low part counts on.
-        above = Signal(len(part) - BYTE_BITS, name="above")
-        m.d.sync += above.eq(Mux(place == 0, part, above) >> BYTE_BITS)
-        return Mux(place == 0, part[:BYTE_BITS], above)
+        kept = Signal.like(above, name="kept")
+        m.d.sync += kept.eq(Mux(place == 0, above, kept >> BYTE_BITS))
+        return Mux(place == 0, lowest, kept)
 
     def _zeroes(self, m: Module, visited: Value) -> Signal:
         """Return whether what the memory has is taken for zero: after a reset or a clear.

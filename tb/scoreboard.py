@@ -11,8 +11,10 @@ import numpy as np
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
 from extremum.host.plan.expected import numbers_of_results, winners
-from extremum.host.plan.gathered import GatheredJob
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.gathered_jobs import GatheredJob
+from extremum.host.plan.jobs import Job
+from extremum.host.plan.reduction_jobs import ReductionJob
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.simulation.agents import PortRun
 from extremum.model import ReduceFunction, Reduction
 

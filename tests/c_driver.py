@@ -38,8 +38,8 @@ from c_structures import (
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.registers import job_shapes
 from extremum.host.plan import plan
-from extremum.host.plan.jobs import SlidingJob
 from extremum.host.plan.results import Results
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import Pooling, Reduction
 
 REFUSALS = {

@@ -7,7 +7,7 @@ from accelerators import check
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
 from extremum.host.errors import SimulationError
-from extremum.host.plan.gathered import GatheredJob
+from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.host.plan.planner import plan
 from extremum.host.plan.results import EMPTY, Results
 from extremum.model import DataType, Pooling, Reduction

@@ -15,7 +15,8 @@ from extremum.hdl.latency import job_interval, latency
 from extremum.hdl.ports import JobError, status_layout
 from extremum.hdl.registers import is_endless, job_shapes
 from extremum.host.plan import plan
-from extremum.host.plan.jobs import ReductionJob, SlidingJob
+from extremum.host.plan.reduction_jobs import ReductionJob
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.simulation.agents import PortRun
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.refusal import bad_jobs

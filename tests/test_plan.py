@@ -16,9 +16,9 @@ from strategies import poolings
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import latency
 from extremum.host.plan import plan
-from extremum.host.plan.gathered import GatheredJob
-from extremum.host.plan.jobs import SlidingJob
+from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.host.plan.registers import dimension_registers, schedule
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 

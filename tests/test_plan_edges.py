@@ -8,9 +8,9 @@ import pytest
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.host.errors import SimulationError
 from extremum.host.plan import plan
-from extremum.host.plan.jobs import SlidingJob
 from extremum.host.plan.registers import MAX_SLOTS
 from extremum.host.plan.results import Results
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.plan.tiles import _counts, _streamed, choose_grid, largest_count, storage_limits
 from extremum.model import DataType, Pooling, SpatialDimension
 

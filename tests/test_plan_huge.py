@@ -11,9 +11,10 @@ from plans import covered
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import latency
 from extremum.host.plan import plan
-from extremum.host.plan.gathered import GATHERED_ELEMENTS, GatheredJob
-from extremum.host.plan.jobs import ReductionJob, SlidingJob
+from extremum.host.plan.gathered_jobs import GATHERED_ELEMENTS, GatheredJob
+from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.registers import MAX_SLOTS
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.plan.tiles import cut
 from extremum.model import DataType, Pooling, Reduction
 

@@ -9,8 +9,8 @@ from lines import small_dimensions
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
-from extremum.host.plan.jobs import SlidingJob
 from extremum.host.plan.registers import dimension_registers
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.plan.tiles import Cuts, largest_count
 from extremum.model import DataType, Pooling, SpatialDimension
 

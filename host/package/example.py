@@ -13,7 +13,9 @@ from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.package.candidates import candidates
 from extremum.host.plan import plan
 from extremum.host.plan.expected import numbers_of_results, winners
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.jobs import Job
+from extremum.host.plan.reduction_jobs import ReductionJob
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.simulation.packing import pack_beats
 from extremum.model import Pooling, Reduction
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from extremum.host.plan.jobs import ReductionJob, SlidingJob
+from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.results import Results
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
 
 __all__ = ["numbers_of_results", "winners"]

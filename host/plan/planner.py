@@ -13,12 +13,14 @@ from functools import cached_property, partial
 from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.host.plan.gathered import GATHERED_ELEMENTS, GatheredJob, gathered_axes
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob, sliding_registers
+from extremum.host.plan.gathered_jobs import GATHERED_ELEMENTS, GatheredJob, gathered_axes
+from extremum.host.plan.jobs import Job
 from extremum.host.plan.parts import Steps
+from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.registers import MAX_SLOTS, schedule
 from extremum.host.plan.results import last_position, positions_fit
 from extremum.host.plan.sequence import Jobs
+from extremum.host.plan.sliding_jobs import SlidingJob, sliding_registers
 from extremum.host.plan.tiles import Cuts, choose_grid, storage_limits
 from extremum.model import Pooling, Reduction, SpatialDimension
 

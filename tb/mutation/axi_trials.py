@@ -13,9 +13,11 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import all_bits
 from extremum.host.driver.block import BlockDriver, Work
 from extremum.host.plan import plan
-from extremum.host.plan.gathered import GatheredJob
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob, scattering
+from extremum.host.plan.gathered_jobs import GatheredJob
+from extremum.host.plan.jobs import Job, scattering
+from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.results import Results
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
 from extremum.tb.mutation import axi_accesses as accesses
 from extremum.tb.mutation import axi_counting as counting

@@ -13,8 +13,10 @@ import numpy as np
 
 from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.ports import JobError
-from extremum.host.plan.gathered import GatheredJob
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.gathered_jobs import GatheredJob
+from extremum.host.plan.jobs import Job
+from extremum.host.plan.reduction_jobs import ReductionJob
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import AxisDirection, Pooling, Reduction
 from extremum.tb.coverage import DIMENSIONS, Tally
 from extremum.tb.regression.case import Batch, Item, Rests

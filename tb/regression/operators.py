@@ -12,7 +12,8 @@ from typing import Any
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.registers import is_endless
 from extremum.host.plan import plan
-from extremum.host.plan.jobs import Job, ReductionJob
+from extremum.host.plan.jobs import Job
+from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.model import Reduction
 from extremum.tb.regression.case import Item
 

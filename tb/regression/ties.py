@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from extremum.host.plan.gathered import GatheredJob
-from extremum.host.plan.jobs import Job, ReductionJob, SlidingJob
+from extremum.host.plan.gathered_jobs import GatheredJob
+from extremum.host.plan.jobs import Job
+from extremum.host.plan.reduction_jobs import ReductionJob
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import Reduction
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.tensors import classes

@@ -70,8 +70,8 @@ def _core(
     )  # fmt: skip
 
 
-JOB, REGISTERS, JOBS, DRIVER = (
-    "extremum.hdl.job", "extremum.host.plan.registers", "extremum.host.plan.jobs",
+JOB, REGISTERS, SLIDING, DRIVER = (
+    "extremum.hdl.job", "extremum.host.plan.registers", "extremum.host.plan.sliding_jobs",
     "drivers/c/extremum.c",
 )  # fmt: skip
 WHERE = (
@@ -120,7 +120,7 @@ PROOFS = (
         ),
     ),
     Exhaustion(
-        "plan-planes", "host/plan/jobs.py",
+        "plan-planes", "host/plan/sliding_jobs.py",
         "For all planes of up to 4 by 4 elements, windows of 3 by 3 taps, strides and dilations "
         f"of 2 and paddings of 1 on every side: {WHERE}",
         planes, (EARLY, NEGATIVE, PADDED, EMPTY),
@@ -130,12 +130,12 @@ PROOFS = (
             Fault("the next line is reached from the last but one window", REGISTERS,
                   "within += (dimension.outputs - 1) * stride",
                   "within += dimension.outputs * stride"),
-            Fault("the next plane is reached from its first window", JOBS,
+            Fault("the next plane is reached from its first window", SLIDING,
                   "slice_weight - within)", "slice_weight)"),
         ),
     ),
     Exhaustion(
-        "plan-volumes", "host/plan/jobs.py",
+        "plan-volumes", "host/plan/sliding_jobs.py",
         "For all volumes of up to 2 by 2 by 2 elements and windows of as many taps, with strides "
         f"of up to 2 and paddings of up to 1 in depth and width: {WHERE}",
         volumes, (EARLY, PADDED, EMPTY),
@@ -151,7 +151,7 @@ PROOFS = (
         f"planes of 3: {WHERE}",
         tiles, (CUT, EARLY, PADDED, EMPTY),
         (
-            Fault("tiles are taken to lie at the number of their first window", JOBS,
+            Fault("tiles are taken to lie at the number of their first window", SLIDING,
                   "(tile.offset + dimension.head)", "(tile.first + dimension.head)"),
             Fault("the C driver takes tiles to lie at the number of their first window", DRIVER,
                   "modulo(tiles[axis].offset + line.head)",

@@ -39,12 +39,20 @@ class Command:
 
     @property
     def last_words(self) -> list[str]:
-        """The lines that it has printed so far; only those that speak of an error, if any do."""
+        """The lines that it has printed so far; only those that speak of an error, if any do.
+
+        A warning of Verilator counts as an error if nothing else has made it stop.
+        """
         # Its standard output shares the file's position, which must stay as it is.
         size = os.fstat(self.output.fileno()).st_size
         text = os.pread(self.output.fileno(), size, 0).decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip(" *\t")]
-        return [line for line in lines if "error" in line.lower()] or lines
+        told = [line for line in lines if "Exiting due to" not in line]
+        for sign in ("error", "%warning"):
+            found = [line for line in told if sign in line.lower()]
+            if found:
+                return found
+        return lines
 
 
 class CommandFailedError(Exception):

@@ -144,6 +144,7 @@ def test_a_failure_tells_what_was_printed():
         for script, reason in (
             ("echo first; echo an error; echo another error; exit 3", "an error"),
             ("echo first; echo second; exit 3", "first"),
+            ("echo first; echo %Warning: x; echo %Error: Exiting due to 1; exit 3", "%Warning: x"),
             ("exit 3", "it ended with status 3"),
             ("kill -9 $$", "it ended with status 137"),
         ):

@@ -112,6 +112,16 @@ def cells(flat: str) -> Iterator[Cell]:
             source = ""
 
 
+def unclocked_reads(flat: str) -> frozenset[str]:
+    """Return the names of the memories' ports that give the word of an address at once.
+
+    They have no enable: Yosys wants a constant in its place.
+    """
+    begin, parameters = r"^ *cell \$memrd_v2 (\S+)\n", r"(?: *parameter .*\n)*?"
+    found = re.findall(rf"{begin}{parameters} *parameter \\CLK_ENABLE 0$", flat, re.MULTILINE)
+    return frozenset(found)
+
+
 def block_of(cell: Cell, bus: str) -> str:
     """Return the block that a cell belongs to; empty if it belongs to none."""
     if bus == "none":

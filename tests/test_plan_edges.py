@@ -157,3 +157,13 @@ def test_there_is_no_job_behind_the_last():
 
 def test_slots_are_counted_in_a_register():
     assert sum(1 << bit for bit in range(POSITION_WIDTH)) == MAX_SLOTS
+
+
+def test_a_plan_tells_that_a_register_is_fixed_to_another_value():
+    """Before any job runs; a plan for the value that is fixed, or without such, is not refused."""
+    config = CoreConfig((DataType.INT8,), max_window=(1, 2, 2), fixed=(("width.stride", 2),))
+    problem = Pooling.of((1, 1, 8, 8), "int8", (2, 2), strides=(1, 1))
+    with pytest.raises(ValueError, match=r"width\.stride"):
+        plan(problem, config).check_fixed()
+    plan(problem, CoreConfig((DataType.INT8,), max_window=(1, 2, 2))).check_fixed()
+    plan(Pooling.of((1, 1, 8, 8), "int8", (2, 2), strides=(1, 2)), config).check_fixed()

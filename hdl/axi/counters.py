@@ -149,7 +149,7 @@ class CounterBank(wiring.Component):
         m.d.sync += kept.eq(Mux(place == 0, above, kept >> BYTE_BITS))
         return Mux(place == 0, lowest, kept)
 
-    def _zeroes(self, m: Module, visited: Value) -> Signal:
+    def _zeroes(self, m: Module, visited: Value) -> Value:
         """Return whether what the memory has is taken for zero: after a reset or a clear.
 
         It is until each counter has been visited at least once. In these clocks, two rounds at

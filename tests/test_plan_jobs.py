@@ -83,6 +83,7 @@ def test_sums_over_kinds_of_jobs_are_the_sums_over_all_jobs(case, config, elemen
         patch.setattr("extremum.host.plan.planner.MAX_SLOTS", slots)
         todo = plan(problem, config)
         assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
+        assert all(job.beats_out % job.together == 0 for job, _ in todo.jobs.kinds())
         assert sum(number for _, number in todo.jobs.kinds()) == len(todo.jobs)
         times = covered(todo)
     # All windows that hold an element are computed; a tile may hold others beside them.
@@ -97,6 +98,7 @@ def test_sums_over_reductions_are_the_sums_over_all_jobs(count):
             patch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100)
             todo = plan(Reduction.of("max", (count, 10), config.data_types[0], 1), config)
             assert sums(todo.jobs) == (len(todo.jobs), todo.cycles, todo.beats_in, todo.beats_out)
+            assert all(job.beats_out % job.together == 0 for job, _ in todo.jobs.kinds())
 
 
 def test_jobs_are_a_sequence():

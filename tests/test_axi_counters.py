@@ -1,12 +1,13 @@
 """Compares the counters of the AXI block with sums of the events."""
 
+import gc
 import random
 
 import pytest
 from amaranth.hdl import ResetInserter, Signal
 from gateware import run
 
-from extremum.hdl.axi.counters import COUNTERS_PER_BANK, VISIT_CLOCKS, CounterBank
+from extremum.hdl.axi.counters import COUNTERS_PER_BANK, MOST_EVENTS, VISIT_CLOCKS, CounterBank
 from extremum.hdl.axi.register_map import WORD_BITS, WORD_BYTES
 
 BEHIND = 2
@@ -130,3 +131,12 @@ def test_a_reset_in_any_clock():
             context.set(reset, 0)
 
     run(ResetInserter(reset)(bank), bench)
+
+
+@pytest.mark.parametrize("most", [(), (1,) * (COUNTERS_PER_BANK + 1), (1, MOST_EVENTS + 1)])
+def test_more_than_a_bank_counts_is_refused(monkeypatch, most):
+    # Nobody elaborates what is refused.
+    monkeypatch.setattr(CounterBank, "_MustUse__silence", True)
+    with pytest.raises(ValueError, match="not"):
+        CounterBank(most)
+    gc.collect()

@@ -195,6 +195,7 @@ class BlockControl(wiring.Component):
                 register.eq(self.register),
                 job.eq(self.job),
             ]
+        # Emptied by the reset of its flip-flops, it needs no gates for that.
         with m.If(is_first & ~(self.failed & (self.code == BlockError.RANGE))):
             m.d.sync += register.eq(0)
         return {

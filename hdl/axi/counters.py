@@ -22,13 +22,17 @@ COUNTERS_PER_BANK = 8
 VISIT_CLOCKS = COUNTERS_PER_BANK * WORD_BYTES
 """Clocks from one visit of a counter to the next."""
 
+MOST_EVENTS = (1 << BYTE_BITS * WORD_BYTES - 1) // VISIT_CLOCKS
+"""The most events of a kind in a clock: between two visits they fill half of a counter."""
+
 
 class CounterBank(wiring.Component):
     """Counts events of several kinds, up to a few of each kind in every clock.
 
-    A counter's low part, a few flip-flops, counts at once. The counters are visited in turn, the
-    lowest byte of each first: what the low part has collected is added to the counter's bytes in
-    the memory. So one adder of a byte and one small memory serve all counters.
+    A counter's low part, a few flip-flops that hold its lowest bits, counts at once. The counters
+    are visited in turn, the lowest byte of each first: if the low part has begun anew since the
+    last visit, the bits above it, in the memory, grow by one. So one adder of a byte and one small
+    memory serve all counters.
 
     The bytes of all counters, up to date, pass by on ``byte``: each once in :data:`VISIT_CLOCKS`
     clocks.
@@ -36,8 +40,8 @@ class CounterBank(wiring.Component):
     Parameters
     ----------
     most
-        For each counter, the most events that come in a clock. There are at most
-        :data:`COUNTERS_PER_BANK` counters.
+        For each counter, the most events that come in a clock, up to :data:`MOST_EVENTS`. There are
+        at most :data:`COUNTERS_PER_BANK` counters.
 
     Members
     -------
@@ -60,6 +64,8 @@ class CounterBank(wiring.Component):
     def __init__(self, most: Sequence[int]):
         if not 1 <= len(most) <= COUNTERS_PER_BANK:
             raise ValueError(f"a bank has 1 to {COUNTERS_PER_BANK} counters, not {len(most)}")
+        if max(most) > MOST_EVENTS:
+            raise ValueError(f"at most {MOST_EVENTS} events come in a clock, not {max(most)}")
         self.most = tuple(most)
         # From visit to visit the highest bit falls at most once: when the part begins anew.
         self._widths = [1 + ceil_log2(VISIT_CLOCKS * count) for count in most]

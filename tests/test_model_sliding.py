@@ -238,7 +238,8 @@ def test_lines_around_a_short_stretch(name, padding, stride):
     size = np.dtype(name).itemsize
     rng = np.random.default_rng(stride)
     widths = {
-        bound // size + more
+        steps * bound // size + more
+        for steps in {1, stride}
         for bound in (slide_plan.SHORT_STRETCH, slide_plan.LEAST_ONE_BY_ONE)
         for more in range(-2, 5)
     }

@@ -105,7 +105,9 @@ class PoolingKernel:
             counts.append(math.prod(part.stop - part.start for part in windows))
             counts += [math.prod(d.size for d in part.dimensions) for part in parts]
         tile = max(counts)
-        channel_step = min(channels, max(1, CHUNK_ELEMENTS // tile))
+        # The last block is about as large as the others: several arrays of a block share the cache.
+        channel_blocks = -(-channels // max(1, CHUNK_ELEMENTS // tile))
+        channel_step = -(-channels // channel_blocks)
         batch_step = max(1, CHUNK_ELEMENTS // (tile * channel_step))
         return [
             (slice(n, n + batch_step), slice(c, c + channel_step))

@@ -32,6 +32,10 @@ LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 128, 8
 """Least bytes of such a stretch, and most taps of a window, for which windows are compared with one
 tap after the other."""
 
+LEAST_WITH_GAPS, MOST_WITH_GAPS = 4, 3
+"""Least bytes of an element of which NumPy compares every second or third one faster than all of
+them, and most taps of a window for which windows of such elements are compared one by one."""
+
 LineIndex: TypeAlias = tuple[EllipsisType, slice, slice]
 """Index of some lines: of each plane, or of all planes together."""
 
@@ -152,16 +156,16 @@ def slide_plans(
             width = sizes[-1] = last.padded
             inside = slice(last.start_padding, last.start_padding + last.size)
             rest[-1] = SpatialDimension(last.padded, last.window, last.stride, last.dilation)
-        joins = _joins(dimension, planes, pitch * itemsize)
+        joins = _joins(dimension, planes, pitch, itemsize)
         result = (planes, dimension.outputs, width)
         plans.append(SlidePlan(axis, dimension, lines, pitch, result, inside, *joins))
     return plans, tuple(sizes)
 
 
 def _joins(
-    dimension: SpatialDimension, planes: int, line: int
+    dimension: SpatialDimension, planes: int, pitch: int, itemsize: int
 ) -> tuple[list[LinePairs], list[SeriesPlan]]:
-    """Plan the comparisons along a dimension of `planes` planes, with lines of `line` bytes."""
+    """Plan the comparisons along a dimension of `planes` planes, with lines of `pitch` elements."""
     size, stride, dilation = dimension.size, dimension.stride, dimension.dilation
 
     def everywhere(taps: int) -> LinePairs:
@@ -174,8 +178,14 @@ def _joins(
     # Windows that reach from one plane into the next are overwritten by later series.
     in_step = dimension.outputs * stride == size
     most_windows = max((series.windows for series in dimension.window_series), default=0)
-    stretch = line if stride > 1 else line * most_windows * (planes if in_step else 1)
-    one_by_one = stretch >= LEAST_ONE_BY_ONE and _is_faster_one_by_one(dimension)
+    # Where lines are single elements, a loop over some of them goes on from one to the next.
+    has_gaps = pitch == 1 < stride and itemsize >= LEAST_WITH_GAPS
+    stretch = pitch * itemsize
+    if stride == 1 or has_gaps:
+        stretch *= most_windows * (planes if in_step else 1)
+    one_by_one = stretch >= LEAST_ONE_BY_ONE and _is_faster_one_by_one(
+        dimension, MOST_WITH_GAPS if has_gaps else MOST_ONE_BY_ONE
+    )
     plans = []
     for series in dimension.window_series:
         count, level, before = series.windows, 0 if one_by_one else series.level, None
@@ -203,13 +213,13 @@ def _joins(
     return [everywhere(1 << level) for level in range(highest)], plans
 
 
-def _is_faster_one_by_one(dimension: SpatialDimension) -> bool:
-    """Tell whether comparing tap after tap takes no more comparisons than doubling.
+def _is_faster_one_by_one(dimension: SpatialDimension, most_taps: int) -> bool:
+    """Tell whether comparing tap after tap takes no more comparisons than doubling, and few calls.
 
     Doubling compares every line with another, whether a window begins with it or not.
     """
     taps, level = dimension.window, max(dimension.levels, default=0)
-    if level == 0 or taps > MOST_ONE_BY_ONE:
+    if level == 0 or taps > most_taps:
         return False
     return (taps - 2) * dimension.outputs <= level * dimension.size
 

@@ -26,12 +26,12 @@ from amaranth.utils import bits_for
 from extremum.hdl.advance import Advance, AdvancePort, AdvanceSignature
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.coordinates import inside, least_coordinate, slots_from_zero
-from extremum.hdl.counter import StepCount
 from extremum.hdl.line import Line, PlainLine
 from extremum.hdl.ports import job_layout
 from extremum.hdl.register_table import ends_tell_final, fixed_registers
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
+from extremum.hdl.stride_grid import is_due
 from extremum.hdl.timing import (
     Timed,
     delay,
@@ -125,6 +125,13 @@ class OutputSchedule(wiring.Component):
     def _register(self, name: str) -> Value:
         return register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
 
+    def _is_due(self, m: Module, advance: Advance, last: Value) -> Timed:
+        """Return whether the slot is on the grid of strides; ``last`` if it is its line's last."""
+        return is_due(
+            m, self.parameters, advance, last, head=self._register("head"),
+            stride_less_one=self._register("stride"), begins_on_grid=self.config.padding,
+        )  # fmt: skip
+
     def _within_lines(self, m: Module, advance: Advance) -> None:
         """Give windows that end within the line of their elements, the last one on the grid.
 
@@ -157,7 +164,7 @@ class OutputSchedule(wiring.Component):
         window = Timed(m, window, is_steady=parameters.is_one_job)
         m.d.comb += [
             self.last.eq(line.last),
-            self.emit.eq(self._due(m, advance, line.last).at(told)),
+            self.emit.eq(self._is_due(m, advance, line.last).at(told)),
             self.final.eq(Timed(m, is_final).at(told)),
             self.present.eq(self._first_taps(window.at(told + parameters.control_clocks))),
         ]
@@ -185,7 +192,7 @@ class OutputSchedule(wiring.Component):
                 again=head,
                 last=precomputed(m, parameters, add, head, period_less_one),
             )  # fmt: skip
-        due = self._due(m, advance, line.last)
+        due = self._is_due(m, advance, line.last)
         if isinstance(line, Line):
             coordinate = self._coordinate(m, advance, line)
         else:
@@ -217,84 +224,6 @@ class OutputSchedule(wiring.Component):
             m.d.sync += base.eq(Mux(advance.begin, Mux(head < 0, head, 0), again))
         m.d.sync += coordinate.eq(base + line.place)
         return Timed(m, coordinate, 1)
-
-    def _due(self, m: Module, advance: Advance, last: Value) -> Timed:
-        """Return whether the slot is on the grid of strides: valid after ``control_clocks``.
-
-        ``last`` is set if the slot is its line's last.
-        """
-        if not self.parameters.counts_ahead:
-            return self._plain_due(m, advance, last)
-        # Counts the slots since the line began, or since a window was due: `head` slots to the
-        # first window, then `stride` slots from one window to the next. The register of the stride
-        # holds one less.
-        step, token, last, begins = (
-            delay(m, flag, 1) for flag in (advance.step, advance.token, last, advance.token | last)
-        )
-        due, from_first = Signal(name="due"), Signal(name="from_first")
-        new_head, new_stride_less_one = self._register("head"), self._register("stride")
-        width = phase_width(new_head, new_stride_less_one)
-        slots = StepCount(
-            m, self.parameters, width, "phase",
-            begin=begins | due, enable=step, is_loaded=True,
-        )  # fmt: skip
-        with m.If(step):
-            m.d.sync += from_first.eq(begins | (from_first & ~due))
-        new_begins_due = precomputed(
-            m, self.parameters, lambda head: (head == 0) | (head < 0), new_head
-        )
-        head, stride_less_one, begins_due, head_is_one, is_dense, stride_is_two = (
-            shadow(m, self.parameters, value, token, name)
-            for value, name in (
-                (new_head, "head"),
-                (new_stride_less_one, "stride"),
-                (new_begins_due, "begins_due"),
-                (precomputed(m, self.parameters, lambda head: head == 1, new_head), "head_is_one"),
-                (
-                    precomputed(
-                        m, self.parameters, lambda less_one: less_one == 0, new_stride_less_one
-                    ),
-                    "is_dense",
-                ),
-                (
-                    precomputed(
-                        m, self.parameters, lambda less_one: less_one == 1, new_stride_less_one
-                    ),
-                    "stride_is_two",
-                ),
-            )
-        )
-        if self.config.padding:
-            # With padding, every line of windows but the job's first begins with a window.
-            begins_due = Const(1, 1)
-        head = head.as_unsigned()[:width]
-        goal = slots.at(
-            Mux(from_first, head, stride_less_one), Mux(from_first, head_is_one, stride_is_two)
-        )
-        later = Mux(last, begins_due, Mux(due, is_dense, goal))
-        with m.If(step):
-            m.d.sync += due.eq(Mux(token, new_begins_due, later))
-        return Timed(m, due, 1)
-
-    def _plain_due(self, m: Module, advance: Advance, last: Value) -> Timed:
-        """Return whether a slot is on the grid of strides, in the clock of the slot.
-
-        The slots to the next window are counted. With padding, every line of windows but the job's
-        first begins with a window.
-        """
-        head, stride_less_one = self._register("head"), self._register("stride")
-        left = Signal(phase_width(head, stride_less_one), name="slots_to_window")
-        due = left == 0
-        to_first = precomputed(m, self.parameters, slots_from_zero, head)
-        to_next = Mux(last, 0 if self.config.padding else to_first, stride_less_one)
-        with m.If(advance.step):
-            with m.If(advance.token):
-                m.d.sync += left.eq(to_first)
-            with m.Elif(last | due):
-                m.d.sync += left.eq(to_next)
-            with m.Else():
-                m.d.sync += left.eq(left - 1)
-        return Timed(m, due)
 
     def _look_at_taps(self, m: Module, coordinate: Timed, token: Value, is_final: Timed) -> None:
         """Tell which taps are present: those of the window that are in the tensor.
@@ -350,14 +279,3 @@ class OutputSchedule(wiring.Component):
     def _first_taps(self, count: Value) -> Value:
         """Return a bit for each tap: whether it is one of the first ``count`` taps."""
         return Cat(count[: bits_for(self.taps)] > tap for tap in range(self.taps))
-
-
-def phase_width(head: Value, stride: Value) -> int:
-    """Return the bits of a count that runs up to the first window, and from window to window."""
-    widths = [
-        bits_for(max(0, value.value))
-        if isinstance(value, Const)
-        else len(value) - value.shape().signed
-        for value in (head, stride)
-    ]
-    return max(widths)

@@ -112,24 +112,12 @@ class Packer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, lanes = self.config, range(self.config.lanes)
+        config, parameters = self.config, timing_parameters(self.config)
         tail, fold = (
-            shadow(
-                m,
-                timing_parameters(self.config),
-                register(config, self.job, name),
-                self.token,
-                name,
-            )
+            shadow(m, parameters, register(config, self.job, name), self.token, name)
             for name in ("tail", "fold")
         )
-        place, full = Signal(range(config.lanes)), Const(1, 1)
-        if config.can_fold:
-            full = ~fold | self.done | (place == config.lanes - 1)
-            with m.If(self.token):
-                m.d.sync += place.eq(0)
-            with m.Elif(self.valid):
-                m.d.sync += place.eq(Mux(full, 0, place + 1))
+        place, full = self._place(m, fold)
         # Clock 0 is that of the results; the flags that belong to them come earlier.
         early = -clocks_ahead(config)
         valid, done = Timed(m, self.valid, early).at(0), Timed(m, self.done, early).at(0)
@@ -138,9 +126,6 @@ class Packer(wiring.Component):
         # The beat is not reset, so that the flip-flops' reset input can clear lanes without a
         # result.
         o = Signal(output_layout(config, marks_lanes=self.marks_lanes), reset_less=True)
-        # Where lanes lie far apart, what clears one is a register of its own, without a gate on its
-        # way.
-        has_flags = config.lanes > 1 and timing_parameters(config).take_clocks
         m.d.comb += [self.packed.eq(self.valid & ~full), self.o.eq(o)]
         given = valid & Timed(m, full, early).at(0)
         if len(self.o_valid) == 1:
@@ -151,25 +136,43 @@ class Packer(wiring.Component):
             )
         with m.If(valid):
             m.d.sync += o.last.eq(done)
-        for lane in lanes:
-            own = controls[lane // timing_parameters(config).lanes_of_copy]
-            live = ~own.last_group | (own.tail > lane) if config.lanes > 1 else Const(1)
-            here: Value = own.valid
-            if config.can_fold:
-                # In a fold, a result also clears the lanes behind it, which later results may fill.
-                live = Mux(own.fold, own.place == lane, live)
-                here = own.valid & (~own.fold | (own.place <= lane))
-            live_now, takes = (Timed(m, flag, told).at(0) for flag in (live, here))
-            fields = {name: Value.cast(self.results[lane][name]) for name in self.fields}
-            if self.marks_lanes:
-                fields["filled"] = Const(1, 1)
-            with m.If(takes):
-                for name, field in fields.items():
-                    m.d.sync += o[name][lane].eq(field if has_flags else Mux(live_now, field, 0))
-            if has_flags:
-                with m.If(Timed(m, here & ~live, told).at(0)):
-                    m.d.sync += [o[name][lane].eq(0) for name in fields]
+        for lane in range(config.lanes):
+            self._fill(m, o, lane, controls[lane // parameters.lanes_of_copy], told)
         return m
+
+    def _place(self, m: Module, fold: Value) -> tuple[Signal, Value]:
+        """Return the lane that the result of a fold fills, and whether that completes a beat."""
+        place, full = Signal(range(self.config.lanes)), Const(1, 1)
+        if self.config.can_fold:
+            full = ~fold | self.done | (place == self.config.lanes - 1)
+            with m.If(self.token):
+                m.d.sync += place.eq(0)
+            with m.Elif(self.valid):
+                m.d.sync += place.eq(Mux(full, 0, place + 1))
+        return place, full
+
+    def _fill(self, m: Module, o: data.View, lane: int, own: _LaneControl, clock: int) -> None:
+        """Write a result into a lane of the beat, or clear it; ``own`` is valid in ``clock``."""
+        config = self.config
+        live = ~own.last_group | (own.tail > lane) if config.lanes > 1 else Const(1)
+        here: Value = own.valid
+        if config.can_fold:
+            # In a fold, a result also clears the lanes behind it, which later results may fill.
+            live = Mux(own.fold, own.place == lane, live)
+            here = own.valid & (~own.fold | (own.place <= lane))
+        live_now, takes = (Timed(m, flag, clock).at(0) for flag in (live, here))
+        fields = {name: Value.cast(self.results[lane][name]) for name in self.fields}
+        if self.marks_lanes:
+            fields["filled"] = Const(1, 1)
+        # Where lanes lie far apart, what clears one is a register of its own, without a gate on its
+        # way.
+        has_flags = config.lanes > 1 and timing_parameters(config).take_clocks
+        with m.If(takes):
+            for name, field in fields.items():
+                m.d.sync += o[name][lane].eq(field if has_flags else Mux(live_now, field, 0))
+        if has_flags:
+            with m.If(Timed(m, here & ~live, clock).at(0)):
+                m.d.sync += [o[name][lane].eq(0) for name in fields]
 
     def _controls(
         self, m: Module, clock: int, control: _LaneControl

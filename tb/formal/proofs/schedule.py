@@ -181,10 +181,11 @@ def _help_registers(p: Property, inside: Inside, own: LineJob, outputs: dict[str
 
 
 INPUTS, SCHEDULE = "extremum.hdl.input_schedule", "extremum.hdl.output_schedule"
+GRID = "extremum.hdl.stride_grid"
 EARLY_END = Fault("the elements end a slot early", INPUTS, "lead + size + 1", "lead + size")
 LINE_END = Fault("an element is carried over to the next line", INPUTS,
                  "~advance.begin & ~line.last", "~advance.begin")  # fmt: skip
-TWO = Fault("windows in every other slot are given in every third", SCHEDULE,
+TWO = Fault("windows in every other slot are given in every third", GRID,
             "lambda less_one: less_one == 1", "lambda less_one: less_one == 2")  # fmt: skip
 BEYOND = Fault("windows are given beyond the last one on the grid", SCHEDULE,
                "due.at(compared) & fits", "due.at(compared)")  # fmt: skip

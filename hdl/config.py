@@ -152,9 +152,10 @@ class CoreConfig:
             name in OPERATORS for name in self.operators
         )
         if not known or not self.operators or len(set(self.operators)) != len(self.operators):
+            form = "" if isinstance(self.operators, tuple) else " and in a tuple"
             raise ValueError(
-                f"operators must be one or more of {', '.join(OPERATORS)}, each once and in a "
-                f"tuple, not {self.operators!r}"
+                f"operators must be one or more of {', '.join(OPERATORS)}, each once{form}, not "
+                f"{self.operators!r}"
             )
         object.__setattr__(self, "padding", boolean("padding", self.padding))
         if self.pipelining not in PIPELINING:

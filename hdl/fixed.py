@@ -112,6 +112,7 @@ def check_fixed(config: CoreConfig) -> None:
         if not config.padding:
             _check_rules(f"{DIMENSIONS[axis]}.", UNPADDED_RULES, known)
     _check_pooling(config, known)
+    _check_positions(config, known)
 
 
 def _check_form(config: CoreConfig) -> None:
@@ -180,6 +181,20 @@ def _check_pooling(config: CoreConfig, known: dict[str, int]) -> None:
     if pools and volumes is not None and groups is not None and volumes != groups:
         raise ValueError(
             f"fixed: volumes must equal groups in a max pooling, not {volumes} and {groups}"
+        )
+
+
+def _check_positions(config: CoreConfig, known: dict[str, int]) -> None:
+    """Refuse rows so long that positions, which are all that leaves the core, do not fit."""
+    length, limit = known.get("length"), (1 << config.index_width) - 1
+    if length is None or config.has_values:
+        return
+    # Of a row that is folded, the last beat may carry a single element.
+    last = (length - 1) * (config.lanes if known.get("fold") else 1)
+    if last >= limit:
+        raise ValueError(
+            f"fixed: length {length} gives positions to {last} at least, which must be less than "
+            f"{limit}, the mark of an empty window: index_width {config.index_width} is too small"
         )
 
 

@@ -73,6 +73,18 @@ def test_two_packages_in_a_folder():
     assert run(f"{line} one")[0] == run(f"{line} two")[0] == run(f"{line} one")[0] == 0
     assert Path("one.v").exists()
     assert Path("two.v").exists()
+    shared = "README.md, component.xml, component_2014.xml, package_ip.tcl were those of one"
+    _, out, _ = run(f"{line} two")
+    assert out[-1].startswith(shared)
+    _, out, _ = run(f"{line} two")
+    assert not any("were those of" in said for said in out)
+
+
+def test_a_package_without_a_testbench_says_so():
+    """The preset's rows are so long that no example ends."""
+    _, out, _ = run("verilog --preset argmax-int8 --name one --output .")
+    assert out[-1] == "There is no testbench: README.md says why."
+    assert not Path("one_tb.v").exists()
 
 
 @pytest.mark.parametrize("name", ["one.v", "one.json", "registers/one_registers.h"])

@@ -172,6 +172,24 @@ def test_values_that_contradict_each_other(config, fixed, message):
     refused(config, ValueError, message, **fixed)
 
 
+@pytest.mark.parametrize(
+    ("config", "longest", "fold"),
+    [(ARGMAX, 255, 0), (dataclasses.replace(ARGMAX, lanes=2), 128, 1)],
+)
+def test_rows_whose_positions_do_not_fit(config, longest, fold):
+    """All ones mark an empty window, so of 8 bits 254 is the last position."""
+    narrow = dataclasses.replace(config, index_width=8)
+    more = {"fold": 1} if fold else {}
+    pairs = lambda length: (("length", length), *more.items())  # noqa: E731
+    dataclasses.replace(narrow, fixed=pairs(longest))
+    last = longest * (2 if fold else 1)
+    message = f"length {longest + 1} gives positions to {last} at least, which must be less than"
+    refused(narrow, ValueError, message, length=longest + 1, **more)
+    # A core that gives values has rows of any length.
+    values = dataclasses.replace(narrow, operators=("argmax", "max-pool"))
+    dataclasses.replace(values, fixed=pairs(longest + 1))
+
+
 def flat(registers: JobRegisters | DimensionRegisters, prefix: str = "") -> dict[str, int]:
     """Return every register of a job, by its dotted name."""
     values: dict[str, int] = {}

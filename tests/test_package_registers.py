@@ -120,6 +120,8 @@ def test_c_header(made):
             name = f"{prefix}__{register.name}__{field.name.upper()}"
             facts = {"bm": field.mask, "bp": field.lowest, "bw": field.width, "reset": field.reset}
             checks += [(f"{name}_{fact}", value) for fact, value in facts.items()]
+    # Of a structure that may lie anywhere, compilers for some processors access single bytes.
+    checks.append(("_Alignof(blk_registers_t)", 4))
     lines = [f'_Static_assert({left} == {right}ULL, "{left}");' for left, right in checks]
     source = "\n".join(["#include <stddef.h>", '#include "blk_registers.h"', *lines, ""])
     (folder / "check.c").write_text(source)
@@ -129,9 +131,20 @@ def test_c_header(made):
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     header = (folder / "blk_registers.h").read_text()
+    # It needs no C library.
+    assert re.findall("#include (.*)", header) == ["<stdint.h>"]
     assert len(re.findall(rf"#define {prefix}__\w+_bm ", header)) == sum(
         len(register.fields) for register in by_address(config)
     )
+
+
+def test_c_header_in_cpp(made):
+    _, folder = made
+    if not shutil.which("c++"):
+        pytest.skip("no C++ compiler")
+    command = ["c++", "-std=c++11", "-fsyntax-only", "-x", "c++", "blk_registers.h"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_ip_xact(made):

@@ -19,6 +19,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
+from extremum.hdl.axi.job_texts import job_text
 from extremum.hdl.axi.register import Access, Field, Register
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import (
@@ -338,15 +339,16 @@ def command_queue_depth(config: CoreConfig) -> int:
 
 def _commands(config: CoreConfig) -> Iterator[Register]:
     fixed, written = dict(config.fixed), written_bits(config)
-    text = "A register of the job to start next. It keeps its value from job to job."
     for name, bits in all_bits(config).items():
         title, address = name.replace(".", "_").upper(), command_address(command_number(name))
         if name in written:
+            text = f"{job_text(name)} It keeps its value from job to job."
             yield Register(title, address, (_job_field(name, bits),), text)
         elif name in fixed:
             word = word_of(name, bits, fixed[name])
             constant = _whole(Access.READ, _job_field(name, bits).text, word)
-            yield Register(title, address, constant, "A job register that is fixed in this core.")
+            text = f"{job_text(name)} It is fixed in this core."
+            yield Register(title, address, constant, text)
     yield Register(
         "START", command_address(START_COMMAND), _whole(Access.WRITE, "Any value."),
         "A write starts a job with the job registers as they were written before.",

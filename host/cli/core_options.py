@@ -161,6 +161,11 @@ def save(config: CoreConfig, path: str, operator: str) -> None:
         f"  {operator}",
         "",
         "`extremum verilog --config` with the name of this file makes it.",
+        *(
+            ("It is a small core; `--pipelining fast` gives the one with the highest clock.",)
+            if config.pipelining == "small"
+            else ()
+        ),
     )
     try:
         write_whole(path, toml_text(settings, about).encode())

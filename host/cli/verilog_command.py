@@ -103,6 +103,7 @@ def verilog(
         package = package_files(settings, measured)
         text = package[f"{settings.name}.v"].decode()
         files = {target / path: content for path, content in package.items()}
+    notes = [] if is_alone else _notes(files, target, settings.name)
     _refuse_overwriting(files, (options["config"], options["fixed"], cost))
     _refuse_files_as_folders(files, target)
     if not is_alone:
@@ -131,6 +132,8 @@ def verilog(
         click.echo(f"  {found.summary}")
     for path in grouped(written):
         click.echo(f"  {path}")
+    for note in notes:
+        click.echo(note)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -225,6 +228,23 @@ def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> N
             f"{', '.join(map(str, left))}: of an earlier package {name}, and the new one has no "
             "such file: remove the earlier package, or let --output name another folder"
         )
+
+
+def _notes(files: Mapping[Path, bytes], target: Path, name: str) -> list[str]:
+    """Return what a user might not expect of a package: what it lacks, and whose files it takes."""
+    notes, page = [], target / "README.md"
+    if target / f"{name}_tb.v" not in files:
+        notes.append(f"There is no testbench: {page} says why.")
+    if _names_project(page) and (title := page.read_text(errors="replace")).startswith("# "):
+        owner = title[2:].partition("\n")[0]
+        if owner != name and _names_project(target / f"{owner}.v"):
+            inside = (path.name for path in files if path.parent == target and path.exists())
+            shared = [file for file in inside if not file.startswith((f"{name}.", f"{name}_"))]
+            notes.append(
+                f"{', '.join(sorted(shared))} were those of {owner}: give each package a folder of "
+                "its own to keep both."
+            )
+    return notes
 
 
 def _names_project(path: Path) -> bool:

@@ -13,8 +13,11 @@ from extremum.host.plan.jobs import Job
 
 
 def job_values(job: Job) -> dict[str, int]:
-    """Return the value of every register that is written for a job, by name."""
-    values = job.registers.values()
+    """Return the value of every register that is written for a job, by name.
+
+    Positions are modulo ``2**index_width``.
+    """
+    values = job.registers.values_in(job.config)
     return {name: values[name] for name in written_bits(job.config)}
 
 

@@ -57,7 +57,7 @@ def parse(text: str) -> Configuration:
     package = table.pop("package", {})
     if not isinstance(package, dict):
         raise TypeError(f"package must be a table, not {package!r}")
-    _refuse_unknown("", table, [field.name for field in fields(CoreConfig)])
+    _refuse_unknown("", table, [*(field.name for field in fields(CoreConfig)), "package"])
     _refuse_unknown("package.", package, PACKAGE)
     for name, value in package.items():
         if not isinstance(value, str):
@@ -70,6 +70,8 @@ def parse(text: str) -> Configuration:
     if "data_types" in given:
         names = _list("data_types", given["data_types"])
         given["data_types"] = tuple(map(DataType.from_dtype, names))
+    if not isinstance(given.get("padding", True), bool):
+        raise TypeError(f"padding must be true or false, not {given['padding']!r}")
     for name in TUPLES:
         if name in given:
             given[name] = tuple(_list(name, given[name]))

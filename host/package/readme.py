@@ -24,7 +24,7 @@ PORT_TEXTS = {
     "rst": "reset, active high, synchronous, for one rising edge at least",
     "s_axis": "AXI4-Stream: the elements, lane 0 in the lowest bytes",
     "m_axis_value": "AXI4-Stream: the winning elements",
-    "m_axis_index": "AXI4-Stream: their positions; all bits of one are set if a window was empty",
+    "m_axis_index": "AXI4-Stream: their positions; {empty} marks an empty window",
     "s_axil": "AXI4-Lite: the registers",
     "irq": "an enabled event has happened and is not cleared",
     "job": "the registers of one job, with valid and ready",
@@ -32,7 +32,7 @@ PORT_TEXTS = {
     "o": "the output beats, with valid and ready",
     "status": "busy, refused, error (three bits), empty, from bit 0 on",
 }
-"""What each port or interface is for."""
+"""What each port or interface is for; ``{empty}`` stands for the position of an empty window."""
 
 FILE_TEXTS = (
     ("{name}.v", "the block: self-contained Verilog, whose modules all begin with `{name}`"),
@@ -116,9 +116,9 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
     yield ""
     yield "| port | direction | bits | |"
     yield "|---|---|---:|---|"
-    told = ""
+    told, empty = "", f"0x{(1 << settings.config.index_width) - 1:x}"
     for port in ports:
-        text = PORT_TEXTS[port.interface] if port.interface != told else ""
+        text = PORT_TEXTS[port.interface].format(empty=empty) if port.interface != told else ""
         told = port.interface
         yield f"| `{port.name}` | {port.direction} | {port.width} | {text} |"
     yield ""
@@ -146,7 +146,8 @@ def _running(
         yield (
             "There is no testbench: none of the small operators that are tried as its example is a "
             f"job of this block of at most {MOST_BEATS} beats. Fixed registers, few bits of "
-            "a position or little storage may be the reason."
+            "a position or little storage may be the reason. Whether the block can carry out an "
+            f"operator at all is told by `extremum plan ... --config {settings.name}.toml`."
         )
     else:
         yield f"The testbench runs one job: {example.title}. It prints a line that begins with"

@@ -55,7 +55,9 @@ def register_files(settings: Settings) -> dict[str, bytes]:
         pages = HTMLExporter(user_context={"build_ts": int(settings.hash, 16)})
         title: Any = f"Registers of {settings.name}"  # declared as a dictionary by mistake
         pages.export(top, str(folder / "html"), title=title)
-        CHeaderExporter().export(top, str(folder / f"{name}.h"))
+        header = folder / f"{name}.h"
+        CHeaderExporter().export(top, str(header))
+        header.write_text(_whole_words(header.read_text()))
         (folder / f"{name}.xml").write_bytes(memory_map(settings, "2014"))
         PythonExporter().export(
             top,
@@ -102,6 +104,24 @@ def memory_map(settings: Settings, edition: str) -> bytes:
     if count != 1:
         raise ValueError(f"the IP-XACT of the register map must have one range, not {count}")
     return whole.encode()
+
+
+def _whole_words(header: str) -> str:
+    """Return a C header whose structure is accessed by whole words, without the C library.
+
+    The structure comes packed. By this, compilers for processors that load no unaligned words take
+    its members for unaligned, and access them byte by byte, which the block refuses.
+    """
+    for pattern, instead in (
+        (r"__attribute__ \(\(__packed__\)\)", "__attribute__ ((__packed__, __aligned__(4)))"),
+        (r"#include <assert\.h>\n", ""),
+        (r"static_assert(\(.*\);)\n",
+         r"#ifdef __cplusplus\nstatic_assert\1\n#else\n_Static_assert\1\n#endif\n"),
+    ):  # fmt: skip
+        header, count = re.subn(pattern, instead, header)
+        if count != 1:
+            raise ValueError(f"the C header must have {pattern!r} once, not {count} times")
+    return header
 
 
 def _compiled(settings: Settings, folder: Path) -> Any:

@@ -117,7 +117,11 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
                 reason = str(error)
             else:
                 return Plan(problem, config, jobs, _tiling_notes(cuts, config))
-    _require("argmax", config, f"gathers the windows for an argmax: {reason}")
+    if "argmax" not in config.operators:
+        raise ValueError(
+            f"{reason}: change that, or add argmax to operators, for which the host gathers the "
+            "windows"
+        )
     jobs = Jobs(gathered_axes(problem, GATHERED_ELEMENTS), partial(_gathered_job, problem, config))
     return Plan(problem, config, jobs, (f"gathered by the host: {reason}",))
 

@@ -264,7 +264,15 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     try:
         data_type = DataType.from_dtype(array.dtype)
     except TypeError as error:
-        raise TypeError(f"{error}: convert x with astype, for example to float32") from None
+        if not array.size:
+            tensor_sizes(array.shape)
+        # NumPy chose the type of what is no array: the numbers may have lost digits by then.
+        advice = (
+            "convert x with astype, for example to float32"
+            if hasattr(x, "dtype")
+            else "give x a type, for example by np.array(x, np.float32)"
+        )
+        raise TypeError(f"{error}: {advice}") from None
     if not (1 <= array.ndim <= MAX_RANK and 1 <= array.size <= MAX_ELEMENTS):
         tensor_sizes(array.shape)
     return array if array.dtype.isnative else array.astype(data_type.dtype)

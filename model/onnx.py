@@ -32,8 +32,24 @@ def lifted_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     >>> lifted_sizes((1, 3, 32))
     (1, 3, 1, 32)
     """
-    sizes = integers("sizes", sizes)
+    sizes = _pooled_sizes(sizes)
     return (*sizes[:2], 1, *sizes[2:]) if len(sizes) == 3 else sizes
+
+
+def _pooled_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of a pooling's input, (N, C, ...)."""
+    sizes = integers("sizes", sizes)
+    if len(sizes) < 3:
+        raise ValueError(f"sizes must be those of (N, C, ...), three or more, not {sizes}")
+    return sizes
+
+
+def _flag(name: str, value: int) -> bool:
+    """Return an attribute of ONNX that is 0 or 1."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(number, int) or number not in (0, 1):
+        raise ValueError(f"{name} must be 0 or 1, not {value!r}")
+    return bool(number)
 
 
 def max_pool_arguments(
@@ -78,10 +94,8 @@ def max_pool_arguments(
     >>> max_pool_arguments((1, 1, 6), kernel_shape=[3], strides=[2], ceil_mode=1)["end_padding"]
     (0, 1)
     """
-    sizes = integers("sizes", sizes)
+    sizes = _pooled_sizes(sizes)
     spatial = len(sizes) - 2
-    if spatial < 1:
-        raise ValueError(f"sizes must be those of (N, C, ...), three or more, not {sizes}")
     lists = {
         "kernel_shape": _listed("kernel_shape", kernel_shape, spatial, 1),
         "strides": _optional("strides", strides, spatial, 1),
@@ -92,16 +106,14 @@ def max_pool_arguments(
         raise ValueError(
             f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not {auto_pad!r}"
         )
-    for name, value in (("ceil_mode", ceil_mode), ("storage_order", storage_order)):
-        if value not in (0, 1):
-            raise ValueError(f"{name} must be 0 or 1, not {value!r}")
+    rounds_up, by_columns = _flag("ceil_mode", ceil_mode), _flag("storage_order", storage_order)
     dimensions = []
     for axis, size in enumerate(sizes[2:]):
         window, stride, dilation = (values[axis] for values in lists.values())
         start, end = pads[axis], pads[spatial + axis]
         if auto_pad != "NOTSET":
             start, end = _automatic(size, window, stride, dilation, auto_pad)
-        if ceil_mode:
+        if rounds_up:
             # There is a first window also if less than a stride of the input is missing to it.
             missing = 1 + (window - 1) * dilation - (start + size + end)
             end += missing if 0 < missing < stride else 0
@@ -113,7 +125,7 @@ def max_pool_arguments(
     names = ("window", "strides", "dilations", "start_padding", "end_padding")
     arguments: dict[str, Any] = dict(zip(names, zip(*dimensions, strict=True), strict=True))
     arguments["index_type"] = "int64"
-    arguments["index_layout"] = "column_major" if storage_order else "tensor"
+    arguments["index_layout"] = "column_major" if by_columns else "tensor"
     return arguments
 
 
@@ -185,10 +197,8 @@ def arg_arguments(
     >>> arg_arguments(axis=-1, select_last_index=1)
     {'axes': (-1,), 'axis_direction': 'decreasing', 'index_type': 'int64'}
     """
-    for name, value in (("keepdims", keepdims), ("select_last_index", select_last_index)):
-        if value not in (0, 1):
-            raise ValueError(f"{name} must be 0 or 1, not {value!r}")
-    direction = "decreasing" if select_last_index else "increasing"
+    _flag("keepdims", keepdims)
+    direction = "decreasing" if _flag("select_last_index", select_last_index) else "increasing"
     axis = integer("axis", axis, None)
     return {"axes": (axis,), "axis_direction": direction, "index_type": "int64"}
 
@@ -218,7 +228,7 @@ def reduce_axes(
     """
     if axes is not None and (listed := integers("axes", axes, None)):
         return listed
-    if noop_with_empty_axes:
+    if _flag("noop_with_empty_axes", noop_with_empty_axes):
         raise ValueError("noop_with_empty_axes must be 0 where there are no axes, not 1")
     return None
 
@@ -244,6 +254,6 @@ def squeeze_axes(y: np.ndarray, axes: Sequence[int] | None, keepdims: int = 1) -
     >>> squeeze_axes(np.zeros((2, 1, 3)), (-2,), keepdims=0).shape
     (2, 3)
     """
-    if keepdims:
+    if _flag("keepdims", keepdims):
         return y
-    return y.reshape(()) if axes is None else y.squeeze(tuple(axes))
+    return y.reshape(()) if axes is None else y.squeeze(integers("axes", axes, None))

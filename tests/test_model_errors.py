@@ -26,6 +26,7 @@ from extremum.model import (
 
 TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
 CONVERT = ": convert x with astype, for example to float32"
+GIVE = ": give x a type, for example by np.array(x, np.float32)"
 X = np.zeros((1, 2, 4, 5), np.int8)
 VECTOR = np.zeros(3, np.int8)
 
@@ -42,8 +43,10 @@ def huge(*sizes):
         (np.zeros(3, bool), TypeError, f"data type must be one of {TEN}, not bool{CONVERT}"),
         (np.zeros(3, "c8"), TypeError, f"data type must be one of {TEN}, not complex64{CONVERT}"),
         (np.array([None]), TypeError, f"data type must be one of {TEN}, not object{CONVERT}"),
-        (["a"], TypeError, f"data type must be one of {TEN}, not str32{CONVERT}"),
-        ([0.5], TypeError, f"data type must be one of {TEN}, not float64{CONVERT}"),
+        (["a"], TypeError, f"data type must be one of {TEN}, not str32{GIVE}"),
+        ([0.5], TypeError, f"data type must be one of {TEN}, not float64{GIVE}"),
+        ([1, 2**63], TypeError, f"data type must be one of {TEN}, not float64{GIVE}"),
+        ([], ValueError, "sizes must be at least 1, not (0,)"),
         (
             np.zeros(3, "m8[s]"),
             TypeError,

@@ -213,6 +213,16 @@ def test_messages_of_the_others():
         ValueError, match=r"^noop_with_empty_axes must be 0 where there are no axes"
     ):
         reduce_axes([], noop_with_empty_axes=1)
+    with pytest.raises(ValueError, match=r"^noop_with_empty_axes must be 0 or 1, not 2$"):
+        reduce_axes([], noop_with_empty_axes=2)
+    with pytest.raises(ValueError, match=r"^ceil_mode must be 0 or 1, not array\(\[1, 0\]\)$"):
+        max_pool_arguments((1, 1, 4, 4), kernel_shape=[2, 2], ceil_mode=np.array([1, 0]))  # pyright: ignore
+    for of_sizes in (lifted_sizes, global_max_pool_arguments):
+        with pytest.raises(ValueError, match=r"^sizes must be those of \(N, C, \.\.\.\), three"):
+            of_sizes((1, 3))
+    with pytest.raises(TypeError, match=r"^axes must be a sequence of integers, not 1$"):
+        squeeze_axes(np.zeros((1, 1), np.int8), 1, keepdims=0)  # pyright: ignore
+    assert squeeze_axes(np.zeros((1, 1), np.int8), None, keepdims=False).shape == ()
     assert reduce_axes([]) is None
     assert reduce_axes([-1], noop_with_empty_axes=1) == (-1,)
     assert squeeze_axes(np.zeros((1, 1), np.int8), None, keepdims=0).shape == ()

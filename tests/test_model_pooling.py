@@ -1,5 +1,6 @@
 """`max_pooling` and `Pooling`, against the reference and on cases that are computed by hand."""
 
+import math
 import warnings
 from typing import Any
 
@@ -87,6 +88,22 @@ def test_blocks_do_not_show(data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pooling_module, "CHUNK_ELEMENTS", data.draw(st.integers(1, 60)))
         check_against_reference(x, geometry, "column_major", "ignore", "uint32")
+
+
+@pytest.mark.parametrize("window", [(2, 1), (1, 10)])
+@pytest.mark.parametrize("special", [-0.0, np.nan])
+@pytest.mark.parametrize("name", FLOATS)
+def test_many_narrow_results_of_a_tensor_with_gaps(name, special, window):
+    """Values that are fetched by their positions, more of them than NumPy looks up at once."""
+    sizes = (1, 1, 9000, window[1])
+    x = (np.arange(math.prod(sizes)) % 1999).astype(name).reshape(sizes)
+    x[0, 0, 0, 0] = special
+    gaps = np.repeat(x, 2, axis=2)[:, :, ::2]
+    assert not gaps.flags.c_contiguous
+    values, indices = max_pooling(gaps, window, return_indices=True)
+    assert_equal_bits(values, x.reshape(-1)[indices])
+    assert_equal_bits(max_pooling(gaps, window), values)
+    assert_equal_bits(max_pooling(x, window), values)
 
 
 @pytest.mark.parametrize("name", TYPES)

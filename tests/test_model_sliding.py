@@ -209,9 +209,9 @@ NEVER = 1 << 40
 
 @pytest.fixture
 def fresh_plans():
-    slide_plan.slide_plans.cache_clear()
+    slide_plan.kept_plans.cache_clear()
     yield
-    slide_plan.slide_plans.cache_clear()
+    slide_plan.kept_plans.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_plans")
@@ -225,7 +225,7 @@ def test_all_ways_to_join_short_stretches(short, one_by_one, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slide_plan, "SHORT_STRETCH", short)
         patch.setattr(slide_plan, "LEAST_ONE_BY_ONE", one_by_one)
-        slide_plan.slide_plans.cache_clear()
+        slide_plan.kept_plans.cache_clear()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 
@@ -309,6 +309,20 @@ def test_lines_in_step_hold_their_padding():
     assert shapes((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
     wide = SpatialDimension(slide_plan.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
     assert shapes((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
+
+
+@pytest.mark.usefixtures("fresh_plans")
+@pytest.mark.parametrize("size", [700, 3000])
+def test_a_running_maximum(size):
+    """Each window meets another number of elements; the plan of very many of them is not kept."""
+    x = np.random.default_rng(size).integers(-999, 999, (1, 1, 1, size)).astype(np.int16)
+    values, indices = max_pooling(x, (1, size), start_padding=(0, size - 1), return_indices=True)
+    expected = np.maximum.accumulate(x, axis=3)
+    assert np.array_equal(values, expected)
+    assert np.array_equal(
+        indices, np.argmax(x[0, 0, 0] == expected[0, 0, 0, :, None], axis=1)[None, None, None]
+    )
+    assert (slide_plan.kept_plans.cache_info().currsize > 0) == (size < slide_plan.MOST_KEPT_SERIES)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])

@@ -36,6 +36,9 @@ LEAST_WITH_GAPS, MOST_WITH_GAPS = 4, 3
 """Least bytes of an element of which NumPy compares every second or third one faster than all of
 them, and most taps of a window for which windows of such elements are compared one by one."""
 
+MOST_KEPT_SERIES = 1024
+"""Most series of windows whose plan is kept."""
+
 LineIndex: TypeAlias = tuple[EllipsisType, slice, slice]
 """Index of some lines: of each plane, or of all planes together."""
 
@@ -114,13 +117,13 @@ class SlidePlan(NamedTuple):
     series: list[SeriesPlan]
 
 
-@lru_cache(maxsize=256)
 def slide_plans(
     dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], itemsize: int, axes: range
 ) -> tuple[list[SlidePlan], tuple[int, ...]]:
     """Plan to slide windows along some axes of an array.
 
-    The plans are cached, because they take as long to make as a small tensor takes to pool.
+    The plans are kept, because they take as long to make as a small tensor takes to pool. Those of
+    very many series are made anew: each series takes some hundred bytes.
 
     Parameters
     ----------
@@ -140,6 +143,14 @@ def slide_plans(
     shape : tuple of int
         Shape of the result.
     """
+    many = sum(len(dimension.window_series) for dimension in dimensions) > MOST_KEPT_SERIES
+    return (_made_plans if many else kept_plans)(dimensions, shape, itemsize, axes)
+
+
+def _made_plans(
+    dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], itemsize: int, axes: range
+) -> tuple[list[SlidePlan], tuple[int, ...]]:
+    """Do what `slide_plans` does."""
     rest, sizes, plans = list(dimensions), list(shape), []
     for axis in axes:
         dimension, last, inside = rest[axis], rest[-1], None
@@ -160,6 +171,10 @@ def slide_plans(
         result = (planes, dimension.outputs, width)
         plans.append(SlidePlan(axis, dimension, lines, pitch, result, inside, *joins))
     return plans, tuple(sizes)
+
+
+kept_plans = lru_cache(maxsize=256)(_made_plans)
+"""`slide_plans` for series that are few."""
 
 
 def _joins(
@@ -192,8 +207,9 @@ def _joins(
         several = series.windows > 1 and series.taps == dimension.window
         in_a_row = several and in_step
         # How many taps behind the first one the windows are compared with.
-        each = list(range(1, series.taps)) or [0]
-        taps = each if one_by_one else [series.taps - (1 << level)]
+        taps = [series.taps - (1 << level)]
+        if one_by_one:
+            taps = list(range(1, series.taps)) or [0]
         if several and not one_by_one and any(taps) and stride <= 2 and stretch < SHORT_STRETCH:
             before, taps = everywhere(*taps), [0]
         if in_a_row:

@@ -115,4 +115,10 @@ def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     n, c = (axis.reshape(-1, *(1,) * rank) for axis, rank in ((n, x.ndim - 1), (c, x.ndim - 2)))
     if x.flags.c_contiguous:
         return x.reshape(-1).take((n * x.shape[1] + c) * plane + inside)
-    return x[(n, c, *np.unravel_index(inside, x.shape[2:]))]
+    # `np.unravel_index` of NumPy 2.4 gives wrong coordinates for more than 8192 positions whose
+    # last axis has length 1.
+    coordinates: list[np.ndarray] = []
+    for size in reversed(x.shape[2:]):
+        inside, coordinate = np.divmod(inside, size)
+        coordinates.insert(0, coordinate)
+    return x[(n, c, *coordinates)]

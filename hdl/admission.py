@@ -57,8 +57,8 @@ class Admission(wiring.Component):
     slot : Out(1)
         A slot enters.
     end : Out(1)
-        The slot would be the job's last. It stays 0 where nobody asks: where a job ends with its
-        plane, or never.
+        The slot would be the job's last. In a fast core it stays 0 where nobody asks: where a job
+        ends with its plane, or never.
     advance : Out(AdvanceSignature())
         What the control is told of the slot, as many clocks after it entered as the kind of jobs
         has registers there (:mod:`extremum.hdl.job_kinds`).
@@ -76,7 +76,8 @@ class Admission(wiring.Component):
     empty_given : In(1)
         An empty window has been given.
     active : Out(1)
-        A job is under way: its last slot has not entered. Only with ``tells_active``.
+        A job is under way: its last slot has not entered, or has in the clock before. Only with
+        ``tells_active``.
     status : Out(status_layout())
         Status of the core.
     """

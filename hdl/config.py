@@ -46,6 +46,9 @@ MAX_WINDOW, MAX_DILATION = 255, 255
 MAX_LINE, MAX_PLANE = 1 << 16, 1 << 24
 """The largest values of ``max_line`` and ``max_plane``."""
 
+LEAST_COORDINATE_WIDTH, MOST_COORDINATE_WIDTH = 4, 24
+"""The least and the greatest value of ``coordinate_width``."""
+
 
 @dataclass(frozen=True)
 class CoreConfig:
@@ -142,7 +145,7 @@ class CoreConfig:
             ("lanes", 1, MAX_LANES),
             ("max_line", 1, MAX_LINE),
             ("max_plane", 1, MAX_PLANE),
-            ("coordinate_width", 4, 24),
+            ("coordinate_width", LEAST_COORDINATE_WIDTH, MOST_COORDINATE_WIDTH),
             ("index_width", 0, POSITION_WIDTH),
         ):
             number = integer(name, getattr(self, name), None)

@@ -49,8 +49,9 @@ class Core(wiring.Component):
     Latency: :func:`extremum.hdl.latency.latency` clocks from the beat that completes a result to
     its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and
     one beat out.
-    Backpressure: a stall of either stream loses nothing and repeats nothing. No output of the
-    core depends combinationally on an input.
+    Backpressure: a stall of either stream loses nothing and repeats nothing. No output of a fast
+    core depends combinationally on an input. In a small or balanced one ``i.ready`` depends on
+    ``job.payload``, which stays as long as the job is on the port, and on nothing else.
 
     Parameters
     ----------

@@ -84,13 +84,14 @@ class DimensionRegisters:
 class JobRegisters:
     """The registers of one job: they tell the core what to do with one stream of beats.
 
-    The core refuses a job if a single register is wrong (:class:`extremum.hdl.ports.JobError`). It
-    does not check that the registers agree with each other. If they do not, the results are wrong.
+    The core refuses a job with a wrong window, dilation, spacing, type or tail
+    (:class:`extremum.hdl.ports.JobError`). It does not check the others, nor that the registers
+    agree with each other. If they do not, the results are wrong.
     :mod:`extremum.host.plan.registers` computes registers that agree; the rules are:
 
     - ``period`` is no shorter than the line of elements and than that of windows.
     - ``spacing`` is ``dilation`` times the words of a slot.
-    - ``slots`` reach to the last window.
+    - ``slots`` reach to the last window and to the last element, whichever is later.
     - Windows of more than one tap have ``length`` 1.
     - A job whose windows are single elements has an ``origin`` and steps of 0.
 
@@ -108,7 +109,8 @@ class JobRegisters:
         The lanes carry consecutive elements of one reduction, and results leave packed: as many in
         a beat as there are lanes. Otherwise each lane carries a slice of its own.
     slots
-        Number of slots of the job, up to the one that gives its last window.
+        Number of slots of the job, up to the one that gives its last window or takes its last
+        element, whichever is later.
     volumes
         Volumes (or planes) of the input: as many as ``groups`` in a pooling, as many as beats in a
         reduction. The slots after the last volume give the windows that reach into the end padding.

@@ -115,5 +115,6 @@ def results_of(config: CoreConfig, slots: int) -> int:
     fixed = dict(config.fixed)
     apart = fixed.get("length", 1)
     if config.has_windows and not config.padding:
+        # The first window of a line ends at least a window behind the last one of the line before.
         apart = min(fixed.get("width.stride", 1), fixed.get("width.window", 1))
     return -(-slots // apart)

@@ -66,8 +66,8 @@ def is_ordinal_given(config: CoreConfig) -> bool:
 
     In other cores the words come so much later that it costs less to count them again.
     """
-    at_once = window_schedule.gives_number(config) and not timing_parameters(config).reducer_clocks
-    return at_once and not config.has_windows and not fold.latency(config)
+    at_once = not config.has_windows and not fold.latency(config)
+    return window_schedule.gives_number(config) and at_once
 
 
 def has_early(config: CoreConfig) -> bool:

@@ -179,7 +179,7 @@ def absent_registers(config: CoreConfig) -> dict[str, int]:
 
 @cache
 def fixed_registers(config: CoreConfig) -> dict[str, int]:
-    """Return the registers that are not on the job port, and the value of each.
+    """Return the registers that are not on the job port, and the constant in place of each.
 
     They are those that the core does not need, and those that ``config.fixed`` names.
     """
@@ -198,9 +198,9 @@ def ends_with_plane(config: CoreConfig) -> bool:
 def ends_tell_final(config: CoreConfig, axis: int) -> bool:
     """Return whether a line's last window is known by how near the end of the line is.
 
-    That is so where the stride is fixed and lines have no padding: the last window is the only one
-    that is less than a stride away from the end. The stride must not exceed the window: every line
-    holds one window, and so one stride.
+    That is so where the stride and the window are fixed and lines have no padding: the last window
+    is the only one that is less than a stride away from the end. The stride must not exceed the
+    window: every line holds one window, and so one stride.
     """
     fixed, name = dict(config.fixed), DIMENSIONS[axis]
     stride, window = (fixed.get(f"{name}.{part}") for part in ("stride", "window"))

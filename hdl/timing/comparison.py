@@ -1,6 +1,6 @@
 """Comparisons of wide numbers, cut so that they fit a fast clock; the answer comes a clock later.
 
-Where the control takes no clocks it comes at once.
+Where the parameters have no register for it, it comes at once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from extremum.hdl.timing.alignment import delay
 from extremum.hdl.timing.parameters import TimingParameters
 
 LATENCY = 1
-"""Clocks from two numbers to the answers of :func:`late_equal` and :func:`late_exceeds` in a fast
-core."""
+"""Clocks from two numbers to the answer of :func:`late_equal` or :func:`late_exceeds`, if it has a
+register."""
 
 NEVER = Const(0, 1)
 

@@ -16,7 +16,7 @@ from extremum.hdl.timing.parameters import TimingParameters
 
 
 def fanout_copy(m: Module, flag: Value) -> Value:
-    """Return a flag one clock later, from a register beside the one of :func:`delay`.
+    """Return a flag one clock later, from a register beside the usual one.
 
     A flag that enables many flip-flops is slow to reach all of them. The copy serves some of them,
     so that the others have a short path. Its register holds the flag inverted, so that no tool

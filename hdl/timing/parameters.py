@@ -96,7 +96,8 @@ class TimingParameters:
         are no credits and no queues; but a signal reaches every flip-flop within a clock, and the
         next job begins when the one before has left. Otherwise the pipeline never waits.
     counts_ahead
-        Whether counters know their end a step ahead, from registers. Otherwise they are plain.
+        Whether counters know their end a step ahead, from registers. Otherwise they are plain, and
+        look at the registers on the port: so it is unset exactly if ``is_one_job`` is set.
     beat_clocks
         Registers for the beat that is taken, 0 or 1. A core whose pipeline holds one job at a time
         has none if its jobs end with their plane: that end must be known in the clock of the slot.

@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from extremum.hdl.config import OPERATORS, CoreConfig
+from extremum.hdl.config import (
+    LEAST_COORDINATE_WIDTH,
+    MOST_COORDINATE_WIDTH,
+    OPERATORS,
+    CoreConfig,
+)
 from extremum.hdl.register_table import absent_registers, all_bits, is_position
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.planner import plan, volume_of
@@ -19,7 +24,7 @@ from extremum.model import Pooling, Reduction
 
 __all__ = ["dataflow_core", "fixed_to"]
 
-COORDINATE_WIDTHS = range(4, 25)
+COORDINATE_WIDTHS = range(LEAST_COORDINATE_WIDTH, MOST_COORDINATE_WIDTH + 1)
 """The widths that the coordinates of a core can have."""
 
 

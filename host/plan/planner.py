@@ -89,14 +89,15 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
 
     A pooling that fits the core is one job: its windows slide. If its lines or planes are too long
     for the core's storage or counters, it is cut into tiles that slide one after the other. If the
-    window itself is too large, the host gathers the elements of every window and the core reduces
-    them.
+    core cannot slide the window, since it is too large, for example, the host gathers the elements
+    of every window and the core reduces them.
 
     Raises
     ------
     ValueError
         The core was not built for the operator, for its type, or for positions as large as those
-        of the tensor. Registers that are fixed are left to :meth:`Plan.check_fixed`.
+        of the tensor; or windows must be gathered, and it has no argmax. Registers that are fixed
+        are left to :meth:`Plan.check_fixed`.
     """
     config.data_type_code(problem.data_type)
     if _require_operator(problem, config):
@@ -117,21 +118,20 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
                 reason = str(error)
             else:
                 return Plan(problem, config, jobs, _tiling_notes(cuts, config))
-    if "argmax" not in config.operators:
-        raise ValueError(
-            f"{reason}: change that, or add argmax to operators, for which the host gathers the "
-            "windows"
-        )
+    _require("argmax", config, f"gathers the windows for an argmax: {reason}", "change that, or ")
     jobs = Jobs(gathered_axes(problem, GATHERED_ELEMENTS), partial(_gathered_job, problem, config))
     return Plan(problem, config, jobs, (f"gathered by the host: {reason}",))
 
 
-def _require(operator: str, config: CoreConfig, purpose: str) -> None:
-    """Refuse a core that was not built for an operator that the host needs for some purpose."""
+def _require(operator: str, config: CoreConfig, purpose: str, remedy: str = "") -> None:
+    """Refuse a core that was not built for an operator that the host needs for some purpose.
+
+    ``remedy`` begins the advice, if there is another one than to add the operator.
+    """
     if operator not in config.operators:
         raise ValueError(
-            f"the core was built for {', '.join(config.operators)}, and the host {purpose}: add "
-            f"{operator} to operators"
+            f"the core was built for {', '.join(config.operators)}, and the host {purpose}: "
+            f"{remedy}add {operator} to operators"
         )
 
 

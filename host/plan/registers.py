@@ -11,7 +11,7 @@ from extremum.hdl.register_table import DIMENSIONS
 from extremum.model import SpatialDimension
 
 MAX_SLOTS = 2**POSITION_WIDTH - 1
-"""Slots that the core can count in one job."""
+"""Slots of a job at most. The register, which holds one less, could hold one more."""
 
 
 def modulo(position: int) -> int:

@@ -21,7 +21,14 @@ from extremum.hdl.timing import (
     timing_parameters,
 )
 from extremum.hdl.winner import is_better
-from extremum.hdl.words import WordPort, Words, WordStream, candidate_layout, result_layout
+from extremum.hdl.words import (
+    WordPort,
+    Words,
+    WordStream,
+    candidate_layout,
+    has_nan_flags,
+    result_layout,
+)
 
 
 def _digits(config: CoreConfig) -> int:
@@ -29,16 +36,11 @@ def _digits(config: CoreConfig) -> int:
     return -(-config.element_width // timing_parameters(config).reducer_digit)
 
 
-def _has_flags(config: CoreConfig) -> bool:
-    """Return whether candidates have a flag for NaN."""
-    return config.has_floats and config.has_values
-
-
 def _compared(config: CoreConfig) -> int:
     """Return the clock in which it is known whether a word beats those before it."""
     if not timing_parameters(config).reducer_clocks:
         return 0
-    return int(_has_flags(config)) + _digits(config)
+    return int(has_nan_flags(config)) + _digits(config)
 
 
 def _decided(config: CoreConfig) -> int:
@@ -245,7 +247,7 @@ class Reducer(wiring.Component):
         lanes, width = self.config.lanes, timing_parameters(self.config).reducer_digit
         keys = [Value.cast(candidate.key) for candidate in self.i.lanes]
         clock = 0
-        if _has_flags(self.config):
+        if has_nan_flags(self.config):
             ignore_nan = self._shadow(m, "ignore_nan").value
             keys = [_with_equal_nans(m, candidate, ignore_nan) for candidate in self.i.lanes]
             clock = 1

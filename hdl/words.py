@@ -40,10 +40,15 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
     return data.StructLayout(members | {"empty": 1, "first": 1, "last": 1})
 
 
+def has_nan_flags(config: CoreConfig) -> bool:
+    """Return whether a key alone does not tell NaN, so that an element has a flag for it."""
+    return config.has_floats and config.has_values
+
+
 def element_members(config: CoreConfig) -> dict[str, Shape]:
     """Return the fields that stand for one element: see :mod:`extremum.hdl.key`."""
     members = {"key": unsigned(config.element_width)}
-    if config.has_floats and config.has_values:
+    if has_nan_flags(config):
         members |= {"nan": unsigned(1), "sign": unsigned(1)}
     return members
 

@@ -254,7 +254,7 @@ class AxiBlock(wiring.Component):
         ends: Value,
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
-        ended = outputs.ended(m, taken, ends)
+        job_left = outputs.job_left(m, taken, ends)
         # It is told a clock late. No reader sees that: a read takes longer than a command takes to
         # leave the queue.
         widths = port_widths(self.config)
@@ -265,7 +265,7 @@ class AxiBlock(wiring.Component):
         )  # fmt: skip
         m.d.comb += [
             control.busy.eq(delay(m, busy, 1)),
-            control.done.eq((ended | packets.dropped) & ~ends),
+            control.done.eq((job_left | packets.dropped) & ~ends),
             control.register.eq(starter.register),
         ]  # fmt: skip
         self._errors(m, control, starter, packets, ends)
@@ -276,7 +276,7 @@ class AxiBlock(wiring.Component):
             left,
             core.i.ready & ~packets.o_valid,
             core.o.valid & ~core.o.ready,
-            ended + packets.dropped,
+            job_left + packets.dropped,
             empty_windows,
         )
         m.submodules.counters = counters = CounterBank([1, 1, 1, 1, 1, 2, self.config.lanes])

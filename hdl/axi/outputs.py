@@ -95,7 +95,7 @@ def _show(m: Module, block: wiring.Component, name: str, beat: Value) -> None:
     ]
 
 
-def ended(m: Module, taken: list[Value], drops: Value) -> Value:
+def job_left(m: Module, taken: list[Value], drops: Value) -> Value:
     """Return whether a job's last beat has been taken on all streams, on the last of them just now.
 
     Between two streams there are buffers of two beats each, so one may be two jobs ahead. Jobs that

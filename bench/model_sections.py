@@ -14,7 +14,8 @@ def model_section(found: Mapping[str, Any]) -> Iterator[str]:
     yield "## The golden model"
     yield (
         "Time of the golden model over that of each library, which is the best of many calls that "
-        "took turns in one run, equally many of each in a turn, on one thread: below 1, the golden model is faster. "
+        "took turns in one run, equally many of each in a turn, on one thread: below 1, the golden "
+        "model is faster. "
         f"{', '.join(f'{name} {version}' for name, version in versions.items())}. A dash: the "
         "library has no such function, or not for the type."
     )

@@ -22,7 +22,7 @@ from extremum.model.fast.rows import best_of_rows, elements_at, first_winner
 from extremum.model.fast.slide_plan import LineIndex, LinePairs, SlidePlan, slide_plans
 from extremum.model.spatial import SpatialDimension
 
-__all__ = ["are_planes", "slide_maximum", "slide_winners"]
+__all__ = ["are_planes", "coordinates", "slide_maximum", "slide_winners"]
 
 NARROW = 8
 """Most elements of a line that are compared column by column."""
@@ -153,10 +153,27 @@ def _plane_winners(
     positions = first_winner(rows)
     best = elements_at(rows, positions)
     if list(weights) != [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]:
-        places = np.unravel_index(positions, sizes)
-        columns = zip(places, weights, strict=True)
+        columns = zip(coordinates(positions, sizes), weights, strict=True)
         positions = np.asarray(sum(place * weight for place, weight in columns))
     return best.reshape(shape), positions.reshape(shape) + origin
+
+
+def coordinates(positions: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+    """Return the coordinates of row-major positions, one array for each dimension.
+
+    `np.unravel_index` is not used: that of NumPy 2.4 gives wrong coordinates for more than 8192
+    positions in an array whose last axis has length 1.
+
+    Examples
+    --------
+    >>> coordinates(np.array([4, 5]), (2, 3))
+    [array([1, 1]), array([1, 2])]
+    """
+    found: list[np.ndarray] = []
+    for size in reversed(sizes):
+        positions, coordinate = np.divmod(positions, size)
+        found.insert(0, coordinate)
+    return found
 
 
 class _Winners(NamedTuple):

@@ -20,7 +20,7 @@ from extremum.model.fast.order import (
     order_key,
 )
 from extremum.model.fast.rows import elements_at, first_winner
-from extremum.model.fast.sliding import are_planes, slide_maximum, slide_winners
+from extremum.model.fast.sliding import are_planes, coordinates, slide_maximum, slide_winners
 from extremum.model.fast.tiles import PlaneTile
 
 __all__ = ["window_winners"]
@@ -115,10 +115,4 @@ def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     n, c = (axis.reshape(-1, *(1,) * rank) for axis, rank in ((n, x.ndim - 1), (c, x.ndim - 2)))
     if x.flags.c_contiguous:
         return x.reshape(-1).take((n * x.shape[1] + c) * plane + inside)
-    # `np.unravel_index` of NumPy 2.4 gives wrong coordinates for more than 8192 positions whose
-    # last axis has length 1.
-    coordinates: list[np.ndarray] = []
-    for size in reversed(x.shape[2:]):
-        inside, coordinate = np.divmod(inside, size)
-        coordinates.insert(0, coordinate)
-    return x[(n, c, *coordinates)]
+    return x[(n, c, *coordinates(inside, x.shape[2:]))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.hdl.register_table import fixed_registers, is_indifferent, is_position
+from extremum.hdl.register_table import constant_registers, is_indifferent, is_position
 from extremum.hdl.registers import encode, job_shapes, value_range
 
 
@@ -178,7 +178,7 @@ class JobRegisters:
         """
         values = self.values_in(config)
         self._check_padding(config)
-        for name, value in fixed_registers(config).items():
+        for name, value in constant_registers(config).items():
             if values[name] != value and (not is_indifferent(name) or name in dict(config.fixed)):
                 raise ValueError(
                     f"the core was built with the job register {name} fixed to {int(value)}, and "

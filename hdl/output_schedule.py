@@ -28,7 +28,7 @@ from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.coordinates import inside, least_coordinate, slots_from_zero
 from extremum.hdl.line import Line, PlainLine
 from extremum.hdl.ports import job_layout
-from extremum.hdl.register_table import ends_tell_final, fixed_registers
+from extremum.hdl.register_table import constant_registers, ends_tell_final
 from extremum.hdl.registers import register
 from extremum.hdl.shadow import precomputed, shadow
 from extremum.hdl.stride_grid import is_due
@@ -140,7 +140,7 @@ class OutputSchedule(wiring.Component):
         ends_tell = ends_tell_final(self.config, self.axis)
         ahead = 0
         if ends_tell:
-            ahead = fixed_registers(self.config)[f"{DIMENSIONS[self.axis]}.stride"] - 1
+            ahead = constant_registers(self.config)[f"{DIMENSIONS[self.axis]}.stride"] - 1
         period_less_one, final = self._register("period"), self._register("final")
         parameters = self.parameters
         if parameters.counts_ahead:

@@ -178,7 +178,7 @@ def absent_registers(config: CoreConfig) -> dict[str, int]:
 
 
 @cache
-def fixed_registers(config: CoreConfig) -> dict[str, int]:
+def constant_registers(config: CoreConfig) -> dict[str, int]:
     """Return the registers that are not on the job port, and the constant in place of each.
 
     They are those that the core does not need, and those that ``config.fixed`` names.

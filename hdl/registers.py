@@ -12,7 +12,7 @@ from amaranth.hdl import Const, Value
 from amaranth.lib import data
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.register_table import Bits, all_bits, fixed_registers, is_less_one
+from extremum.hdl.register_table import Bits, all_bits, constant_registers, is_less_one
 from extremum.hdl.register_table import value_range as range_of_bits
 
 
@@ -38,7 +38,7 @@ def job_shapes(config: CoreConfig) -> dict[str, Shape]:
 
     A register that the core does not need, that is fixed, or that has no bits is not on the port.
     """
-    constants = fixed_registers(config)
+    constants = constant_registers(config)
     shapes = all_shapes(config)
     return {name: shape for name, shape in shapes.items() if name not in constants and shape.width}
 
@@ -48,7 +48,7 @@ def is_endless(config: CoreConfig) -> bool:
 
     It has no windows and no job port, and every job would be one row.
     """
-    constants = fixed_registers(config)
+    constants = constant_registers(config)
     return (
         not config.has_windows
         and not job_shapes(config)
@@ -61,7 +61,7 @@ def register(config: CoreConfig, job: data.View, name: str) -> Value:
 
     The registers of :data:`extremum.hdl.register_table.LESS_ONE` come as their value less one.
     """
-    constants = fixed_registers(config)
+    constants = constant_registers(config)
     shape = all_shapes(config)[name]
     if name in constants:
         return Const(encode(name, int(constants[name])), shape)

@@ -11,7 +11,7 @@ from amaranth.hdl import Const, Signal
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
 from extremum.hdl.ports import job_layout
-from extremum.hdl.register_table import LESS_ONE, fixed_registers
+from extremum.hdl.register_table import LESS_ONE, constant_registers
 from extremum.hdl.registers import job_shapes, register
 from extremum.model import DataType
 
@@ -206,8 +206,8 @@ def test_a_register_is_a_constant_or_bits_of_the_port():
     ],
 )
 def test_a_job_that_needs_another_value_is_refused(config, name, value):
-    fixed = int(fixed_registers(config)[name])
-    registers = assembled(flat(JobRegisters()) | fixed_registers(config) | {name: value})
+    fixed = int(constant_registers(config)[name])
+    registers = assembled(flat(JobRegisters()) | constant_registers(config) | {name: value})
     message = (
         f"^the core was built with the job register {re.escape(name)} fixed to {fixed}, and the "
         f"job needs {value}$"
@@ -221,7 +221,7 @@ def test_a_job_that_needs_another_value_is_refused(config, name, value):
 )
 def test_what_a_core_has_no_use_for_may_be_anything(name):
     """Such a register is not on the port, and no value of it is refused."""
-    values = flat(JobRegisters()) | fixed_registers(ARGMAX)
+    values = flat(JobRegisters()) | constant_registers(ARGMAX)
     word = assembled(values).to_bits(ARGMAX)
     assert assembled(values | {name: 1000}).to_bits(ARGMAX) == word
 

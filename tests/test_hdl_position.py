@@ -12,7 +12,7 @@ from stimulus import Job, stimulus
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import DimensionRegisters, JobRegisters
 from extremum.hdl.position import PositionGenerator, clocks_ahead, latency
-from extremum.hdl.register_table import fixed_registers
+from extremum.hdl.register_table import constant_registers
 from extremum.hdl.timing import timing_parameters
 from extremum.model import DataType
 
@@ -34,7 +34,7 @@ def draw_job(rng, config):
     word = lambda: rng.choice((0, 1, rng.getrandbits(8), rng.getrandbits(32)))  # noqa: E731
     outputs = dict.fromkeys(DIMENSIONS, 1)
     outputs |= {DIMENSIONS[axis]: rng.randint(1, 4) for axis in config.axes}
-    constants = fixed_registers(config)
+    constants = constant_registers(config)
 
     def dimension(name):
         steps: Any = {

@@ -25,7 +25,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import (
     Bits,
     all_bits,
-    fixed_registers,
+    constant_registers,
     is_less_one,
     is_position,
     register_names,
@@ -141,7 +141,7 @@ def command_address(number: int) -> int:
 
 def written_bits(config: CoreConfig) -> dict[str, Bits]:
     """Return the bits of every register that is written for a job, by name."""
-    fixed = fixed_registers(config)
+    fixed = constant_registers(config)
     return {
         name: bits for name, bits in all_bits(config).items() if name not in fixed and bits.width
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import takes_by_registers
 from extremum.hdl.latency import is_one_job
-from extremum.hdl.register_table import fixed_registers
+from extremum.hdl.register_table import constant_registers
 from extremum.hdl.registers import job_shapes
 
 INPUT = "s_axis"
@@ -42,7 +42,7 @@ def marks_lanes(config: CoreConfig) -> bool:
     The last group of a job's slices may have fewer slices than there are lanes, and the last beat
     of packed results fewer results.
     """
-    constants = fixed_registers(config)
+    constants = constant_registers(config)
     packs = config.can_fold and constants.get("fold") != 0
     return config.lanes > 1 and (packs or constants.get("tail") != config.lanes)
 

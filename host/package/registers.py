@@ -118,9 +118,7 @@ def _whole_words(header: str) -> str:
         (r"static_assert(\(.*\);)\n",
          r"#ifdef __cplusplus\nstatic_assert\1\n#else\n_Static_assert\1\n#endif\n"),
     ):  # fmt: skip
-        header, count = re.subn(pattern, instead, header)
-        if count != 1:
-            raise ValueError(f"the C header must have {pattern!r} once, not {count} times")
+        header = re.sub(pattern, instead, header)
     return header
 
 

@@ -80,6 +80,15 @@ def test_two_packages_in_a_folder():
     assert not any("were those of" in said for said in out)
 
 
+@pytest.mark.parametrize("title", ["", "# " + 999 * "x", "# ../one", "# \0"])
+def test_a_readme_with_a_title_of_its_own(title):
+    """Such a page is of a package, by its mark, but of none that has a name."""
+    Path("README.md").write_text(f"{title}\nWritten by extremum\n")
+    status, out, said = run("verilog --preset pool2x2-int8 --name one --output .")
+    assert (status, said) == (0, [])
+    assert not any("were those of" in line for line in out)
+
+
 def test_a_package_without_a_testbench_says_so():
     """The preset's rows are so long that no example ends."""
     _, out, _ = run("verilog --preset argmax-int8 --name one --output .")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from extremum.host.cli.replaced_files import write_whole
 from extremum.host.cli.tensor_files import bad_input, file_of, files_of_streams
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
-from extremum.host.package.settings import BUSES, Settings, default_name
+from extremum.host.package.settings import BUSES, Settings, check_name, default_name
 from extremum.host.tools import GATEWARE, require
 
 __all__ = ["grouped", "verilog"]
@@ -235,16 +236,27 @@ def _notes(files: Mapping[Path, bytes], target: Path, name: str) -> list[str]:
     notes, page = [], target / "README.md"
     if target / f"{name}_tb.v" not in files:
         notes.append(f"There is no testbench: {page} says why.")
-    if _names_project(page) and (title := page.read_text(errors="replace")).startswith("# "):
-        owner = title[2:].partition("\n")[0]
-        if owner != name and _names_project(target / f"{owner}.v"):
-            inside = (path.name for path in files if path.parent == target and path.exists())
-            shared = [file for file in inside if not file.startswith((f"{name}.", f"{name}_"))]
-            notes.append(
-                f"{', '.join(sorted(shared))} were those of {owner}: give each package a folder of "
-                "its own to keep both."
-            )
+    owner = _owner(page)
+    if owner not in (None, name) and _names_project(target / f"{owner}.v"):
+        inside = (path.name for path in files if path.parent == target and path.exists())
+        shared = [file for file in inside if not file.startswith((f"{name}.", f"{name}_"))]
+        notes.append(
+            f"{', '.join(sorted(shared))} were those of {owner}: give each package a folder of "
+            "its own to keep both."
+        )
     return notes
+
+
+def _owner(page: Path) -> str | None:
+    """Return the name of the package whose README a file is, None if it is of none."""
+    if not _names_project(page):
+        return None
+    title = page.read_text(errors="replace").partition("\n")[0].removeprefix("# ")
+    # People may write a page with any title, also with one that can be no name of a file.
+    with suppress(ValueError):
+        check_name(title)
+        return title
+    return None
 
 
 def _names_project(path: Path) -> bool:

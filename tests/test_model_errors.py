@@ -401,3 +401,19 @@ def test_the_warning_travels():
     copy = pickle.loads(pickle.dumps(EmptyWindowWarning(3)))
     assert copy.count == 3
     assert str(copy) == "3 pooling windows lie wholly in padding"
+
+
+@pytest.mark.parametrize(("stacklevel", "function"), [(2, "inner"), (3, "outer")])
+def test_the_warning_names_the_caller_that_is_asked_for(stacklevel, function):
+    problem = Pooling.of((1, 1, 1, 1), "int8", 1, start_padding=1)
+
+    def inner():
+        problem.evaluate(np.zeros((1, 1, 1, 1), np.int8), stacklevel=stacklevel)
+
+    def outer():
+        inner()
+
+    with pytest.warns(EmptyWindowWarning) as caught:
+        outer()
+    calls = {"inner": inner, "outer": outer}[function].__code__
+    assert calls.co_firstlineno < caught[0].lineno <= calls.co_firstlineno + 1

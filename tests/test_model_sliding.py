@@ -59,6 +59,18 @@ def test_long_windows(name, data):
     check_against_reference(x, geometry_of(dimension, first), "tensor", nan, "uint32")
 
 
+@pytest.mark.parametrize("name", ["int8", "float32"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_a_plane_whose_columns_follow_each_other_in_memory(name, stride, window):
+    """The elements of a line lie further apart than the lines, which are not copied as wholes."""
+    x = np.random.default_rng(window).integers(-2, 2, (1, 1, 7, 8)).astype(name).swapaxes(2, 3)
+    geometry = {"window": window, "strides": stride, "dilations": 1}
+    geometry |= {"start_padding": window - 1, "end_padding": 1}
+    spatial = {key: (value, value) for key, value in geometry.items()}
+    check_against_reference(x, spatial, "tensor", "propagate", "uint32")
+
+
 @pytest.mark.parametrize(
     ("window", "padding"),
     [(2, (0, 0)), (3, (0, 0)), (3, (1, 0)), (3, (0, 1)), (4, (1, 0)), (5, (1, 1))],

@@ -57,8 +57,8 @@ def window_elements(dimensions: Sequence[SpatialDimension]) -> np.ndarray:
     for d in dimensions:
         starts = np.arange(d.outputs)[:, None] * d.stride - d.start_padding
         elements = starts + np.clip(np.arange(d.window), *d.taps_inside(starts)) * d.dilation
-        # This matters to empty windows alone.
-        elements = np.clip(elements, 0, d.size - 1)
+        # Those of empty windows may lie in the start padding; none lies behind the elements.
+        elements = np.maximum(elements, 0)
         grown = positions[:, None, :, None] * d.size + elements[None, :, None, :]
         positions = grown.reshape(len(positions) * d.outputs, -1)
     return positions

@@ -5,7 +5,7 @@ import random
 import pytest
 from gateware import run
 
-from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer
+from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer, OutputRegister
 
 WIDTH = 8
 WORDS = 300
@@ -13,11 +13,12 @@ WORDS = 300
 
 @pytest.mark.parametrize("gaps", [0, 0.5, 0.9])
 @pytest.mark.parametrize("stalls", [0, 0.5, 0.9])
-@pytest.mark.parametrize("buffer", [InputBuffer, OutputBuffer])
+@pytest.mark.parametrize("buffer", [InputBuffer, OutputBuffer, OutputRegister])
 def test_a_buffer_keeps_order_and_rate(buffer, stalls, gaps):
     """A word that is offered stays; one comes out a clock after it went in, if nothing stalls."""
     component, rng = buffer(WIDTH), random.Random(f"{stalls} {gaps}")
     words = [rng.getrandbits(WIDTH) for _ in range(WORDS)]
+    has_one = buffer is OutputRegister
     given: list[int] = []
     taken: list[tuple[int, int]] = []
     most = 0
@@ -35,8 +36,12 @@ def test_a_buffer_keeps_order_and_rate(buffer, stalls, gaps):
             context.set(component.o_ready, not ready)
             accepts = context.get(component.i_ready)
             context.set(component.o_ready, ready)
-            # Neither port looks through to the other.
-            assert context.get(component.i_ready) == accepts
+            if has_one:
+                accepts = context.get(component.i_ready)
+                assert accepts == (ready or len(given) == len(taken))
+            else:
+                # Neither port looks through to the other.
+                assert context.get(component.i_ready) == accepts
             valid, data = context.get(component.o_valid), context.get(component.o_data)
             assert valid == (len(given) > len(taken))
             assert kept in (None, data)
@@ -57,16 +62,19 @@ def test_a_buffer_keeps_order_and_rate(buffer, stalls, gaps):
     late = [out - into for (out, _), into in zip(taken, given, strict=True)]
     assert min(late) == 1
     if stalls:
-        assert most == 2
+        assert most == (1 if has_one else 2)
     else:
         assert set(late) == {1}
     if not stalls and not gaps:
-        # Nothing is taken in the clock of the reset.
-        assert given == list(range(1, WORDS + 1))
+        # A buffer takes nothing in the clock of the reset.
+        first = 0 if has_one else 1
+        assert given == list(range(first, WORDS + first))
 
 
-@pytest.mark.parametrize("buffer", [InputBuffer, OutputBuffer])
-def test_a_full_buffer_gives_its_words_and_goes_on(buffer):
+@pytest.mark.parametrize(
+    ("buffer", "words"), [(InputBuffer, 2), (OutputBuffer, 2), (OutputRegister, 1)]
+)
+def test_a_full_buffer_gives_its_words_and_goes_on(buffer, words):
     """After a stall it takes a word again a clock later, so the sink never misses one."""
     component = buffer(WIDTH)
 
@@ -82,7 +90,7 @@ def test_a_full_buffer_gives_its_words_and_goes_on(buffer):
             sent += context.get(component.i_ready)
             await context.tick()
             if clock == 4:
-                assert sent == 2
+                assert sent == words
         assert taken == list(range(15))
 
     run(component, bench)
@@ -112,5 +120,29 @@ def test_what_waits_is_dropped():
                 assert clock > late or context.get(component.o_data) == 1
                 context.set(component.o_ready, clock >= late)
                 await context.tick()
+
+    run(component, bench)
+
+
+def test_what_comes_is_dropped():
+    """In front of a register nothing waits: a word is dropped in the clock in which it comes."""
+    component = OutputRegister(WIDTH)
+
+    async def bench(context):
+        async def clock(*, comes, drops, ready):
+            context.set(component.i_valid, comes is not None)
+            context.set(component.i_data, comes or 0)
+            context.set(component.drops, drops)
+            context.set(component.o_ready, ready)
+            accepted = context.get(component.i_ready)
+            await context.tick()
+            return accepted, context.get(component.o_valid), context.get(component.o_data)
+
+        assert await clock(comes=1, drops=0, ready=0) == (1, 1, 1)
+        assert await clock(comes=2, drops=1, ready=0) == (0, 1, 1)
+        # The offered word leaves, and the one behind it is taken and lost.
+        assert (await clock(comes=2, drops=1, ready=1))[:2] == (1, 0)
+        assert (await clock(comes=3, drops=1, ready=0))[:2] == (1, 0)
+        assert await clock(comes=4, drops=0, ready=0) == (1, 1, 4)
 
     run(component, bench)

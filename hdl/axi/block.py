@@ -67,7 +67,8 @@ class AxiBlock(wiring.Component):
 
     All outputs come from registers: those of a buffer at the stream, or those of the core where
     these are as good (:mod:`extremum.hdl.axi.streams`). A stall of one output stream holds the
-    other as soon as the buffers between them, two beats, are full; nothing is lost. In the
+    other as soon as the buffer in front of it is full, with one beat or two
+    (:mod:`extremum.hdl.axi.outputs`); nothing is lost. In the
     programmable block, a soft reset ends all jobs; a beat that is offered on an output stream stays
     until it is taken.
 
@@ -254,7 +255,7 @@ class AxiBlock(wiring.Component):
         ends: Value,
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
-        job_left = outputs.job_left(m, taken, ends)
+        job_left = outputs.job_left(m, self.config, taken, ends)
         # It is told a clock late. No reader sees that: a read takes longer than a command takes to
         # leave the queue.
         widths = port_widths(self.config)

@@ -1,4 +1,4 @@
-"""Buffers of two words that register a stream and cost no throughput."""
+"""Buffers of one or two words that register a stream and cost no throughput."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class _Buffer(wiring.Component):
-    """The ports of a buffer, which holds up to two words.
-
-    While ``o_valid`` is set it holds a word, and two words while ``i_ready`` is not set. During a
-    reset nothing is taken.
+    """The ports of a buffer. While ``o_valid`` is set it holds a word.
 
     Parameters
     ----------
@@ -51,7 +48,8 @@ class _Buffer(wiring.Component):
 class InputBuffer(_Buffer):
     """A register slice that takes a stream in: words go into registers, a multiplexer gives them.
 
-    A sink that decides late in the clock turns only the multiplexer.
+    A sink that decides late in the clock turns only the multiplexer. While ``i_ready`` is not set
+    it holds two words; during a reset nothing is taken.
 
     Latency: 1 clock. Throughput: one word per clock.
     """
@@ -86,7 +84,8 @@ class OutputBuffer(_Buffer):
     """A register slice, also called skid buffer: gives a stream out, all outputs from registers.
 
     ``i_ready`` comes from a register, so the source learns a clock late that the sink has stalled.
-    What arrives in that clock waits in a second register.
+    What arrives in that clock waits in a second register. While ``i_ready`` is not set it holds two
+    words; during a reset nothing is taken.
 
     Latency: 1 clock. Throughput: one word per clock.
 
@@ -104,6 +103,9 @@ class OutputBuffer(_Buffer):
         The word that waits is dropped, and so is one that comes in this clock. The word that is
         offered stays.
     """
+
+    BEATS = 2
+    """How many words it holds."""
 
     drops: Signal
 
@@ -129,4 +131,32 @@ class OutputBuffer(_Buffer):
             m.d.sync += kept.eq(self.i_data)
         with m.If(self.o_ready | is_empty):
             m.d.sync += self.o_data.eq(Mux(is_full, kept, self.i_data))
+        return m
+
+
+class OutputRegister(_Buffer):
+    """Gives a stream out from one register; the source learns within the clock what is taken.
+
+    Latency: 1 clock. Throughput: one word per clock.
+
+    Members
+    -------
+    drops : In(1)
+        A word that comes in this clock is dropped. The word that is offered stays.
+    """
+
+    BEATS = 1
+    """How many words it holds."""
+
+    drops: Signal
+
+    def __init__(self, width: int):
+        super().__init__(width, {"drops": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        is_free = ~self.o_valid | self.o_ready
+        m.d.comb += self.i_ready.eq(is_free)
+        with m.If(is_free):
+            m.d.sync += [self.o_valid.eq(self.i_valid & ~self.drops), self.o_data.eq(self.i_data)]
         return m

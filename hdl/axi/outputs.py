@@ -1,14 +1,30 @@
-"""What a core gives, on the output streams of its block."""
+"""What a core gives, on the output streams of its block.
+
+All streams get each beat in the same clock, and are taken from apart. So each has a register, which
+holds the beat until it is taken, and the core gives the next one when all are free. That is known
+late in the clock, as TREADY is. Where beats are wide, what must know it lies far apart, and a
+pipeline that stops as a whole must know it everywhere: there the streams have buffers of two beats,
+which tell it from a register.
+"""
 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
-from extremum.hdl.axi.buffers import OutputBuffer
+from extremum.hdl.axi.buffers import OutputBuffer, OutputRegister
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, marks_lanes, port_widths
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
+from extremum.hdl.latency import is_one_job
 from extremum.hdl.timing import delay
+
+MOST_REGISTERED_BITS = 48
+"""Most bits of TDATA of all streams for which they have registers.
+
+With 40 bits `pool3x3-int8-indices` keeps its clock; with 64 `programmable-float32` fell from 198 to
+165 MHz, on the way from TREADY to the enables of the result queue.
+"""
 
 
 def result_beats(core: Core) -> dict[str, Value]:
@@ -57,7 +73,10 @@ def give_by_buffers(
     """
     sinks, taken = {}, []
     for name, beat in result_beats(core).items():
-        sink = OutputBuffer(len(beat), copies=core.config.lanes > 1)
+        if _has_registers(core.config):
+            sink = OutputRegister(len(beat))
+        else:
+            sink = OutputBuffer(len(beat), copies=core.config.lanes > 1)
         m.submodules[name] = sinks[name] = sink
         tvalid, tready = _handshake(block, name)
         m.d.comb += [
@@ -79,6 +98,12 @@ def give_by_buffers(
     return taken
 
 
+def _has_registers(config: CoreConfig) -> bool:
+    """Return whether each stream has a register for one beat, and not a buffer of two."""
+    bits = sum(width for name, width in port_widths(config).items() if name != INPUT)
+    return bits <= MOST_REGISTERED_BITS and not is_one_job(config)
+
+
 def _handshake(block: wiring.Component, name: str) -> tuple[Signal, Signal]:
     """Return TVALID and TREADY of a stream of a block."""
     return getattr(block, f"{name}_tvalid"), getattr(block, f"{name}_tready")
@@ -95,16 +120,17 @@ def _show(m: Module, block: wiring.Component, name: str, beat: Value) -> None:
     ]
 
 
-def job_left(m: Module, taken: list[Value], drops: Value) -> Value:
+def job_left(m: Module, config: CoreConfig, taken: list[Value], drops: Value) -> Value:
     """Return whether a job's last beat has been taken on all streams, on the last of them just now.
 
-    Between two streams there are buffers of two beats each, so one may be two jobs ahead. Jobs that
-    a soft reset ends, while ``drops`` is set, are forgotten.
+    One stream may be as many jobs ahead of the other as their buffers have beats. Jobs that a soft
+    reset ends, while ``drops`` is set, are forgotten.
     """
     if len(taken) == 1:
         return taken[0]
     value, index = taken
-    ahead = [Signal(range(3), name=f"{name}_ahead") for name in ("value", "index")]
+    beats = (OutputRegister if _has_registers(config) else OutputBuffer).BEATS
+    ahead = [Signal(range(1 + beats), name=f"{name}_ahead") for name in ("value", "index")]
     both = (value & index) | (value & (ahead[1] != 0)) | (index & (ahead[0] != 0))
     for own, flag in zip(ahead, taken, strict=True):
         m.d.sync += own.eq(Mux(drops, 0, own + flag - both))

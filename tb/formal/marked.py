@@ -63,8 +63,9 @@ class Marked:
         p.invariant(
             "the marked word is one of those counted", ~self.is_in | (self.ahead < self.count)
         )
-        p.reached(
-            "the marked word leaves behind others",
-            is_due & leaves & (self.ahead != p.before(self.ahead)),
-        )
+        if most > 1:
+            p.reached(
+                "the marked word leaves behind others",
+                is_due & leaves & (self.ahead != p.before(self.ahead)),
+            )
         p.reached("the block is full", self.count == most)

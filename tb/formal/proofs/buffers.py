@@ -6,7 +6,7 @@ from functools import partial
 
 from amaranth.hdl import Mux, Signal
 
-from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer
+from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer, OutputRegister
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.marked import Marked
 from extremum.tb.formal.proof import Proof
@@ -72,10 +72,30 @@ def output_buffer(drops: bool, p: Property) -> None:
     )
 
 
+def output_register(drops: bool, p: Property) -> None:
+    """State what an output register gives, with or without words being dropped."""
+    block = OutputRegister(WIDTH)
+    p.add("register", block)
+    offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
+    if drops:
+        p.claim("a dropped word is not offered",
+                ~p.before(block.drops & block.i_ready) | ~block.o_valid)  # fmt: skip
+        p.reached("a word is dropped while another leaves",
+                  block.drops & block.i_valid & block.o_valid & block.o_ready)  # fmt: skip
+        return
+    p.assume(~block.drops)
+    comes, leaves = block.i_valid & block.i_ready, block.o_valid & block.o_ready
+    marked = Marked(p, 1, comes=comes, word=block.i_data, leaves=leaves, given=block.o_data)
+    p.claim("it is ready unless it holds a word that stays",
+            block.i_ready == ((marked.count == 0) | block.o_ready))  # fmt: skip
+    p.claim("a word is offered a clock later", block.o_valid == (marked.count != 0))
+    p.invariant("the word that is offered", ~marked.is_in | (block.o_data == marked.word))
+
+
 MODULE = "extremum.hdl.axi.buffers"
 READY = Fault("ready a clock too long", MODULE, "(waits | comes))", "waits)")
-OVERWRITTEN = Fault("an offer is overwritten", MODULE, "with m.If(self.o_ready | is_empty):",
-                    "with m.If(self.o_ready | is_empty | comes):")  # fmt: skip
+OVERWRITTEN = Fault("an offer is overwritten", MODULE, "Mux(is_full, kept, self.i_data)",
+                    "Mux(is_full & ~self.i_valid, kept, self.i_data)")  # fmt: skip
 SWAPPED = Fault("a word goes to the other register", MODULE,
                 "((even, ~next_newest), (odd, next_newest))",
                 "((even, next_newest), (odd, ~next_newest))")  # fmt: skip
@@ -91,6 +111,15 @@ DROPS = Fault(
 GONE = Fault("what is offered is dropped", MODULE,
              "comes | waits | (self.o_valid & ~self.o_ready)",
              "comes | waits | (self.o_valid & ~self.o_ready & ~self.drops)")  # fmt: skip
+
+LOST = Fault("ready though its word stays", MODULE,
+             "self.i_ready.eq(is_free)", "self.i_ready.eq(1)")  # fmt: skip
+MIXED = Fault("words are mixed", MODULE,
+              "self.o_data.eq(self.i_data)",
+              "self.o_data.eq(self.i_data | self.o_data)")  # fmt: skip
+KEPT = Fault("what comes is not dropped", MODULE,
+             "self.o_valid.eq(self.i_valid & ~self.drops)",
+             "self.o_valid.eq(self.i_valid)")  # fmt: skip
 
 PROOFS = (
     Proof(
@@ -109,5 +138,17 @@ PROOFS = (
         "buffer-drops", "hdl/axi/buffers.py",
         "An output buffer that drops words gives none of those dropped, and what it offers stays.",
         partial(output_buffer, True), depth=4, search=8, faults=(DROPS, GONE),
+    ),
+    Proof(
+        "register-output", "hdl/axi/buffers.py",
+        "The output register gives each word once, intact, in order and a clock later, and takes "
+        "one in each clock in which it is empty or its word leaves; what it offers stays.",
+        partial(output_register, False), depth=4, search=8, faults=(LOST, MIXED), quick=True,
+    ),
+    Proof(
+        "register-drops", "hdl/axi/buffers.py",
+        "An output register that drops words gives none of those dropped, and what it offers "
+        "stays.",
+        partial(output_register, True), depth=4, search=8, faults=(KEPT,),
     ),
 )  # fmt: skip

@@ -29,6 +29,7 @@ FLOWING = CoreConfig(
 PAIRED = replace(
     FLOWING, operators=("argmax", "max-pool"), fixed=(*FLOWING.fixed, ("minimum", 0))
 )  # fmt: skip
+WIDE = replace(PAIRED, data_types=(DataType.UINT32,), index_width=24)
 
 
 def core(config: CoreConfig, p: Property) -> None:
@@ -75,7 +76,10 @@ QUEUE = Fault("the queue's output takes a word while the sink waits", "extremum.
 DEEP = Fault("the memory's output goes on while the sink waits", "extremum.hdl.queue",
              "output_free = ~self.valid | self.ready",
              "output_free = ~self.valid | self.ready | both")  # fmt: skip
-OUTPUT = Fault("an offer is overwritten", "extremum.hdl.axi.buffers",
+REGISTER = Fault("an offer changes while it waits", "extremum.hdl.axi.buffers",
+                 "with m.If(is_free):",
+                 "m.d.sync += self.o_data.eq(self.i_data)\n        with m.If(is_free):")  # fmt: skip
+BUFFER = Fault("an offer is overwritten", "extremum.hdl.axi.buffers",
                "with m.If(self.o_ready | is_empty):",
                "with m.If(self.o_ready | is_empty | comes):")  # fmt: skip
 
@@ -107,7 +111,12 @@ PROOFS = (
     ),
     Proof(
         "ports-block-pair", "hdl/axi/block.py",
-        "The same of a block that gives values and positions, each from a buffer.",
-        partial(block, PAIRED), depth=6, search=30, faults=(OUTPUT,),
+        "The same of a block that gives values and positions, each from a register.",
+        partial(block, PAIRED), depth=6, search=30, faults=(REGISTER,),
+    ),
+    Proof(
+        "ports-block-wide", "hdl/axi/block.py",
+        "The same of a block whose values and positions are so wide that each has a buffer.",
+        partial(block, WIDE), depth=6, search=30, faults=(BUFFER,),
     ),
 )  # fmt: skip

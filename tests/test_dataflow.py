@@ -10,7 +10,8 @@ from simulation import BLOCKS, chosen
 from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
-from extremum.host.driver.block import BlockDriver
+from extremum.host.driver.block import BlockDriver, Work
+from extremum.host.errors import DeviceError
 from extremum.host.plan import dataflow_core, plan
 from extremum.host.plan.dataflow import fixed_to
 from extremum.host.report import BlockReport
@@ -122,4 +123,22 @@ def test_a_driver_without_registers():
     driver.reset()
     driver.finish()
     assert block.clocks.taken == 0
+    block.close()
+
+
+def test_a_dataflow_block_that_lost_its_place():
+    """It has no soft reset, so the driver says that it cannot end what is under way."""
+    config, problem = CORES["row"]
+    (job,) = plan(problem, config).jobs
+    x = np.random.default_rng(1).integers(-9, 9, problem.sizes).astype(np.int8)
+    block = NativeBlock(config)
+    driver = BlockDriver(block, config)
+    driver.start(Work(job, x, lambda *_: None))
+    message = r"^a dataflow block has no soft reset: pull aresetn low, and make another driver$"
+    with block.resetting(), pytest.raises(DeviceError, match=message):
+        driver.reset()
+    block.reset()
+    driver = BlockDriver(block, config)
+    assert_equal_bits(driver.compute(problem, x), problem.evaluate(x))
+    driver.reset()
     block.close()

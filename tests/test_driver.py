@@ -306,6 +306,14 @@ def test_an_accelerator_on_the_block():
             check(accelerator, "max_pooling", planes, 2, start_padding=1, return_indices=True)
 
 
+def test_elements_behind_the_last_window():
+    """The last result does not end an operator: the block takes the rest, however much it is."""
+    x = np.random.default_rng(1).integers(-9, 9, (1, 1, 500, 500)).astype(np.float32)
+    with make(CORE, "native axi") as accelerator:
+        check(accelerator, "max_pooling", x, 1, strides=500)
+        check(accelerator, "argmax", x[0, 0, :3], 1)
+
+
 @pytest.mark.parametrize("before", [1, 10, 60])
 def test_counters_that_wrap_during_an_operator(monkeypatch, before):
     """A block counts modulo 2^32, and a report has what one operator added."""

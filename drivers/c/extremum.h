@@ -525,7 +525,8 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
 /* Write the registers of a job that have changed, and start it. It may be called while other jobs
  * run. EXTREMUM_QUEUE_FULL says that there is no space for all commands of the job yet, and that
  * nothing was written: try again. Each job owns the next packet of the input stream, and one of
- * each output stream. */
+ * each output stream. If a job fails with EXTREMUM_JOB_RANGE, which no job of a plan for this core
+ * does, start those again that were started behind it: they may have relied on the refused word. */
 enum extremum_error extremum_start(struct extremum_block *block, const struct extremum_job *job);
 
 /* Whether a job is under way, or waits to be carried out. */

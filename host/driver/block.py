@@ -46,7 +46,7 @@ LOOKS = 64
 """Reads of a full command queue after which the driver rather waits for the next packet."""
 
 POLLS = 10_000
-"""Reads after which a status that only takes the block a few clocks is given up."""
+"""Reads after which a status that only takes the block some clocks is given up."""
 
 COUNTERS = tuple(name.lower() for name, _ in regs.COUNTERS)
 """The names of the counters."""
@@ -105,7 +105,8 @@ class BlockDriver:
     that one follows the other without a gap. A dataflow block has no registers, and so neither
     counters nor errors.
 
-    After an exception the block and its packets may be out of step: call :meth:`reset`.
+    After an exception the block and its packets may be out of step: call :meth:`reset`. A dataflow
+    block needs a reset by ``aresetn`` and another driver.
 
     Parameters
     ----------
@@ -132,6 +133,7 @@ class BlockDriver:
         self._pending: deque[ResultPackets] = deque()
         self._words: dict[int, int] = {}
         self._space = 0
+        self._is_idle = True
         self.finished = self.written = 0
         self.is_programmable = is_programmable(config)
         if self.is_programmable:
@@ -199,6 +201,7 @@ class BlockDriver:
         """
         job, config = work.job, self._config
         job.registers.to_bits(config)  # an error, if the core was not built for the job
+        self._is_idle = False
         while len(self._pending) >= JOBS_AHEAD:
             self._finish_oldest()
         if self.is_programmable:
@@ -223,12 +226,13 @@ class BlockDriver:
         """
         while self._pending:
             self._finish_oldest()
+        while self._transport.wait():
+            if self.is_programmable:
+                self.check()
         if self.is_programmable:
-            self._poll("STATUS", "busy", "the block stays busy after its last result")
+            self._poll("STATUS", "busy", "the block stays busy after its last element")
             self.check()
-        else:
-            while self._transport.wait():
-                pass
+        self._is_idle = True
 
     def check(self) -> None:
         """Look for an error that the block has reported, and clear it.
@@ -255,7 +259,16 @@ class BlockDriver:
 
         The channel that sends must have been stopped before. What the block still offers on its
         output streams has to be taken behind it, and those channels then be stopped too.
+
+        Raises
+        ------
+        DeviceError
+            A dataflow block has not finished what was started. It has no soft reset.
         """
+        if not (self.is_programmable or self._is_idle):
+            raise DeviceError(
+                "a dataflow block has no soft reset: pull aresetn low, and make another driver"
+            )
         self._pending.clear()
         self._words.clear()
         self._space = 0

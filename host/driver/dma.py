@@ -58,9 +58,10 @@ class DmaTransport:
     """The driver's way to a block on a board.
 
     It is a :class:`extremum.host.driver.transport.Transport`. Every packet has a buffer of its own;
-    those that wait for their channel are kept in order. A DMA must take beats of which TKEEP marks
-    a part, in each beat of a packet and not in its last alone, if the slices of a pooling are no
-    multiple of the lanes.
+    those that wait for their channel are kept in order. A packet is one transfer, so the DMA's
+    register for the length must hold the bytes of the longest one: those of a job's elements, or of
+    its results. A DMA must take beats of which TKEEP marks a part, in each beat of a packet and not
+    in its last alone, if the slices of a pooling are no multiple of the lanes.
 
     Parameters
     ----------
@@ -217,8 +218,8 @@ class _Transfers:
             finally:
                 _free(buffer)
         if self._waiting and not self._is_under_way:
-            self._is_under_way = True
             self._channel.transfer(self._waiting[0][0])
+            self._is_under_way = True
 
 
 def _free(buffer: Any) -> None:

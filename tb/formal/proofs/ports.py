@@ -77,8 +77,9 @@ DEEP = Fault("the memory's output goes on while the sink waits", "extremum.hdl.q
              "output_free = ~self.valid | self.ready",
              "output_free = ~self.valid | self.ready | both")  # fmt: skip
 REGISTER = Fault("an offer changes while it waits", "extremum.hdl.axi.buffers",
-                 "with m.If(is_free):",
-                 "m.d.sync += self.o_data.eq(self.i_data)\n        with m.If(is_free):")  # fmt: skip
+                 "with m.If(is_free):\n",
+                 "m.d.sync += self.o_data.eq(self.i_data)\n"
+                 "        with m.If(is_free):\n")  # fmt: skip
 BUFFER = Fault("an offer is overwritten", "extremum.hdl.axi.buffers",
                "with m.If(self.o_ready | is_empty):",
                "with m.If(self.o_ready | is_empty | comes):")  # fmt: skip

@@ -1,5 +1,6 @@
 """Networks run by `extremum.onnx`: the same bits as ONNX Runtime, whatever surrounds a layer."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -326,6 +327,29 @@ POOL = ("MaxPool", np.zeros((1, 1, 4), np.float32))
 def test_what_is_no_model(model, message):
     with pytest.raises(NetworkError, match=message):
         load(model)
+
+
+@pytest.mark.parametrize("text", ["pooled", "x", "kernel_shape"])
+def test_a_text_that_is_not_utf8(text):
+    """Protobuf gives its bytes then, and ONNX fails on some of them without saying where."""
+    x = np.zeros((1, 1, 4, 4), np.float32)
+    model = one_node("MaxPool", x, kernel_shape=[2, 2])
+    model.graph.node[0].name = "pooled"
+    wrong = b"\xe9" + text.encode()[1:]
+    content = model.SerializeToString().replace(text.encode(), wrong)
+    message = re.escape(f"it breaks a rule of ONNX: the text {wrong!r} is not UTF-8")
+    with pytest.raises(NetworkError, match=f"^{message}$"):
+        load(content)
+
+
+@pytest.mark.parametrize("name", ["net.json", "net.textproto", "net.onnxtxt", "net"])
+def test_a_model_is_binary_whatever_its_file_is_called(tmp_path, name):
+    model = one_node("MaxPool", np.zeros((1, 1, 4, 4), np.float32), kernel_shape=[2, 2])
+    (tmp_path / name).write_bytes(model.SerializeToString())
+    assert load(tmp_path / name).model.graph.node[0].op_type == "MaxPool"
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(NetworkError, match=r"^it is no ONNX model"):
+        load(tmp_path / name)
 
 
 def test_the_core_of_a_network():

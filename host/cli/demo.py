@@ -6,6 +6,8 @@ It needs scikit-image and matplotlib, which the extra `demo` brings.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from rich.table import Table
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
 from extremum.host.cli.printing import difference_dict, difference_text, print_rich
+from extremum.host.cli.replaced_files import write_whole
 from extremum.host.comparison import Check, compute
 from extremum.host.plan import plan
 from extremum.host.progress import Progress, Tell
@@ -205,7 +208,9 @@ class Demo:
         figure.legend(handles=_legend(), loc="outside lower center", ncols=5, frameon=False)
         where = "the golden model" if self.backend == "model" else f"gateware on {self.backend}"
         figure.suptitle(f"extremum: a photograph through {where}, every bit checked", fontsize=15)
-        figure.savefig(path, dpi=120)
+        picture = BytesIO()
+        figure.savefig(picture, dpi=120, format=Path(path).suffix[1:].lower())
+        write_whole(path, picture.getvalue())
 
     def _draw_photograph(self, axes: Axes, brightest: np.ndarray, darkest: np.ndarray) -> None:
         """Draw the photograph, and in each row its first brightest and first darkest pixel."""

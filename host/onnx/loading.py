@@ -14,7 +14,8 @@ import onnx
 import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
@@ -24,6 +25,9 @@ from extremum.onnx.network import Network, NetworkError
 from extremum.onnx.pooled_sizes import with_sizes
 
 __all__ = ["fits", "load", "sizes_text"]
+
+REMARKS = ("doc_string", "producer_name", "producer_version")
+"""Texts of a model that nothing depends on."""
 
 
 def load(
@@ -51,6 +55,8 @@ def load(
     read, folder = _read(model)
     if not read.graph.node or not read.opset_import:
         raise NetworkError("it is no ONNX model: it has no node, or names no opset")
+    for text in _unreadable(read):
+        raise NetworkError(f"it breaks a rule of ONNX: the text {text!r} is not UTF-8")
     files = tuple(dict.fromkeys(_files(read, folder or Path())))
     try:
         onnx.checker.check_model(str(model) if folder else read)
@@ -88,9 +94,22 @@ def _read(model: ModelProto | bytes | str | Path) -> tuple[ModelProto, Path | No
             return onnx.load_model_from_string(model), None
         if not isinstance(model, str | Path):
             raise TypeError(f"model must be a ModelProto, bytes or a file's name, not {model!r}")
-        return onnx.load(str(model), load_external_data=False), Path(model).resolve().parent
+        # Without a format, the end of the file's name would choose one.
+        read = onnx.load(str(model), format="protobuf", load_external_data=False)
+        return read, Path(model).resolve().parent
     except DecodeError as error:
         raise NetworkError("it is no ONNX model") from error
+
+
+def _unreadable(message: Message) -> Iterator[bytes]:
+    """Yield the texts of a message that are not UTF-8, at every depth, without remarks on it."""
+    for field, value in message.ListFields():
+        if field.type in (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING):
+            for each in (value,) if isinstance(value, str | bytes | Message) else value:
+                if isinstance(each, Message):
+                    yield from _unreadable(each)
+                elif isinstance(each, bytes) and field.name not in REMARKS:
+                    yield each
 
 
 def _files(model: ModelProto, folder: Path) -> Iterator[Path]:

@@ -37,7 +37,11 @@ def session(
     if options is None:
         options = silent_options()
     return onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        model.SerializeToString(),
+        options,
+        providers=["CPUExecutionProvider"],
+        # It would print, and try the same once more.
+        enable_fallback=0,
     )
 
 

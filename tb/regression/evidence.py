@@ -9,6 +9,7 @@ from pathlib import Path
 from platform import machine, python_version
 from typing import Any
 
+from extremum.host.cli.replaced_files import write_whole
 from extremum.tb.coverage import BINS, POINTS, Point
 from extremum.tb.regression.database import Database
 
@@ -102,4 +103,4 @@ def require_writable(path: Path) -> None:
 def write(database: Database, path: Path) -> None:
     """Write the evidence as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(evidence(database), indent=1) + "\n")
+    write_whole(path, f"{json.dumps(evidence(database), indent=1)}\n".encode())

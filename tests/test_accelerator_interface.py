@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from accelerators import check
+from simulation import SIMULATORS
 
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
+from extremum.host.errors import SimulationError
 from extremum.host.team import Team
 from extremum.model import DataType, EmptyWindowWarning, Pooling
 
@@ -237,3 +239,14 @@ def test_integers_of_numpy_are_those_of_python():
             assert accelerator.report
             cycles.append(accelerator.report.cycles)
     assert cycles[0] == cycles[1]
+
+
+@pytest.mark.parametrize("backend", SIMULATORS)
+def test_waves_that_are_not_written(backend, tmp_path):
+    """Icarus does not tell that it cannot open the file, which disappears here instead."""
+    path = tmp_path / "wave.vcd"
+    accelerator = Accelerator("int8", backend=backend, max_window=(1, 1, 1), waves=path)
+    accelerator.argmax(np.arange(5, dtype=np.int8))
+    path.unlink()
+    with pytest.raises(SimulationError, match=rf"^{backend} wrote no waveforms to "):
+        accelerator.close()

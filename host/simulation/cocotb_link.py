@@ -60,6 +60,7 @@ class CocotbLink:
         self._processes = Processes()
         self._owner = os.getpid()
         self._folder = _short_folder()
+        self._waves, self._waves_before = waves, _written_at(waves)
         try:
             self._start(build, top, bench, waves)
         except BaseException:
@@ -132,13 +133,25 @@ class CocotbLink:
         """End the simulation. Waveforms are complete after this.
 
         In a forked copy of the process that started it, the simulation goes on.
+
+        Raises
+        ------
+        SimulationError
+            The simulator has written no waveforms, and did not say so.
         """
-        if self._connection is not None and os.getpid() == self._owner:
+        connection = self._connection if os.getpid() == self._owner else None
+        if connection is not None:
             with suppress(OSError):
-                self._connection.send(None)
+                connection.send(None)
             with suppress(subprocess.TimeoutExpired):
                 self._command.process.wait(_START_SECONDS)
         self._kill()
+        waves = self._waves if connection is not None else None
+        if waves is not None and _written_at(waves) == self._waves_before:
+            raise SimulationError(
+                f"{self.name} wrote no waveforms to {str(waves)!r}: give a path that has only "
+                "letters, digits and signs of ASCII, also in its folders"
+            )
 
     def _kill(self) -> None:
         """End the simulation in whatever state it is."""
@@ -148,6 +161,14 @@ class CocotbLink:
         if os.getpid() == self._owner:
             self._processes.end()
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _written_at(path: Path | None) -> int | None:
+    """Return when a file was written last, in nanoseconds; None if there is none."""
+    try:
+        return None if path is None else path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def _last_words(command: Command) -> str:

@@ -1,6 +1,7 @@
 """The accelerator as an object: its signatures, its arguments, whom its warnings name."""
 
 import inspect
+import os
 import warnings
 from dataclasses import fields
 from typing import Any
@@ -250,3 +251,12 @@ def test_waves_that_are_not_written(backend, tmp_path):
     path.unlink()
     with pytest.raises(SimulationError, match=rf"^{backend} wrote no waveforms to "):
         accelerator.close()
+
+
+def test_waves_into_a_device(tmp_path):
+    """A device does not tell when it was written, so it is not asked."""
+    path = tmp_path / "wave.vcd"
+    path.symlink_to(os.devnull)
+    with Accelerator("int8", backend="verilator", max_window=(1, 1, 1), waves=path) as accelerator:
+        accelerator.argmax(np.arange(5, dtype=np.int8))
+    assert path.is_symlink()

@@ -68,7 +68,7 @@ class Counter(wiring.Component):
 class Small:
     """A design like those of the campaign."""
 
-    bus, clock, config, block = "none", "clk", None, "part"
+    bus, clock, config, block, prefix = "none", "clk", None, "part", ""
 
     def rtlil(self):
         return rtlil.convert(Counter(), name="mutated", emit_src=True)
@@ -177,6 +177,17 @@ def test_every_rule_is_about_a_mutant_that_there_is(name, blocks):
     assert not [rule for rule in explained.rules() if rule.block in blocks and rule not in used]
 
 
+@pytest.mark.parametrize("name", ["block", "small.block"])
+def test_the_trials_of_a_block_are_recorded(name):
+    """They drive the block by the driver, whose changes they must follow."""
+    design = DESIGNS[name]
+    with scaled(design):
+        mutants = yosys.mutants(design, yosys.flat(design), f"{design.prefix}axi.buffers", 1)
+        model = CompiledDesign(design, mutants)
+        for trial in axi_trials.trials(model, design.config, range(1), ("jobs", "stalls")):
+            assert model.replay(0, trial) is None
+
+
 def test_the_documentation_lists_every_kind_of_trial():
     text = (Path(__file__).parents[1] / "docs/mutation.md").read_text()
     table = text.partition("| trial | of |")[2].partition("\n\n")[0]
@@ -281,13 +292,15 @@ reason = "nobody can tell it"
 
 
 def test_cells_are_sorted_into_blocks():
+    core = DESIGNS["windows"]
     inner = Cell("$flatten\\admission.\\slots.\\width.$12", "hdl/line.py:190")
-    assert block_of(inner, "none") == "slots"
-    assert block_of(Cell("$flatten\\fold.$7", "hdl/winner.py:80"), "none") == "winner"
-    assert block_of(Cell("$flatten\\packets.$7", "hdl/axi/input_packets.py:99"), "axi") == (
-        "axi.packets"
-    )
-    assert block_of(Cell("$flatten\\core.\\fold.$7", ""), "axi") == ""
+    assert block_of(inner, core) == "slots"
+    assert block_of(inner, DESIGNS["small.windows"]) == "small.windows"
+    assert block_of(Cell("$flatten\\fold.$7", "hdl/winner.py:80"), core) == "winner"
+    packets = Cell("$flatten\\packets.$7", "hdl/axi/input_packets.py:99")
+    assert block_of(packets, DESIGNS["block"]) == "axi.packets"
+    assert block_of(packets, DESIGNS["small.block"]) == "small.axi.packets"
+    assert block_of(Cell("$flatten\\core.\\fold.$7", ""), DESIGNS["block"]) not in BLOCKS
 
 
 def test_the_quick_form_has_cores_of_each_setting_as_they_are():

@@ -199,12 +199,18 @@ class RecordedBlock:
 
     def wait(self) -> bool:
         """Do as :meth:`extremum.host.driver.transport.Transport.wait`."""
-        waiting = sum(map(len, self._asked.values()))
+        waiting = self._awaited()
         for _ in range(WATCHDOG):
+            if not waiting and not self._beats:
+                return False
             self._clock()
-            if self.irq or sum(map(len, self._asked.values())) < waiting:
+            if self.irq or self._awaited() < waiting:
                 return self.irq
-        raise HungError("no packet came")
+        raise HungError("no packet came" if waiting else "not all beats were taken")
+
+    def _awaited(self) -> int:
+        """Return how many packets are asked for that have not come."""
+        return sum(map(len, self._asked.values()))
 
     def forget(self) -> None:
         """Forget what is sent and asked for."""

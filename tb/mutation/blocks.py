@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extremum.tb.mutation.designs import DESIGNS
+from extremum.tb.mutation.designs import DESIGNS, Design
 
 SHARED_FILES = {"hdl/winner.py": "winner", "hdl/timing/": "timing", "hdl/counter.py": "counter"}
 """Files whose code is used by many parts; their cells are blocks of their own.
@@ -57,6 +57,10 @@ BUILDS = (
     ("windows", ("schedule", "counter")),
     ("block", ("axi.lite", "axi.control", "axi.commands", "axi.packets")),
     ("block", ("axi.counters", "axi.buffers", "axi.block")),
+    (
+        "small.block",
+        ("small.axi.commands", "small.axi.packets", "small.axi.buffers", "small.axi.block"),
+    ),
     *((core, (core,)) for core in WHOLE_CORES),
 )
 """The designs whose cells are mutated, and the blocks whose mutants are compiled together."""
@@ -122,14 +126,17 @@ def unclocked_reads(flat: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def block_of(cell: Cell, bus: str) -> str:
-    """Return the block that a cell belongs to; empty if it belongs to none."""
-    if bus == "none":
+def block_of(cell: Cell, design: Design) -> str:
+    """Return the block that a cell of a design belongs to; none if no block has such a name."""
+    if design.block:
+        return design.block
+    is_bare = design.bus == "none"
+    if is_bare and "alignment" not in cell.source:
         for file, block in SHARED_FILES.items():
-            if cell.source.startswith(file) and "alignment" not in cell.source:
-                return block
-    parts, other = (BLOCK_PARTS, "axi.block") if bus == "axi" else (CORE_PARTS, "admission")
-    for prefix, block in parts:
-        if cell.path == prefix or cell.path.startswith(f"{prefix}."):
-            return block
-    return other
+            if cell.source.startswith(file):
+                return design.prefix + block
+    parts, other = (CORE_PARTS, "admission") if is_bare else (BLOCK_PARTS, "axi.block")
+    for part, block in parts:
+        if cell.path == part or cell.path.startswith(f"{part}."):
+            return design.prefix + block
+    return design.prefix + other

@@ -51,11 +51,14 @@ class Design:
     block
         Name of the one block that all of the design is; empty if its cells are sorted into blocks
         by the part that they are in.
+    prefix
+        What the names of these blocks begin with, if another design has the same parts.
     """
 
     config: CoreConfig
     bus: str = "none"
     block: str = ""
+    prefix: str = ""
 
     @property
     def clock(self) -> str:
@@ -103,6 +106,14 @@ DESIGNS = {
 }
 """The designs by name. Those of the other settings of ``pipelining`` are one block each: their
 parts are those of the fast cores with fewer registers, under the control of one job at a time."""
+
+DESIGNS["small.block"] = replace(
+    DESIGNS["block"],
+    config=replace(DESIGNS["block"].config, pipelining="small"),
+    prefix="small.",
+)
+"""The AXI block around a core of one job: its commands wait for the core, and its output streams
+have buffers of two beats, as those of wide fast cores do."""
 
 DESIGNS |= {
     f"{setting}.{name}": Design(

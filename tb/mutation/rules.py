@@ -96,7 +96,7 @@ def meant(
     where, called, ports = places(flat), names(flat), widths(flat)
     of_block = [rule for rule in rules() if rule.block == block]
     for cell in cells(flat):
-        if (design.block or block_of(cell, design.bus)) != block:
+        if block_of(cell, design) != block:
             continue
         here = [rule for rule in of_block if re.fullmatch(rule.at, where[cell.name])]
         if not here:

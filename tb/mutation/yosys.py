@@ -116,11 +116,7 @@ def mutants(design: Design, text: str, block: str, count: int) -> list[Mutant]:
 
     There are fewer than ``count`` if the block has no more.
     """
-    chosen = [
-        f"{TOP}/{cell.name}"
-        for cell in cells(text)
-        if (design.block or block_of(cell, design.bus)) == block
-    ]
+    chosen = [f"{TOP}/{cell.name}" for cell in cells(text) if block_of(cell, design) == block]
 
     # Some of them are at ports that are left alone. Yosys does not end if asked for many more than
     # there are.

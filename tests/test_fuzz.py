@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from itertools import repeat
 
@@ -30,6 +31,17 @@ EXAMPLES = 20
 def test_nothing_is_found(name):
     """Twenty inputs each; `make fuzz` gives them thousands."""
     assert sum(check(TARGETS[name], EXAMPLES, 1).values()) >= EXAMPLES
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_target_does_not_refuse_everything(name):
+    """What refuses all inputs, right ones too, is not fuzzed behind its first check."""
+    found = Counter()
+    for seed in range(20):
+        found += check(TARGETS[name], EXAMPLES, seed)
+        if found.keys() - {"refused"}:
+            return
+    pytest.fail(f"{found}")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shlex
 import tempfile
@@ -13,10 +14,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import click
 import numpy as np
 from hypothesis import strategies as st
 
-from extremum.host.cli import commands, fpga_commands
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.interface import parameters
+from extremum.host.cli import commands, fpga_commands, verilog_command
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga import clock_target
 from extremum.tb.fuzz.target import Target, require
@@ -95,7 +99,7 @@ def _harmless(arguments: list[str]) -> list[str]:
     if arguments and arguments[0] == "run":
         return [*arguments, "--backend", "model"]
     if arguments and arguments[0] == "verilog":
-        return [*arguments, "--output", "nowhere/package"]
+        return [*arguments, "--output", "package"]
     return arguments
 
 
@@ -118,7 +122,7 @@ def _run(arguments: list[str]) -> str:
     require(status in refusals, shown)
     require(told.startswith(b"extremum: ") and told.count(b"\n") == 1, shown)
     require(not said, f"{shown}; and on stdout {said[:200]!r}")
-    return "refused"
+    return "taken" if NO_PACKAGE.encode() in told else "refused"
 
 
 @cache
@@ -145,7 +149,16 @@ def _workplace() -> Iterator[Path]:
         stack.enter_context(patch.dict(os.environ, cached))
         for module in (fpga_commands, clock_target):
             stack.enter_context(patch.object(module, "measure", _no_measurement))
+        stack.enter_context(patch.object(verilog_command, "require", _no_package))
         yield _folder()
+
+
+NO_PACKAGE = "no package is written here"
+"""What is said in place of a package, behind all checks of the command line and of its files."""
+
+
+def _no_package(*_: Any) -> None:
+    raise click.ClickException(NO_PACKAGE)
 
 
 def _no_measurement(*_: Any, **__: Any) -> Any:
@@ -227,6 +240,21 @@ def configurations() -> st.SearchStrategy[bytes]:
     return st.one_of(texts, damaged(texts), st.binary(max_size=60))
 
 
+def measurements() -> st.SearchStrategy[bytes]:
+    """Return JSON files: a measurement of the default core with some of its values changed."""
+    told: dict[str, Any] = {
+        "bus": "axi", "device": "ecp5-85k", "comb": 900, "ff": 900.0, "block_ram": 0,
+        "fmax_mhz": 200.5, "parameters": parameters(CoreConfig()),
+    }  # fmt: skip
+    values = st.sampled_from([
+        None, True, -1, 0, 10**9 + 1, 10**400, 1e308, float("nan"), "", "none", [], {}, [[]],
+        told["parameters"] | {"lanes": 2},
+    ])  # fmt: skip
+    changed = st.dictionaries(st.sampled_from([*told, "more"]), values, max_size=2)
+    texts = changed.map(lambda odd: json.dumps(told | odd).encode())
+    return st.one_of(texts, damaged(texts), st.binary(max_size=60), st.just(b"[" * 100_000))
+
+
 TARGETS = (
     Target(
         "command lines",
@@ -245,7 +273,7 @@ TARGETS = (
         "configurations",
         "a TOML file of any content is taken by --config, or refused in one line with status 2",
         configurations,
-        reader("plan", "argmax", *SIZED, "--config", "fuzzed", "--registers"),
+        reader("plan", "argmax", *SIZED[:-1], "float32", "--config", "fuzzed", "--registers"),
         is_raw=True,
     ),
     Target(
@@ -258,7 +286,7 @@ TARGETS = (
     Target(
         "measurements",
         "the same for the JSON file of --cost",
-        lambda: st.one_of(st.binary(max_size=60), st.just(b"[" * 100_000)),
+        measurements,
         reader("verilog", "--cost", "fuzzed"),
         is_raw=True,
     ),

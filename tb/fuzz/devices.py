@@ -70,13 +70,13 @@ class FuzzedTransport:
         self._waits += 1
         if self._waits > SILENCE:
             raise DeviceError("nothing has come for too long")
-        drawn = next(self._packets, None)
-        if self._takers:
-            take, size = self._takers[0]
-            part, last = drawn or (bytes(size), True)
-            if last:
-                self._takers.pop(0)
-            take(np.frombuffer(part, np.uint8), last)
+        if not self._takers:
+            return False
+        take, size = self._takers[0]
+        part, last = next(self._packets, None) or (bytes(size), True)
+        if last:
+            self._takers.pop(0)
+        take(np.frombuffer(part, np.uint8), last)
         return True
 
 

@@ -13,6 +13,10 @@ class SimulationError(RuntimeError):
     """A simulator crashed, broke a stream rule, or made no progress."""
 
 
+class WaveformError(SimulationError):
+    """Waveforms could not be written, or not all. The message names the file and the reason."""
+
+
 class SynthesisError(RuntimeError):
     """A tool for FPGAs refused the core. The message names the tool and gives its first error."""
 

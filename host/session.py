@@ -12,7 +12,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.block import BlockDriver
-from extremum.host.errors import SimulationError
+from extremum.host.errors import SimulationError, WaveformError
 from extremum.host.plan import Plan
 from extremum.host.plan.results import Results
 from extremum.host.plan_runner import (
@@ -179,7 +179,7 @@ class Session:
 
         Raises
         ------
-        SimulationError
+        WaveformError
             Not all waveforms could be written. The simulation has ended all the same.
         """
         simulation, self.simulation, self._driver = self.simulation, None, None
@@ -188,5 +188,5 @@ class Session:
 
     def _abandon(self) -> None:
         """End the simulation after an error, which says more than that waveforms are missing."""
-        with suppress(SimulationError):
+        with suppress(WaveformError):
             self.close()

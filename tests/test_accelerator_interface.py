@@ -2,6 +2,8 @@
 
 import inspect
 import os
+import re
+import resource
 import warnings
 from dataclasses import fields
 from typing import Any
@@ -14,7 +16,7 @@ from simulation import SIMULATORS
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
-from extremum.host.errors import SimulationError
+from extremum.host.errors import SimulationError, WaveformError
 from extremum.host.team import Team
 from extremum.model import DataType, EmptyWindowWarning, Pooling
 
@@ -243,20 +245,53 @@ def test_integers_of_numpy_are_those_of_python():
 
 
 @pytest.mark.parametrize("backend", SIMULATORS)
-def test_waves_that_are_not_written(backend, tmp_path):
-    """Icarus does not tell that it cannot open the file, which disappears here instead."""
+def test_waves_in_a_folder_of_any_name(backend, tmp_path):
+    """They are whole, and begin anew with each simulation."""
+    folder = tmp_path / "größe $HOME 'a b'"
+    folder.mkdir()
+    path, sizes = folder / "wave.vcd", []
+    for _ in range(2):
+        with Accelerator("int8", backend=backend, max_window=(1, 1, 1), waves=path) as accelerator:
+            accelerator.argmax(np.arange(300, dtype=np.int16).astype(np.int8))
+        times = re.findall(r"^#(\d+)$", path.read_text(), re.MULTILINE)
+        sizes.append((path.stat().st_size, int(times[-1])))
+    assert sizes[0] == sizes[1]
+    assert int(times[-1]) > 300 * 1000  # picoseconds
+    assert [found.name for found in folder.iterdir()] == ["wave.vcd"]
+
+
+@pytest.mark.parametrize("backend", SIMULATORS)
+def test_a_disk_that_fills_up_under_waves(backend, tmp_path):
+    """It is told with the operator, or at the end; what fits is kept, and the simulator ends."""
     path = tmp_path / "wave.vcd"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     accelerator = Accelerator("int8", backend=backend, max_window=(1, 1, 1), waves=path)
-    accelerator.argmax(np.arange(5, dtype=np.int8))
-    path.unlink()
-    with pytest.raises(SimulationError, match=rf"^{backend} wrote no waveforms to "):
-        accelerator.close()
+    told = f"^{backend}: cannot write all waveforms to {re.escape(str(path))}: File too large$"
+    with pytest.raises(WaveformError, match=told), accelerator:
+        accelerator.argmax(np.arange(5, dtype=np.int8))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+        try:
+            accelerator.argmax(np.zeros(30_000, np.int8))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.stat().st_size == 100_000
+    accelerator.close()
 
 
-def test_waves_into_a_device(tmp_path):
-    """A device does not tell when it was written, so it is not asked."""
+@pytest.mark.parametrize("backend", SIMULATORS)
+def test_waves_into_a_device(backend, tmp_path):
     path = tmp_path / "wave.vcd"
     path.symlink_to(os.devnull)
-    with Accelerator("int8", backend="verilator", max_window=(1, 1, 1), waves=path) as accelerator:
+    with Accelerator("int8", backend=backend, max_window=(1, 1, 1), waves=path) as accelerator:
         accelerator.argmax(np.arange(5, dtype=np.int8))
     assert path.is_symlink()
+
+
+@pytest.mark.parametrize("backend", SIMULATORS)
+def test_waves_into_no_folder(backend, tmp_path):
+    path = tmp_path / "nowhere" / "wave.vcd"
+    accelerator = Accelerator("int8", backend=backend, max_window=(1, 1, 1), waves=path)
+    told = f"^{backend}: cannot write waveforms to {re.escape(str(path))}: No such file"
+    for _ in range(2):
+        with pytest.raises(WaveformError, match=told):
+            accelerator.argmax(np.arange(5, dtype=np.int8))

@@ -14,6 +14,7 @@ from amounts import mostly_slow
 
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError, cache
+from extremum.host.errors import WaveformError
 from extremum.host.processes import Processes
 from extremum.host.progress import Progress
 from extremum.host.simulation import native_build
@@ -191,7 +192,7 @@ def test_waves_of_a_window(tmp_path):
 def test_waves_that_cannot_be_written(tmp_path):
     with (
         Accelerator(**SMALL, waves=tmp_path / "no" / "wave.vcd") as accelerator,
-        pytest.raises(SimulationError, match="cannot write waveforms to"),
+        pytest.raises(WaveformError, match="cannot write waveforms to"),
     ):
         accelerator.argmax(np.zeros(3, np.int8))
 
@@ -202,7 +203,7 @@ def test_a_full_disk_under_waves(bus):
     """It is told in the clock in which it is met, and the process goes on."""
     accelerator = Accelerator(**SMALL, bus=bus, waves="/dev/full")
     for _ in range(2):
-        with pytest.raises(SimulationError, match=r"clock \d+: cannot write waveforms: No space"):
+        with pytest.raises(WaveformError, match=r"clock \d+: cannot write waveforms: No space"):
             accelerator.argmax(np.zeros(20_000, np.int8))
     accelerator.close()
 
@@ -216,7 +217,7 @@ def test_a_disk_that_fills_up_while_the_waves_end(bus, tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
     try:
         told = f"^native: cannot write all waveforms to {path}: File too large$"
-        with pytest.raises(SimulationError, match=told):
+        with pytest.raises(WaveformError, match=told):
             accelerator.close()
         accelerator.close()  # it has ended all the same
     finally:

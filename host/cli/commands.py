@@ -29,7 +29,13 @@ from extremum.host.cli import (
 )
 from extremum.host.cli.option_types import FILE
 from extremum.host.comparison import compute
-from extremum.host.errors import DeviceError, SimulationError, SynthesisError, ToolError
+from extremum.host.errors import (
+    DeviceError,
+    SimulationError,
+    SynthesisError,
+    ToolError,
+    WaveformError,
+)
 from extremum.host.progress import Progress
 from extremum.host.tools import BACKEND_TOOLS, require
 
@@ -82,6 +88,8 @@ def main(arguments: Sequence[str]) -> int:
         return _fail(error.format_message() + hint, Exit.USAGE)
     except ToolError as error:
         return _fail(str(error), Exit.TOOL)
+    except WaveformError as error:
+        return _fail(str(error), Exit.USAGE)
     except (SimulationError, SynthesisError, DeviceError) as error:
         return _fail(str(error), Exit.SIMULATION)
     except BrokenPipeError:  # the reader of the output has gone: `main.main` ends quietly

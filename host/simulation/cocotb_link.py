@@ -9,14 +9,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from extremum.host.errors import SimulationError
+from extremum.host.errors import SimulationError, WaveformError
 from extremum.host.processes import Command, Processes
+from extremum.host.simulation.wave_pipe import WavePipe
 
 _START_SECONDS = 60
 SILENCE_SECONDS = 300
@@ -24,6 +25,9 @@ SILENCE_SECONDS = 300
 
 _SOCKET_PATH_BYTES = 90
 """Operating systems allow a local socket's path little more than 100 bytes."""
+
+_WAVES = "waves.vcd"
+"""The pipe for waveforms, in the folder in which the simulator runs."""
 
 PROCESS = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
 """Starts the process that compiles or simulates."""
@@ -52,6 +56,8 @@ class CocotbLink:
     ------
     SimulationError
         The simulator does not start.
+    WaveformError
+        The file for the waveforms cannot be opened.
     """
 
     def __init__(self, name: str, build: Path, top: str, bench: str, waves: Path | None) -> None:
@@ -60,21 +66,24 @@ class CocotbLink:
         self._processes = Processes()
         self._owner = os.getpid()
         self._folder = _short_folder()
-        self._waves, self._waves_before = waves, _written_at(waves)
+        self._waves: WavePipe | None = None
         try:
-            self._start(build, top, bench, waves)
+            if waves is not None:
+                with self._named():
+                    self._waves = WavePipe(self._folder / _WAVES, waves)
+            self._start(build, top, bench)
         except BaseException:
             self._kill()
             raise
 
-    def _start(self, build: Path, top: str, bench: str, waves: Path | None) -> None:
+    def _start(self, build: Path, top: str, bench: str) -> None:
         address = str(self._folder / "socket")
         request = {
             "simulator": self.name,
             "build_dir": str(build),
             "test_dir": str(self._folder),
             "module": bench,
-            "waves": None if waves is None else str(waves.resolve()),
+            "waves": None if self._waves is None else _WAVES,
             "environment": {"EXTREMUM_ADDRESS": address},
             "top": top,
         }
@@ -101,12 +110,16 @@ class CocotbLink:
         ------
         SimulationError
             The simulation ended or failed, or has been closed.
+        WaveformError
+            The waveforms could not be written so far.
         """
         if self._connection is None:
             raise SimulationError(f"{self.name} has been closed")
         try:
             self._connection.send(request)
-            return self._answer(self._connection, told)
+            answer = self._answer(self._connection, told)
+            self._check_waves()
+            return answer
         except (EOFError, OSError) as error:
             words = _last_words(self._command)
             self._kill()
@@ -136,8 +149,8 @@ class CocotbLink:
 
         Raises
         ------
-        SimulationError
-            The simulator has written no waveforms, and did not say so.
+        WaveformError
+            Not all waveforms could be written. The simulation has ended all the same.
         """
         connection = self._connection if os.getpid() == self._owner else None
         if connection is not None:
@@ -146,15 +159,21 @@ class CocotbLink:
             with suppress(subprocess.TimeoutExpired):
                 self._command.process.wait(_START_SECONDS)
         self._kill()
-        waves = self._waves if connection is not None else None
-        # A device or a pipe does not tell when it was written.
-        if waves is None or (waves.exists() and not waves.is_file()):
-            return
-        if _written_at(waves) == self._waves_before:
-            raise SimulationError(
-                f"{self.name} wrote no waveforms to {str(waves)!r}: give a path that has only "
-                "letters, digits and signs of ASCII, also in its folders"
-            )
+        if connection is not None:
+            self._check_waves()
+
+    def _check_waves(self) -> None:
+        if self._waves is not None:
+            with self._named():
+                self._waves.check()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Put the simulator's name into messages about waveforms."""
+        try:
+            yield
+        except WaveformError as error:
+            raise WaveformError(f"{self.name}: {error}") from error.__cause__
 
     def _kill(self) -> None:
         """End the simulation in whatever state it is."""
@@ -163,15 +182,9 @@ class CocotbLink:
             self._connection = None
         if os.getpid() == self._owner:
             self._processes.end()
+            if self._waves is not None:
+                self._waves.close()
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _written_at(path: Path | None) -> int | None:
-    """Return when a file was written last, in nanoseconds; None if there is none."""
-    try:
-        return None if path is None else path.stat().st_mtime_ns
-    except OSError:
-        return None
 
 
 def _last_words(command: Command) -> str:

@@ -97,7 +97,7 @@ def simulate(
     module
         The bench.
     waves
-        Path of a VCD file to write. The core must have been compiled for it.
+        Path of a VCD file to write, from `test_dir`. The core must have been compiled for it.
     environment
         Variables for the bench.
     top

@@ -13,7 +13,6 @@ from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
-from extremum.host.errors import SimulationError
 from extremum.host.simulation import native_library, stalls
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compile_native
@@ -150,7 +149,7 @@ class NativeSimulator(NativeModel):
         told = time.monotonic()
         while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != _DONE:
             if state == _FAILED:
-                raise SimulationError(f"native: {outcome.message.decode(errors='replace')}")
+                self._fail(outcome.message)
             if state == _HUNGRY:
                 self._feed(pieces)
             elif state == _FULL:

@@ -13,7 +13,7 @@ import numpy as np
 
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.config import CoreConfig
-from extremum.host.errors import DeviceError, SimulationError
+from extremum.host.errors import DeviceError
 from extremum.host.simulation import native, native_library
 from extremum.host.simulation.backend import RESET_CLOCKS, StreamClocks, StreamSettings
 from extremum.host.simulation.native_build import compile_native
@@ -246,8 +246,7 @@ class NativeBlock(NativeModel):
                 if state == _DONE:
                     break
                 if state == _FAILED:
-                    message = self._outcome.message.decode(errors="replace")
-                    raise SimulationError(f"native: {message}")
+                    self._fail(self._outcome.message)
                 if state == _HUNGRY:
                     self._feed()
                 elif state == _FULL:

@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from extremum.host.errors import SimulationError
+from extremum.host.errors import SimulationError, WaveformError
 
 NEVER = (1 << 64) - 1
 """A clock that does not come: the pumps' mark for what has not happened."""
@@ -49,7 +49,7 @@ class NativeModel:
 
     Raises
     ------
-    SimulationError
+    WaveformError
         The waveforms cannot be written.
     """
 
@@ -61,7 +61,7 @@ class NativeModel:
         path = os.fsencode(waves) if waves is not None else b""
         self._opened: int | None = library.pump_open(path, first, last)
         if self._opened is None:
-            raise SimulationError(f"native: cannot write waveforms to {waves}")
+            raise WaveformError(f"native: cannot write waveforms to {waves}")
         # It also ends the model when nobody uses this object any more, or when Python ends.
         self._end = weakref.finalize(self, _end, library, self._opened, os.getpid())
 
@@ -91,18 +91,23 @@ class NativeModel:
 
         Raises
         ------
-        SimulationError
+        WaveformError
             Not all waveforms could be written. The simulation has ended all the same.
         """
         self._opened = None
         if error := self._end():
-            raise SimulationError(
+            raise WaveformError(
                 f"native: cannot write all waveforms to {self._waves}: {os.strerror(error)}"
             )
 
+    def _fail(self, message: bytes) -> NoReturn:
+        """End a simulation that failed, and tell why; its message is gone afterwards."""
+        told, self._opened = f"native: {message.decode(errors='replace')}", None
+        raise (WaveformError if self._end() else SimulationError)(told)
+
     def abandon(self) -> None:
         """End the simulation after an error, which says more than that waveforms are missing."""
-        with suppress(SimulationError):
+        with suppress(WaveformError):
             self.close()
 
 

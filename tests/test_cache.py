@@ -12,10 +12,12 @@ from contextlib import redirect_stderr, redirect_stdout
 import numpy as np
 import pytest
 from command_line import run
+from simulation import BACKENDS
 
-from extremum.host import cache
+from extremum.host import Accelerator, cache
 from extremum.host.cli import commands as cli
 from extremum.host.errors import CacheError
+from extremum.host.simulation import cocotb_simulator, native_build
 
 HOLD = """
 import sys, time
@@ -60,6 +62,19 @@ def test_two_processes_compile_at_once(monkeypatch, tmp_path):
     assert one.startswith(str(tmp_path))
     kinds = sorted(entry.name.split("-")[0] for entry in cache.entries())
     assert kinds == ["native", "runtime", "verilog"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_folder_whose_name_tools_do_not_take(monkeypatch, tmp_path, backend):
+    """A space, quotation marks, a number sign, and a byte that is no UTF-8."""
+    folder = tmp_path / os.fsdecode(b"a b'\"#$c\xff")
+    monkeypatch.setenv("EXTREMUM_CACHE", str(folder))
+    for _ in range(2):
+        with Accelerator("int8", backend=backend, max_window=(1, 1, 1)) as accelerator:
+            assert accelerator.argmax(np.array([1, 5, 5], np.int8)) == 1
+        for module in (cocotb_simulator, native_build):  # nothing is compiled again
+            monkeypatch.setattr(module, "plain", None)
+    assert any(folder.glob(f"{backend}-*/lock"))
 
 
 def test_clearing_the_cache_spares_what_is_being_built(monkeypatch, tmp_path):

@@ -21,6 +21,7 @@ from extremum.host.processes import CommandFailedError, Processes
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.cocotb_link import PROCESS, CocotbLink
 from extremum.host.simulation.packing import pack_beats, unpack_results
+from extremum.host.simulation.plain_paths import plain
 from extremum.host.simulation.verilated import (
     compiler_version,
     runtime,
@@ -133,7 +134,9 @@ def compile_core(
     def make(folder: Path) -> None:
         tools.require(*tools.BACKEND_TOOLS[simulator])
         say(f"compiling it for {simulator}")
-        _compile(simulator, text, folder / "build", vlt, top=module, waves=waves, compiler=maker)
+        with plain(folder) as place:
+            build = place / "build"
+            _compile(simulator, text, build, vlt, top=module, waves=waves, compiler=maker)
 
     return cache.kept(simulator, key, make, maker=maker) / "build"
 

@@ -20,6 +20,7 @@ from extremum.hdl.ports import job_layout, status_layout
 from extremum.hdl.registers import job_shapes
 from extremum.host import cache, tools
 from extremum.host.processes import CommandFailedError, Processes
+from extremum.host.simulation.plain_paths import plain
 from extremum.host.simulation.verilated import (
     RUNTIME,
     cache_key,
@@ -186,7 +187,8 @@ def compile_native(
         key = _key(text, *(path.read_text() for path in sources), waves, *flags)
 
         def make(folder: Path) -> None:
-            build.make(text, folder)
+            with plain(folder) as place:
+                build.make(text, place)
 
         return cache.kept("native", key, make, maker=build.compiler) / LIBRARY
 

@@ -16,7 +16,7 @@ from simulation import SIMULATORS
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
-from extremum.host.errors import SimulationError, WaveformError
+from extremum.host.errors import WaveformError
 from extremum.host.team import Team
 from extremum.model import DataType, EmptyWindowWarning, Pooling
 
@@ -267,13 +267,18 @@ def test_a_disk_that_fills_up_under_waves(backend, tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     accelerator = Accelerator("int8", backend=backend, max_window=(1, 1, 1), waves=path)
     told = f"^{backend}: cannot write all waveforms to {re.escape(str(path))}: File too large$"
-    with pytest.raises(WaveformError, match=told), accelerator:
-        accelerator.argmax(np.arange(5, dtype=np.int8))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-        try:
-            accelerator.argmax(np.zeros(30_000, np.int8))
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    def run():
+        with accelerator:
+            accelerator.argmax(np.arange(5, dtype=np.int8))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+            try:
+                accelerator.argmax(np.zeros(30_000, np.int8))
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    with pytest.raises(WaveformError, match=told):
+        run()
     assert path.stat().st_size == 100_000
     accelerator.close()
 

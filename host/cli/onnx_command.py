@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,7 +122,8 @@ def onnx(
         for name, text in onnx_inputs.named("--sizes", sizes).items()
     }
     try:
-        network = _load(model, {})
+        source = _source(model)
+        network = _load(model, source, {})
         read = onnx_inputs.files(network, inputs)
         paths = onnx_files.output_paths(output, network)
         held = {str(path): "weights of the model" for path in network.files}
@@ -130,7 +132,7 @@ def onnx(
         given = onnx_inputs.arrays(network, read)
         if twice := [name for name in shapes if name in given]:
             raise click.UsageError(f"--sizes gives {twice[0]}, and so does --input")
-        network = _load(model, shapes | {name: x.shape for name, x in given.items()})
+        network = _load(model, source, shapes | {name: x.shape for name, x in given.items()})
         config = _core(network, options)
         shown = onnx_printing.planned(model, network, config, clock)
         if plan_only:
@@ -188,11 +190,18 @@ def _page(shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> str:
     return page(network, shown.rows, onnx_printing.page_facts(shown), maps.found)
 
 
-def _load(model: str, sizes: Mapping[str, Sequence[int]]) -> Network:
+def _source(model: str) -> str | bytes:
+    """Return the name of a model's file, or its content if it is a pipe, which is read but once."""
+    path = Path(model)
+    return path.read_bytes() if path.is_fifo() else model
+
+
+def _load(model: str, source: str | bytes, sizes: Mapping[str, Sequence[int]]) -> Network:
+    """Read the model of a file, of which this is the name or the content."""
     from extremum.onnx import load as load_network  # noqa: PLC0415 (needs the extra onnx)
 
     try:
-        return load_network(model, sizes)
+        return load_network(source, sizes)
     except OSError as error:
         raise click.ClickException(f"cannot read {model}: {error.strerror or error}") from error
 

@@ -16,9 +16,9 @@ import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
-from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
 
+from extremum.onnx.external_data import checkable, files_of, follow_links, load_external
 from extremum.onnx.graphs import name_of, sizes_of, subgraphs
 from extremum.onnx.layers import attributes_of, is_candidate
 from extremum.onnx.network import Network, NetworkError
@@ -57,9 +57,11 @@ def load(
         raise NetworkError("it is no ONNX model: it has no node, or names no opset")
     for text in _unreadable(read):
         raise NetworkError(f"it breaks a rule of ONNX: the text {text!r} is not UTF-8")
-    files = tuple(dict.fromkeys(_files(read, folder or Path())))
     try:
-        onnx.checker.check_model(str(model) if folder else read)
+        files = files_of(read, folder)
+        onnx.checker.check_model(checkable(read))
+        if files:
+            folder = follow_links(read, folder)
         if read.functions:
             read = onnx.inliner.inline_local_functions(read)
         _check_more(read.graph)
@@ -71,7 +73,12 @@ def load(
         _check_types(inferred.model.graph, {})
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise NetworkError(f"it breaks a rule of ONNX: {_one_line(error)}") from error
-    return Network(inferred.model, folder, files, sized if inferred.may_be_wrong else None)
+    except NetworkError:
+        raise
+    except ValueError as error:
+        raise NetworkError(_one_line(error)) from error
+    sized_inputs = sized if inferred.may_be_wrong else None
+    return Network(inferred.model, folder if files else None, files, sized_inputs)
 
 
 def sizes_text(value: ValueInfoProto) -> str:
@@ -83,20 +90,21 @@ def sizes_text(value: ValueInfoProto) -> str:
     return f"({', '.join(told)}{',' if len(told) == 1 else ''})"
 
 
-def _read(model: ModelProto | bytes | str | Path) -> tuple[ModelProto, Path | None]:
-    """Return a model, and its folder if it is a file."""
+def _read(model: ModelProto | bytes | str | Path) -> tuple[ModelProto, Path]:
+    """Return a model, and the folder that names of files are relative to."""
     try:
         if isinstance(model, ModelProto):
             read = ModelProto()
             read.CopyFrom(model)
-            return read, None
+            return read, Path()
         if isinstance(model, bytes):
-            return onnx.load_model_from_string(model), None
+            return onnx.load_model_from_string(model), Path()
         if not isinstance(model, str | Path):
             raise TypeError(f"model must be a ModelProto, bytes or a file's name, not {model!r}")
         # Without a format, the end of the file's name would choose one.
         read = onnx.load(str(model), format="protobuf", load_external_data=False)
-        return read, Path(model).resolve().parent
+        # A link to a model lies beside links to its weights, in caches of downloads.
+        return read, Path(model).absolute().parent
     except DecodeError as error:
         raise NetworkError("it is no ONNX model") from error
 
@@ -110,39 +118,6 @@ def _unreadable(message: Message) -> Iterator[bytes]:
                     yield from _unreadable(each)
                 elif isinstance(each, bytes) and field.name not in REMARKS:
                     yield each
-
-
-def _files(model: ModelProto, folder: Path) -> Iterator[Path]:
-    """Yield the files in which tensors of a model lie."""
-    for tensor in _tensors(model.graph):
-        yield from _file_of(tensor, folder)
-    for function in model.functions:
-        for node in function.node:
-            for tensor in _tensors_of(node):
-                yield from _file_of(tensor, folder)
-
-
-def _file_of(tensor: TensorProto, folder: Path) -> Iterator[Path]:
-    if uses_external_data(tensor):
-        yield from (folder / e.value for e in tensor.external_data if e.key == "location")
-
-
-def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
-    """Yield the weights of a graph, and the tensors of its nodes' attributes, at every depth."""
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield from (sparse.values, sparse.indices)
-    for node in graph.node:
-        yield from _tensors_of(node)
-
-
-def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
-    for attribute in node.attribute:
-        yield from (attribute.t, *attribute.tensors)
-        for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
-            yield from (sparse.values, sparse.indices)
-    for inner in subgraphs(node):
-        yield from _tensors(inner)
 
 
 def _check_more(graph: GraphProto) -> None:
@@ -198,17 +173,11 @@ def _open_negative_sizes(graph: GraphProto) -> None:
                 dim.ClearField("dim_value")
 
 
-def _read_attributes(graph: GraphProto, folder: Path | None) -> None:
+def _read_attributes(graph: GraphProto, folder: Path) -> None:
     """Read tensors of attributes that lie in files, which ONNX Runtime takes of weights alone."""
     for node in graph.node:
         for attribute in node.attribute:
-            if attribute.HasField("t") and uses_external_data(attribute.t):
-                try:
-                    load_external_data_for_tensor(attribute.t, str(folder or "."))
-                except (OSError, ValueError) as error:
-                    raise NetworkError(f"cannot read {attribute.t.name}: {error}") from error
-                attribute.t.data_location = TensorProto.DEFAULT
-                del attribute.t.external_data[:]
+            load_external(attribute.t, folder)
         for inner in subgraphs(node):
             _read_attributes(inner, folder)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.checker
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
+from extremum.onnx.external_data import load_external
 from extremum.onnx.graphs import inner_nodes, name_of, sizes_of, type_of
 from extremum.onnx.layers import UNKNOWN, Axes, Layer, NotKnown, NotTaken, is_candidate, layer_of
 
@@ -62,7 +62,7 @@ class Network:
     model
         The model, without functions, with inferred sizes.
     folder
-        Where its external data are; None if it has none, or came from memory.
+        What the names of the files are relative to in which tensors lie; None if there are none.
     files
         The files in which tensors of the model lie: weights, and attributes of nodes, also those of
         subgraphs and functions.
@@ -181,7 +181,10 @@ class Network:
         """Return the elements of a constant; None if it holds no axes, or cannot be read."""
         if tensor.data_type != onnx.TensorProto.INT64:
             return None
+        read = onnx.TensorProto()
+        read.CopyFrom(tensor)
         try:
-            return numpy_helper.to_array(tensor, "" if self.folder is None else str(self.folder))
-        except (ValueError, OSError, onnx.checker.ValidationError):
+            load_external(read, self.folder or Path())
+            return numpy_helper.to_array(read)
+        except ValueError:
             return None

@@ -1,8 +1,8 @@
 """Waveforms that a simulator writes in a process of its own, on their way into a file.
 
 Where a disk is full, Icarus leaves half a file and says nothing, and Verilator tries again without
-an end. Icarus opens no file whose path is not ASCII, either. So they write to a named pipe, and what
-comes through it is written here, where every error is noticed.
+an end. Icarus opens no file whose path is not ASCII, either. So they write to a named pipe, and
+what comes through it is written here, where every error is noticed.
 """
 
 from __future__ import annotations

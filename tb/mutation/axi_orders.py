@@ -9,7 +9,7 @@ from extremum.hdl.axi.commands import LOW_NUMBER_BITS
 from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
-from extremum.tb.mutation.axi_counting import read, settle, start
+from extremum.tb.mutation.axi_counting import packet, read, settle, start
 from extremum.tb.mutation.axi_results import poolings
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 
@@ -45,9 +45,13 @@ def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> N
 
 
 def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = False) -> None:
-    """Reset in each of the clocks around the start of a job; the job behind it is whole."""
+    """Reset in each of the clocks around the start of a job; the job behind it is whole.
+
+    Behind a hard reset its packet may wait on the port from the first clock on.
+    """
     words = [(address, word, 15) for address, word in job_words(job).items()]
     for delay in range(40):
+        waits = False
         block.rest(0)
         block.overlap(words)
         block.access(regs.command_address(regs.START_COMMAND), 1)
@@ -58,6 +62,9 @@ def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = Fal
         if hard:
             block.forget()
             block.pass_clocks(1, aresetn=0)
+            waits = rng.random() < 0.5
+            if waits:
+                block.send_beats(packet(block, rng, job))
             block.pass_clocks(1)
             read(block, *rng.sample(("STALLS_IN", "STALLS_OUT", "CYCLES", "BEATS_OUT"), 4))
         else:
@@ -65,10 +72,13 @@ def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = Fal
             block.forget()
         block.rest(0)
         block.pass_clocks(20)
-        block.forget()
+        if not waits:
+            block.forget()
         block.overlap(words)
-        for _ in range(2):
-            start(block, rng, job)
+        block.access(regs.command_address(regs.START_COMMAND), 1)
+        if not waits:
+            block.send_beats(packet(block, rng, job))
+        start(block, rng, job)
         block.pass_clocks(2 * job.beats_in)
         settle(block)
 

@@ -31,6 +31,9 @@ DEATHS = 3
 CONNECT_SECONDS = 15
 """Seconds after which a scheduler that does not answer, or has no worker, is given up."""
 
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""What a worker runs first: Ctrl-C reaches it too, and this process is the one that ends it."""
+
 SHRUNK = 3
 """Failures that are shrunk, at the most."""
 
@@ -218,6 +221,7 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
                     memory_limit=0,
                     dashboard_address=None,  # pyright: ignore[reportArgumentType] (no dashboard)
                     silence_logs=50,
+                    preload=DEAF,
                 )
             )
             client = stack.enter_context(Client(cluster))

@@ -249,6 +249,11 @@ def test_a_dimension_counts_its_windows(data):
     assert other.outputs == outputs + wanted
 
 
+def test_the_end_padding_for_fewer_windows_is_none():
+    assert SpatialDimension(5, window=2, end_padding=3).end_padding_for(4) == 0
+    assert SpatialDimension(5, window=2).end_padding_for(2) == 0
+
+
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("window", [1, 2, (5, 6)])
 @pytest.mark.parametrize("nan", NAN_MODES)

@@ -72,6 +72,14 @@ class CommandFailedError(Exception):
         self.reason = reason
 
 
+def temporary_folder() -> dict[str, str]:
+    """Return the environment variables that tell programs where temporary files are made.
+
+    Python looks for a folder that can be written; others fail where the user's variables name none.
+    """
+    return dict.fromkeys(("TMPDIR", "TEMP", "TMP"), tempfile.gettempdir())
+
+
 class Processes:
     """Starts programs; whatever still runs at the end of the ``with`` block is killed.
 
@@ -129,7 +137,7 @@ class Processes:
         variables
             Environment variables that are changed for it.
         """
-        environment = os.environ | dict(variables or {})
+        environment = os.environ | temporary_folder() | dict(variables or {})
         program = shutil.which(command[0], path=environment.get("PATH")) or command[0]
         with self._lock:
             if self._ended:

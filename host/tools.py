@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from extremum.host.errors import ToolError
+from extremum.host.processes import temporary_folder
 
 __all__ = ["BACKEND_TOOLS", "TOOLS", "Tool", "require"]
 
@@ -130,6 +132,7 @@ def _program(*command: str, beside: tuple[str, ...] = ()) -> Callable[[], str | 
                 errors="replace",
                 timeout=PROBE_SECONDS,
                 stdin=subprocess.DEVNULL,
+                env=os.environ | temporary_folder(),
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):

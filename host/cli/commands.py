@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import time
@@ -43,6 +44,8 @@ __all__ = ["Exit", "commands", "main"]
 
 DEBUG = "EXTREMUM_DEBUG"
 """Environment variable that lets an internal error show its traceback."""
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -99,8 +102,13 @@ def main(arguments: Sequence[str]) -> int:
         if ended.code == 1:
             raise BrokenPipeError from None
         raise
-    except (OSError, MemoryError) as error:
+    except MemoryError as error:
         return _fail(str(error) or "out of memory", Exit.USAGE)
+    except OSError as error:
+        # Who writes a file names it; what names none was written to stdout.
+        is_stdout = error.filename is None and error.errno in NO_SPACE
+        told = f"stdout cannot be written: {error.strerror}" if is_stdout else str(error)
+        return _fail(told, Exit.USAGE)
     except Exception as error:  # a fault of this program, which must not pass for a mismatch
         if DEBUG in os.environ:
             raise

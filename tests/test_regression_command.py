@@ -1,9 +1,14 @@
 """`extremum regress` as a command: where it comes from, and the options that it refuses."""
 
 import importlib
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
 import tomllib
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
@@ -63,3 +68,31 @@ def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypat
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("extremum: ")
     assert told in line
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_is_told_in_one_line(tmp_path):
+    """It reaches the workers, too, as Ctrl-C does, while they run lots."""
+    database, told = tmp_path / "lots.sqlite", tmp_path / "told"
+    program = "from extremum.host.cli.main import main; main()"
+    line = ["regress", "--workers", "2", "--minutes", "30", "--database", str(database)]
+    with told.open("w") as err:
+        ran = subprocess.Popen(
+            [sys.executable, "-c", program, *line], stdout=subprocess.DEVNULL, stderr=err,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, start_new_session=True,
+        )  # fmt: skip
+    try:
+        finished = 0
+        while not finished and ran.poll() is None:
+            time.sleep(0.2)
+            with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as found:
+                ((finished,),) = found.execute("select count(*) from lots").fetchall()
+        os.killpg(ran.pid, signal.SIGINT)
+        assert ran.wait(60) == 130
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(ran.pid, signal.SIGKILL)
+    lines = [line for line in told.read_text().splitlines() if line]
+    assert lines[-1] == "extremum: interrupted"
+    assert not [line for line in lines if "Traceback" in line or "Error" in line]

@@ -336,8 +336,8 @@ class Accelerator:
         ToolError
             A tool is missing or too old.
         SimulationError
-            The simulator crashed, or the core hung or broke a stream rule. A `WaveformError`, which is
-            one, says that the waveforms could not be written.
+            The simulator crashed, or the core hung or broke a stream rule; or, as `WaveformError`,
+            the waveforms could not be written.
         """
         tensor = checks.tensor_for(problem, x)
         with self._turns.take():

@@ -128,7 +128,7 @@ def test_axes_in_a_file_are_known_before_a_run(tmp_path):
     onnx.save_model(model, path, save_as_external_data=True, size_threshold=0, location="axes")
     (candidate,) = load(path).candidates
     assert candidate.layer is not None
-    assert candidate.layer.problem.axes == (1,)
+    assert candidate.layer.problem.output_sizes == (2, 1)
 
 
 def test_weights_of_a_model_from_memory_lie_in_the_working_folder(folder, monkeypatch):

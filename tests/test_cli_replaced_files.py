@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from extremum.host.cli.replaced_files import replacing, write_whole
+from extremum.host.cli.replaced_files import write_together, write_whole
 
 
 def names(folder):
@@ -14,22 +14,45 @@ def names(folder):
 
 def write_half(path, failure):
     """Fail after some bytes have been written."""
-    with replacing(path) as file:
+
+    def write(file):
         file.write(b"half")
         file.flush()
         raise failure
 
+    write_together({path.with_name("first"): b"first", path: write})
+
 
 @pytest.mark.parametrize("before", [None, b"before"])
 def test_what_fails_changes_nothing(tmp_path, before):
-    path = tmp_path / "y"
+    path, first = tmp_path / "y", tmp_path / "first"
     if before is not None:
         path.write_bytes(before)
+        first.write_bytes(before)
     with pytest.raises(OSError, match="no more") as caught:
         write_half(path, OSError(28, "no more"))
     assert caught.value.filename == str(path)
-    assert names(tmp_path) == ([] if before is None else ["y"])
-    assert before is None or path.read_bytes() == before
+    assert names(tmp_path) == ([] if before is None else ["first", "y"])
+    assert before is None or (path.read_bytes(), first.read_bytes()) == (before, before)
+
+
+def test_several_files_are_written_together(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    second.write_bytes(b"before")
+    write_together({first: lambda file: file.write(b"1"), second: b"2"})
+    assert (first.read_bytes(), second.read_bytes()) == (b"1", b"2")
+    assert names(tmp_path) == ["first", "second"]
+
+
+@pytest.mark.parametrize("place", ["nowhere/second", "first/second"])
+def test_of_several_files_the_one_that_cannot_be_written_is_named(tmp_path, place):
+    (tmp_path / "first").write_bytes(b"before")
+    contents = {tmp_path / "first": b"1", tmp_path / place: b"2", tmp_path / "third": b"3"}
+    with pytest.raises(OSError, match=r"No such file|Not a directory") as caught:
+        write_together(contents)
+    assert caught.value.filename == str(tmp_path / place)
+    assert (tmp_path / "first").read_bytes() == b"before"
+    assert names(tmp_path) == ["first"]
 
 
 def test_an_interrupt_leaves_no_file(tmp_path):

@@ -13,7 +13,7 @@ import click
 from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.host.cli.option_types import FILE, NAMES, Clock, options_of
 from extremum.host.cli.parameter_options import given_parameters, parameter_options
-from extremum.host.cli.replaced_files import write_whole
+from extremum.host.cli.replaced_files import told_as_unwritable, write_whole
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
@@ -167,10 +167,8 @@ def save(config: CoreConfig, path: str, operator: str) -> None:
             else ()
         ),
     )
-    try:
+    with told_as_unwritable():
         write_whole(path, toml_text(settings, about).encode())
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def own_name(options: Mapping[str, Any]) -> str | None:

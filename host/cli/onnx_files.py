@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.host.cli.replaced_files import write_whole
-from extremum.host.cli.tensor_files import (
-    file_of,
-    files_of_streams,
-    refuse_unwritable,
-    write_npy,
+from extremum.host.cli.replaced_files import (
+    Content,
+    told_as_unwritable,
+    write_together,
+    write_whole,
 )
+from extremum.host.cli.tensor_files import as_npy, file_of, files_of_streams, refuse_unwritable
 
 if TYPE_CHECKING:
     from extremum.onnx import Network, Outputs
@@ -97,7 +97,7 @@ def refuse_overwriting(
 
 
 def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
-    """Write the outputs; return the files.
+    """Write the outputs, all of them or none; return the files.
 
     Text is written with as many characters as the longest has, as `numpy.load` reads it.
 
@@ -106,16 +106,15 @@ def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
     click.ClickException
         A file cannot be written, or an output is no array.
     """
+    contents: dict[str | Path, Content] = {}
     for path, name, value in zip(paths, outputs.names, outputs, strict=True):
         if not isinstance(value, np.ndarray):
             raise click.ClickException(f"the output {name} is no array, which .npy holds")
-        text = value.dtype.kind == "O"
-        try:
+        contents[path] = as_npy(value.astype(str) if value.dtype.kind == "O" else value)
+    with told_as_unwritable():
+        for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_npy(path, value.astype(str) if text else value)
-        except OSError as error:
-            told = error.strerror or error
-            raise click.ClickException(f"cannot write {error.filename or path}: {told}") from error
+        write_together(contents)
     return [str(path) for path in paths]
 
 
@@ -127,10 +126,8 @@ def write_page(path: str, text: str) -> str:
     click.ClickException
         It cannot be written.
     """
-    try:
+    with told_as_unwritable():
         write_whole(path, text.encode())
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
     return path
 
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replacing", "write_whole"]
+import click
+
+__all__ = ["Content", "told_as_unwritable", "write_together", "write_whole"]
+
+Content = bytes | Callable[[BinaryIO], object]
+"""What a file shall hold, or what writes it."""
 
 
-@contextmanager
-def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file to be written, such that it is there whole or is what it was before.
+def write_together(contents: Mapping[str | Path, Content]) -> None:
+    """Write several files, such that all are there whole, or all are what they were before.
 
-    What is written goes to a new file in the same folder, which takes the place of the other at the
-    end: a full disk leaves neither half a file nor less than there was. A symbolic link stays, and
-    the file that it names is replaced. A file keeps its permissions.
+    What is written goes to new files in the same folders, which take the places of the others at
+    the end: a full disk leaves neither half a file nor less than there was. A symbolic link stays,
+    and the file that it names is replaced. A file keeps its permissions.
 
     Written directly are a device, a file with several names, one of another user, and one in a
     folder that takes no new files.
@@ -27,20 +31,40 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     Raises
     ------
     OSError
-        The file cannot be written, or not all of it. Its file name is `path`.
+        A file cannot be written, or not all of it: the one that the error names.
     """
-    try:
-        with _opened(Path(path)) as file:
-            yield file
-    except OSError as error:
-        error.filename = str(path)
-        raise
+    with ExitStack() as stack:
+        for path, content in contents.items():
+            with _named(path):
+                file = stack.enter_context(_opened(Path(path)))
+                file.write(content) if isinstance(content, bytes) else content(file)
+                # What is still in a buffer might find no space when others have been replaced.
+                file.flush()
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file, as `replacing` does."""
-    with replacing(path) as file:
-        file.write(content)
+    """Write a file, as `write_together` does."""
+    write_together({path: content})
+
+
+@contextmanager
+def told_as_unwritable() -> Iterator[None]:
+    """Turn an error that names a file which cannot be written into one line for the user."""
+    try:
+        yield
+    except OSError as error:
+        told = f"cannot write {error.filename}: {error.strerror or error}"
+        raise click.ClickException(told) from error
+
+
+@contextmanager
+def _named(path: str | Path) -> Iterator[None]:
+    """Let errors name a file as the caller does."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 @contextmanager
@@ -59,9 +83,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(number, "wb") as file:
             yield file
-        if target.exists():
-            partial.chmod(stat.S_IMODE(target.stat().st_mode))
-        partial.replace(target)
+        with _named(path):
+            if target.exists():
+                partial.chmod(stat.S_IMODE(target.stat().st_mode))
+            partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise

@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,12 +17,12 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
-from extremum.host.cli.replaced_files import replacing
+from extremum.host.cli.replaced_files import Content, told_as_unwritable, write_together
 from extremum.model import as_tensor
 
 __all__ = [
-    "bad_input", "file_of", "files_of_streams", "flag", "load", "refuse_unwritable", "save",
-    "write_npy",
+    "as_npy", "bad_input", "file_of", "files_of_streams", "flag", "load", "refuse_unwritable",
+    "save",
 ]  # fmt: skip
 
 WRITTEN = ("output", "indices", "waves", "report", "dataflow")
@@ -150,38 +150,37 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
 def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[str]:
     """Write the outputs to the files of `--output` and `--indices`; return all files written.
 
+    Either all are written, or none.
+
     Raises
     ------
     click.ClickException
         A file cannot be written.
     """
-    written = []
+    contents: dict[str | Path, Content] = {}
     for name, array in outputs.items():
         path = options["indices" if name == "indices" else "output"]
-        if path is None:
-            continue
-        try:
-            write_npy(path, array)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
-        written.append(path)
-    return written + ([options["waves"]] if options["waves"] is not None else [])
+        if path is not None:
+            contents[path] = as_npy(array)
+    with told_as_unwritable():
+        write_together(contents)
+    return [str(path) for path in contents] + (
+        [options["waves"]] if options["waves"] is not None else []
+    )
 
 
-def write_npy(path: str | Path, array: np.ndarray) -> None:
-    """Write an array to a .npy file, whole or not at all.
+def as_npy(array: np.ndarray) -> Callable[[BinaryIO], None]:
+    """Return what writes an array to a .npy file.
 
     NumPy writes to a file by a stream of its own, and does not notice that its last bytes found no
     space. So it gets something that is no file.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written, or not all of it.
     """
-    with replacing(path) as file:
+
+    def write(file: BinaryIO) -> None:
         target: Any = SimpleNamespace(write=file.write)
         np.lib.format.write_array(target, array, allow_pickle=False)
+
+    return write
 
 
 def flag(name: str) -> str:

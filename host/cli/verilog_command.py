@@ -15,7 +15,7 @@ import click
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
-from extremum.host.cli.replaced_files import write_whole
+from extremum.host.cli.replaced_files import told_as_unwritable, write_together
 from extremum.host.cli.tensor_files import bad_input, file_of, files_of_streams
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
@@ -111,13 +111,10 @@ def verilog(
         _refuse_foreign(files, target, settings.name)
         _refuse_leftovers(files, target, settings.name)
     summary = describe(settings, ports_of(text, settings.name))
-    try:
-        for path, content in files.items():
+    with told_as_unwritable():
+        for path in files:
             path.parent.mkdir(parents=path.parent != target.parent, exist_ok=True)
-            write_whole(path, content)
-    except OSError as error:
-        place = error.filename or output
-        raise click.ClickException(f"cannot write {place}: {error.strerror or error}") from error
+        write_together(dict(files))
     written = [str(path) for path in files]
     if as_json:
         told: dict[str, Any] = {"command": "verilog", "written": written}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 from extremum.hdl.axi import register_map as regs
@@ -10,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
 from extremum.tb.mutation.axi_counting import packet, read, settle, start
-from extremum.tb.mutation.axi_results import poolings
+from extremum.tb.mutation.axi_results import poolings, reductions
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 
 
@@ -29,10 +30,14 @@ def shuffled(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> No
 
 
 def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
-    """Leave each register of a job in turn as a soft reset has left it."""
+    """Leave each register of a job in turn as a soft reset has left it.
+
+    The job is a pooling and then a reduction, since some registers matter to one of them alone.
+    """
     block.rest(0)
-    jobs = list(poolings(rng, config, 2 * len(regs.written_bits(config))))
-    for number, job in enumerate(jobs):
+    count = len(regs.written_bits(config))
+    pairs = zip(poolings(rng, config, count), reductions(rng, config, count), strict=True)
+    for number, job in enumerate(itertools.chain(*pairs)):
         block.access(regs.CONTROL, 1)
         words = [(place, word, 15) for place, word in job_words(job).items()]
         del words[number // 2]

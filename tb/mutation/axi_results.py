@@ -10,7 +10,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
-from extremum.model import Pooling
+from extremum.model import Pooling, Reduction
 from extremum.tb.mutation.axi_counting import empty_results, read, settle, start, write
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 
@@ -86,6 +86,14 @@ def poolings(rng: random.Random, config: CoreConfig, count: int) -> Iterator[Job
         if len(jobs) == 1:
             yield jobs[0]
             count -= 1
+
+
+def reductions(rng: random.Random, config: CoreConfig, count: int) -> Iterator[Job]:
+    """Yield reductions of several rows, in which the first of equals wins."""
+    for _ in range(count):
+        sizes = rng.randint(1, 4), rng.randint(2, 9)
+        problem = Reduction.of("argmax", sizes, rng.choice(config.data_types), 1)
+        yield plan(problem, config).jobs[0]
 
 
 def strides(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:

@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,13 +33,25 @@ def write_together(contents: Mapping[str | Path, Content]) -> None:
     OSError
         A file cannot be written, or not all of it: the one that the error names.
     """
-    with ExitStack() as stack:
+    moves: list[tuple[str | Path, Path, Path]] = []
+    try:
         for path, content in contents.items():
-            with _named(path):
-                file = stack.enter_context(_opened(Path(path)))
+            target = Path(os.path.realpath(path))
+            partial = target.with_name(f".{secrets.token_hex(8)}.partial")
+            moves.append((path, partial, target))
+            with _named(path), _opened(Path(path), target, partial) as file:
                 file.write(content) if isinstance(content, bytes) else content(file)
-                # What is still in a buffer might find no space when others have been replaced.
-                file.flush()
+        for path, partial, target in moves:
+            if not partial.exists():
+                continue  # the file itself was written
+            with _named(path):
+                if target.exists():
+                    partial.chmod(stat.S_IMODE(target.stat().st_mode))
+                partial.replace(target)
+    except BaseException:
+        for _, partial, _ in moves:
+            partial.unlink(missing_ok=True)
+        raise
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -67,29 +79,15 @@ def _named(path: str | Path) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file beside that of a path, to be moved there at the end, or the file itself."""
-    target = Path(os.path.realpath(path))
-    partial = target.with_name(f".{secrets.token_hex(8)}.partial")
-    number = None
+def _opened(path: Path, target: Path, partial: Path) -> BinaryIO:
+    """Open a new file that will take the place of a path's file, or that one itself.
+
+    `target` is where the path leads to, and `partial` the name of the new file.
+    """
     if _may_be_replaced(path, target):
         with suppress(PermissionError):
-            number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    if number is None:
-        with path.open("wb") as file:
-            yield file
-        return
-    try:
-        with os.fdopen(number, "wb") as file:
-            yield file
-        with _named(path):
-            if target.exists():
-                partial.chmod(stat.S_IMODE(target.stat().st_mode))
-            partial.replace(target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+            return partial.open("xb")
+    return path.open("wb")
 
 
 def _may_be_replaced(path: Path, target: Path) -> bool:

@@ -20,7 +20,7 @@ def write_half(path, failure):
         file.flush()
         raise failure
 
-    write_together({path.with_name("first"): b"first", path: write})
+    write_together([(path.with_name("first"), b"first"), (path, write)])
 
 
 @pytest.mark.parametrize("before", [None, b"before"])
@@ -39,7 +39,7 @@ def test_what_fails_changes_nothing(tmp_path, before):
 def test_several_files_are_written_together(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     second.write_bytes(b"before")
-    write_together({first: lambda file: file.write(b"1"), second: b"2"})
+    write_together([(first, lambda file: file.write(b"1")), (second, b"2")])
     assert (first.read_bytes(), second.read_bytes()) == (b"1", b"2")
     assert names(tmp_path) == ["first", "second"]
 
@@ -47,7 +47,7 @@ def test_several_files_are_written_together(tmp_path):
 @pytest.mark.parametrize("place", ["nowhere/second", "first/second"])
 def test_of_several_files_the_one_that_cannot_be_written_is_named(tmp_path, place):
     (tmp_path / "first").write_bytes(b"before")
-    contents = {tmp_path / "first": b"1", tmp_path / place: b"2", tmp_path / "third": b"3"}
+    contents = [(tmp_path / name, b"new") for name in ("first", place, "third")]
     with pytest.raises(OSError, match=r"No such file|Not a directory") as caught:
         write_together(contents)
     assert caught.value.filename == str(tmp_path / place)

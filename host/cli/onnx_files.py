@@ -106,7 +106,7 @@ def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
     click.ClickException
         A file cannot be written, or an output is no array.
     """
-    contents: dict[str | Path, Content] = {}
+    contents: dict[Path, Content] = {}
     for path, name, value in zip(paths, outputs.names, outputs, strict=True):
         if not isinstance(value, np.ndarray):
             raise click.ClickException(f"the output {name} is no array, which .npy holds")
@@ -114,7 +114,7 @@ def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
     with told_as_unwritable():
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_together(contents)
+        write_together(contents.items())
     return [str(path) for path in paths]
 
 

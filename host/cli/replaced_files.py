@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +18,7 @@ Content = bytes | Callable[[BinaryIO], object]
 """What a file shall hold, or what writes it."""
 
 
-def write_together(contents: Mapping[str | Path, Content]) -> None:
+def write_together(contents: Iterable[tuple[str | Path, Content]]) -> None:
     """Write several files, such that all are there whole, or all are what they were before.
 
     What is written goes to new files in the same folders, which take the places of the others at
@@ -35,7 +35,7 @@ def write_together(contents: Mapping[str | Path, Content]) -> None:
     """
     moves: list[tuple[str | Path, Path, Path]] = []
     try:
-        for path, content in contents.items():
+        for path, content in contents:
             target = Path(os.path.realpath(path))
             partial = target.with_name(f".{secrets.token_hex(8)}.partial")
             moves.append((path, partial, target))
@@ -50,13 +50,14 @@ def write_together(contents: Mapping[str | Path, Content]) -> None:
                 partial.replace(target)
     except BaseException:
         for _, partial, _ in moves:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):
+                partial.unlink()
         raise
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file, as `write_together` does."""
-    write_together({path: content})
+    write_together([(path, content)])
 
 
 @contextmanager

@@ -157,13 +157,13 @@ def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[
     click.ClickException
         A file cannot be written.
     """
-    contents: dict[str | Path, Content] = {}
+    contents: dict[str, Content] = {}
     for name, array in outputs.items():
         path = options["indices" if name == "indices" else "output"]
         if path is not None:
             contents[path] = as_npy(array)
     with told_as_unwritable():
-        write_together(contents)
+        write_together(contents.items())
     return [str(path) for path in contents] + (
         [options["waves"]] if options["waves"] is not None else []
     )

@@ -114,7 +114,7 @@ def verilog(
     with told_as_unwritable():
         for path in files:
             path.parent.mkdir(parents=path.parent != target.parent, exist_ok=True)
-        write_together(dict(files))
+        write_together(files.items())
     written = [str(path) for path in files]
     if as_json:
         told: dict[str, Any] = {"command": "verilog", "written": written}

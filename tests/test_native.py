@@ -208,6 +208,16 @@ def test_a_full_disk_under_waves(bus):
     accelerator.close()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_hang_under_a_full_disk_is_a_hang():
+    """So few clocks pass that nothing of the waveforms has been written yet."""
+    accelerator = Accelerator(**SMALL, waves="/dev/full", watchdog=5, input_stalls=95)
+    with pytest.raises(SimulationError, match="nothing moved for 6 clocks") as caught:
+        accelerator.argmax(np.zeros(3, np.int8))
+    assert caught.type is SimulationError
+    accelerator.close()
+
+
 @pytest.mark.parametrize("bus", ["none", "axi"])
 def test_a_disk_that_fills_up_while_the_waves_end(bus, tmp_path):
     path = tmp_path / "wave.vcd"

@@ -9,6 +9,7 @@ import onnx
 import pytest
 from command_line import run as run_line
 from onnx import helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 from onnx_models import model_of
 
 from extremum.onnx import NetworkError, load, run
@@ -90,6 +91,89 @@ def test_a_path_that_is_not_utf8(folder):
         load(odd / "model.onnx")
 
 
+def in_a_file(tensor, folder):
+    """Move the elements of a tensor to a file of their own."""
+    name = f"{tensor.name or 'indices'}.bin"
+    (folder / name).write_bytes(tensor.raw_data)
+    set_external_data(tensor, name)
+    tensor.ClearField("raw_data")
+    return tensor
+
+
+def placed(where, folder):
+    """Return nodes, sparse initialisers and functions of which one has a tensor in a file."""
+    tensor = in_a_file(numpy_helper.from_array(np.ones((2, 3), np.float32), where), folder)
+    constant = helper.make_node("Constant", [], ["ones"], value=tensor)
+    add = helper.make_node("Add", ["x", "ones"], ["y"])
+    if where == "subgraph":
+        given = helper.make_tensor_value_info("y", 1, (2, 3))
+        true = helper.make_node(
+            "Constant", [], ["true"], value=numpy_helper.from_array(np.array(True))
+        )
+        branch = helper.make_graph([constant, add], "branch", [], [given])
+        fork = helper.make_node("If", ["true"], ["y"], then_branch=branch, else_branch=branch)
+        return [true, fork], [], []
+    if where == "function":
+        function = helper.make_function(
+            "own", "Plus", ["x"], ["y"], [constant, add], [helper.make_opsetid("", 17)]
+        )
+        return [helper.make_node("Plus", ["x"], ["y"], domain="own")], [], [function]
+    values = numpy_helper.from_array(np.ones(2, np.float32), "ones")
+    indices = numpy_helper.from_array(np.array([1, 4]))
+    if where != "sparse indices":
+        in_a_file(values, folder)
+    if where != "sparse values":
+        in_a_file(indices, folder)
+    sparse = helper.make_sparse_tensor(values, indices, [2, 3])
+    if where == "sparse constant":
+        return [helper.make_node("Constant", [], ["ones"], sparse_value=sparse), add], [], []
+    return [add], [sparse], []
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["subgraph", "function", "sparse values", "sparse indices", "sparse both", "sparse constant"],
+)
+def test_tensors_in_files_anywhere_in_a_model(tmp_path, where):
+    nodes, sparse, functions = placed(where, tmp_path)
+    nodes.append(helper.make_node("ReduceMax", ["y"], ["z"], axes=[1], keepdims=0))
+    graph = helper.make_graph(
+        nodes, "graph", [helper.make_tensor_value_info("x", 1, (2, 3))],
+        [helper.make_tensor_value_info("z", 1, (2,))], sparse_initializer=sparse,
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=8)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    assert {file.suffix for file in load(path).files} == {".bin"}
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    outputs = run(path, {"x": x})
+    assert outputs.agreement
+    added = np.zeros((2, 3), np.float32)
+    added.reshape(-1)[[1, 4] if "sparse" in where else range(6)] = 1
+    assert outputs["z"].tolist() == (x + added).max(1).tolist()
+    for file in load(path).files:
+        file.unlink()
+    with pytest.raises(NetworkError, match="there is no file"):
+        load(path)
+
+
+@pytest.mark.parametrize("length", [1 << 40, 10**30, -5])
+def test_a_length_that_no_file_has(tmp_path, length):
+    tensor = in_a_file(numpy_helper.from_array(AXES, "axes"), tmp_path)
+    tensor.external_data.add(key="length", value=str(length))
+    nodes = [
+        helper.make_node("Constant", [], ["axes"], value=tensor),
+        helper.make_node("ReduceMax", ["x", "axes"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(name, 1, (1, 1, 4, 4)) for name in "xy")
+    graph = helper.make_graph(nodes, "graph", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(NetworkError, match=r"^cannot read axes: "):
+        load(tmp_path / "model.onnx")
+
+
 @pytest.mark.parametrize(
     ("location", "message"),
     [
@@ -98,6 +182,7 @@ def test_a_path_that_is_not_utf8(folder):
         ("../weights", "breaks a rule of ONNX: the file '../weights' of weight is none below"),
         ("nowhere/weights", "cannot read weight: there is no file .*/nowhere/weights"),
         ("inner", "cannot read weight: there is no file .*/inner"),
+        ("n" * 300, "cannot read weight: there is no file .*/n{300}"),
     ],
 )
 def test_weights_that_are_not_there(folder, location, message):

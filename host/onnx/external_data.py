@@ -37,17 +37,26 @@ def files_of(model: ModelProto, folder: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(_file_of(tensor, folder) for tensor in _external(model)))
 
 
-def checkable(model: ModelProto) -> ModelProto:
+def checkable(model: ModelProto, folder: Path) -> ModelProto:
     """Return a model that ONNX's checker takes without looking for files.
 
     It is the model itself if no tensor lies in a file, else a copy in which these have no elements.
+    Sparse tensors are read, since the checker compares their values with their indices.
+
+    Raises
+    ------
+    ValueError
+        As of :func:`load_external`.
     """
     if not any(_external(model)):
         return model
     copy = ModelProto()
     copy.CopyFrom(model)
+    for half in _halves_of_sparse(copy):
+        load_external(half, folder)
     for tensor in _external(copy):
         _forget_file(tensor)
+        tensor.ClearField("raw_data")
         tensor.dims[:] = [0]
     return copy
 
@@ -96,13 +105,15 @@ def load_external(tensor: TensorProto, folder: Path) -> None:
     path = _file_of(tensor, folder)
     try:
         info = ExternalDataInfo(tensor)
+        offset, size = info.offset or 0, path.stat().st_size
+        length = max(0, size - offset) if info.length is None else info.length
+        if offset + length > size:
+            raise ValueError(f"{path} ends within it")
         with path.open("rb") as file:
-            file.seek(info.offset or 0)
-            content = file.read(-1 if info.length is None else info.length)
+            file.seek(offset)
+            content = file.read(length)
     except (OSError, ValueError) as error:
-        raise ValueError(f"cannot read {tensor.name} in {path}: {error}") from error
-    if info.length is not None and len(content) < info.length:
-        raise ValueError(f"cannot read {tensor.name}: {path} ends within it")
+        raise ValueError(f"cannot read {tensor.name}: {error}") from error
     _forget_file(tensor)
     tensor.raw_data = content
 
@@ -119,32 +130,59 @@ def _file_of(tensor: TensorProto, folder: Path) -> Path:
     if not name or place.is_absolute() or ".." in place.parts:
         told = f"the file {name!r} of {tensor.name} is none below the folder of the model"
         raise ValueError(f"it breaks a rule of ONNX: {told}")
-    if not (folder / name).is_file():
-        raise ValueError(f"cannot read {tensor.name}: there is no file {folder / name}")
-    return folder / name
+    path = folder / name
+    try:
+        is_there = path.is_file()
+    except OSError:  # a name that is too long
+        is_there = False
+    if not is_there:
+        raise ValueError(f"cannot read {tensor.name}: there is no file {path}")
+    return path
 
 
 def _external(model: ModelProto) -> Iterator[TensorProto]:
     """Yield the tensors of a model that lie in files."""
-    yield from filter(uses_external_data, _tensors(model.graph))
+    for place in _places(model):
+        yield from filter(uses_external_data, _dense(place))
+    yield from filter(uses_external_data, _halves_of_sparse(model))
+
+
+def _halves_of_sparse(model: ModelProto) -> Iterator[TensorProto]:
+    """Yield the values and the indices of the sparse tensors of a model."""
+    for place in _places(model):
+        sparse = (
+            place.sparse_initializer
+            if isinstance(place, GraphProto)
+            else [s for a in place.attribute for s in (a.sparse_tensor, *a.sparse_tensors)]
+        )
+        for tensor in sparse:
+            yield from (tensor.values, tensor.indices)
+
+
+def _dense(place: GraphProto | NodeProto) -> Iterator[TensorProto]:
+    """Yield the weights of a graph, or the tensors of a node's attributes."""
+    if isinstance(place, GraphProto):
+        yield from place.initializer
+    else:
+        for attribute in place.attribute:
+            yield from (attribute.t, *attribute.tensors)
+
+
+def _places(model: ModelProto) -> Iterator[GraphProto | NodeProto]:
+    """Yield what holds tensors: graphs and nodes at every depth, those of functions too."""
+    yield from _inside(model.graph)
     for function in model.functions:
         for node in function.node:
-            yield from filter(uses_external_data, _tensors_of(node))
+            yield from _around(node)
 
 
-def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
-    """Yield the weights of a graph, and the tensors of its nodes' attributes, at every depth."""
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield from (sparse.values, sparse.indices)
+def _inside(graph: GraphProto) -> Iterator[GraphProto | NodeProto]:
+    yield graph
     for node in graph.node:
-        yield from _tensors_of(node)
+        yield from _around(node)
 
 
-def _tensors_of(node: NodeProto) -> Iterator[TensorProto]:
-    for attribute in node.attribute:
-        yield from (attribute.t, *attribute.tensors)
-        for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
-            yield from (sparse.values, sparse.indices)
+def _around(node: NodeProto) -> Iterator[GraphProto | NodeProto]:
+    yield node
     for inner in subgraphs(node):
-        yield from _tensors(inner)
+        yield from _inside(inner)

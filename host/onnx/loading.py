@@ -59,7 +59,7 @@ def load(
         raise NetworkError(f"it breaks a rule of ONNX: the text {text!r} is not UTF-8")
     try:
         files = files_of(read, folder)
-        onnx.checker.check_model(checkable(read))
+        onnx.checker.check_model(checkable(read, folder))
         if files:
             folder = follow_links(read, folder)
         if read.functions:

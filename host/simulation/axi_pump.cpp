@@ -36,7 +36,7 @@ struct Outcome {
     char message[256] = "";
 };
 
-enum State { RUNNING, DONE, FAILED, HUNGRY, FULL };
+enum State { RUNNING, DONE, FAILED, HUNGRY, FULL, UNWRITTEN };
 
 // What `advance` waits for.
 enum Goal { ACCESS, ANSWERS, EVENT, CLOCKS };
@@ -129,6 +129,9 @@ class AxiPump {
                 step();
                 return RUNNING;
             });
+        } catch (const WaveError& error) {
+            fail(error.what());
+            return UNWRITTEN;
         } catch (const std::exception& error) {
             fail(error.what());
             return FAILED;

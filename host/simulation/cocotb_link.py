@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -22,6 +23,9 @@ from extremum.host.simulation.wave_pipe import WavePipe
 _START_SECONDS = 60
 SILENCE_SECONDS = 300
 """A simulation tells its progress; one that says nothing for so long is given up."""
+
+WAVES_SECONDS = 5
+"""How long waveforms of a simulation that has failed may take to be written; a disk may hang."""
 
 _SOCKET_PATH_BYTES = 90
 """Operating systems allow a local socket's path little more than 100 bytes."""
@@ -66,6 +70,8 @@ class CocotbLink:
         self._processes = Processes()
         self._owner = os.getpid()
         self._folder = _short_folder()
+        # Also if nobody uses this object any more, or Python ends.
+        self._clean = weakref.finalize(self, _remove, self._folder, self._owner)
         self._waves: WavePipe | None = None
         try:
             if waves is not None:
@@ -111,7 +117,7 @@ class CocotbLink:
         SimulationError
             The simulation ended or failed, or has been closed.
         WaveformError
-            The waveforms could not be written so far.
+            Waveforms could not be written, as far as is known by now.
         """
         if self._connection is None:
             raise SimulationError(f"{self.name} has been closed")
@@ -158,7 +164,7 @@ class CocotbLink:
                 connection.send(None)
             with suppress(subprocess.TimeoutExpired):
                 self._command.process.wait(_START_SECONDS)
-        self._kill()
+        self._kill(None)
         if connection is not None:
             self._check_waves()
 
@@ -175,16 +181,24 @@ class CocotbLink:
         except WaveformError as error:
             raise WaveformError(f"{self.name}: {error}") from error.__cause__
 
-    def _kill(self) -> None:
-        """End the simulation in whatever state it is."""
+    def _kill(self, seconds: float | None = WAVES_SECONDS) -> None:
+        """End the simulation in whatever state it is; its waveforms may take so long to follow."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         if os.getpid() == self._owner:
-            self._processes.end()
-            if self._waves is not None:
-                self._waves.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            try:
+                self._processes.end()
+                if self._waves is not None:
+                    self._waves.close(seconds)
+            finally:
+                self._clean()
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder, in the process that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _last_words(command: Command) -> str:

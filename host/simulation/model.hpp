@@ -52,6 +52,11 @@ class WaveFile : public VerilatedVcdFile {
 };
 #endif
 
+// The waveforms could not be written, which is no fault of the core.
+struct WaveError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 class Model {
   public:
     // Opens the waveforms. All inputs must be set before `start`.
@@ -86,8 +91,7 @@ class Model {
     void check() const {
 #ifdef EXTREMUM_WAVES
         if (file_.error) {
-            throw std::runtime_error(std::string("cannot write waveforms: ") +
-                                     std::strerror(file_.error));
+            throw WaveError(std::string("cannot write waveforms: ") + std::strerror(file_.error));
         }
 #endif
     }

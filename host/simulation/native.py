@@ -24,7 +24,7 @@ SLICE_SECONDS = 0.1
 BUFFER_ELEMENTS = 1 << 16
 """Elements that the pump's buffer for results holds, about."""
 
-_DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
+_DONE, _HUNGRY, _FULL = 1, 3, 4
 
 
 class PhasesStruct(ctypes.Structure):
@@ -148,8 +148,8 @@ class NativeSimulator(NativeModel):
         pieces, buffer = iter(run.beats), _ResultBuffer(self._lanes, run, take)
         told = time.monotonic()
         while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != _DONE:
-            if state == _FAILED:
-                self._fail(outcome.message)
+            if state in native_library.ERRORS:
+                self._fail(state, outcome.message)
             if state == _HUNGRY:
                 self._feed(pieces)
             elif state == _FULL:

@@ -22,7 +22,7 @@ from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTE
 FLUSH_CLOCKS = 64
 """Clocks in which a reset takes what the block still offers."""
 
-_DONE, _FAILED, _HUNGRY, _FULL = 1, 2, 3, 4
+_DONE, _HUNGRY, _FULL = 1, 3, 4
 _ACCESS, _ANSWERS, _EVENT, _CLOCKS = range(4)
 _NO_ADDRESS = (1 << 32) - 1
 _SINKS = (VALUES, INDICES)
@@ -245,8 +245,8 @@ class NativeBlock(NativeModel):
                 state = self._library.pump_advance(pump, native.SLICE_SECONDS, goal, left)
                 if state == _DONE:
                     break
-                if state == _FAILED:
-                    self._fail(self._outcome.message)
+                if state in native_library.ERRORS:
+                    self._fail(state, self._outcome.message)
                 if state == _HUNGRY:
                     self._feed()
                 elif state == _FULL:

@@ -17,6 +17,9 @@ NEVER = (1 << 64) - 1
 
 POINTER, COUNT, NUMBER = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
 
+ERRORS = {2: SimulationError, 5: WaveformError}
+"""What is raised for the states of a pump in which it cannot go on."""
+
 Function = tuple[Any, ...]
 """A function of a library: its name, the type of its result, and those of its arguments."""
 
@@ -100,10 +103,11 @@ class NativeModel:
                 f"native: cannot write all waveforms to {self._waves}: {os.strerror(error)}"
             )
 
-    def _fail(self, message: bytes) -> NoReturn:
-        """End a simulation that failed, and tell why; its message is gone afterwards."""
-        told, self._opened = f"native: {message.decode(errors='replace')}", None
-        raise (WaveformError if self._end() else SimulationError)(told)
+    def _fail(self, state: int, message: bytes) -> NoReturn:
+        """End a simulation that has ended in one of :data:`ERRORS`, and raise what it tells."""
+        told = f"native: {message.decode(errors='replace')}"  # it is gone with the simulation
+        self.abandon()
+        raise ERRORS[state](told)
 
     def abandon(self) -> None:
         """End the simulation after an error, which says more than that waveforms are missing."""

@@ -28,7 +28,12 @@ def plain(folder: Path) -> Iterator[Path]:
     if _PLAIN.fullmatch(str(folder)):
         yield folder
         return
-    with tempfile.TemporaryDirectory(prefix="extremum-") as name:
+    usual = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory(
+        prefix="extremum-",
+        dir=usual if _PLAIN.fullmatch(usual) else "/tmp",
+        ignore_cleanup_errors=True,  # after a failure another program may still write here
+    ) as name:
         place = Path(name)
         yield place
         for made in place.iterdir():

@@ -36,7 +36,7 @@ struct Outcome {
     char message[256] = "";
 };
 
-enum State { RUNNING, DONE, FAILED, HUNGRY, FULL };
+enum State { RUNNING, DONE, FAILED, HUNGRY, FULL, UNWRITTEN };
 
 class Pump {
   public:
@@ -86,6 +86,9 @@ class Pump {
                 step();
                 return RUNNING;
             });
+        } catch (const WaveError& error) {
+            fail(error.what());
+            return UNWRITTEN;
         } catch (const std::exception& error) {
             fail(error.what());
             return FAILED;

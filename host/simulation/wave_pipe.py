@@ -7,9 +7,12 @@ what comes through it is written here, where every error is noticed.
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import threading
+import weakref
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from extremum.host.errors import WaveformError
@@ -23,7 +26,8 @@ _CHUNK_BYTES = 1 << 16
 class WavePipe:
     """A named pipe, and the thread that copies what comes through it into a file.
 
-    After an error the pipe is emptied all the same, so that the simulator goes on.
+    After an error the pipe is emptied all the same, so that the simulator goes on. The thread ends
+    with :meth:`close`, or when nobody uses this object any more.
 
     Parameters
     ----------
@@ -35,65 +39,94 @@ class WavePipe:
     Raises
     ------
     WaveformError
-        The file cannot be opened.
+        The file cannot be opened, or is a pipe.
     """
 
     def __init__(self, pipe: Path, target: Path) -> None:
         self._target = target
-        self._error: OSError | None = None
+        os.mkfifo(pipe)
         try:
+            if target.is_fifo():
+                raise WaveformError(f"cannot write waveforms to {target}: it is a pipe")
             # Without a buffer, so that an error belongs to what it happens to.
-            self._file = target.open("wb", buffering=0)
+            file = target.open("wb", buffering=0)
         except OSError as error:
             raise WaveformError(f"cannot write waveforms to {target}: {error.strerror}") from error
-        os.mkfifo(pipe)
-        self._source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         # With an end of our own, the pipe has one before the simulator opens it, and behind.
-        self._end = os.open(pipe, os.O_WRONLY)
-        self._is_closing = threading.Event()
-        self._thread = threading.Thread(target=self._copy, name=str(pipe), daemon=True)
+        end = os.open(pipe, os.O_WRONLY)
+        self._copy = _Copy(source, end, file)
+        self._thread = threading.Thread(target=self._copy.run, name=str(pipe), daemon=True)
         self._thread.start()
-
-    def _copy(self) -> None:
-        poll = select.poll()
-        poll.register(self._source, select.POLLIN)
-        while True:
-            # Looked at first: behind the end of the simulator nothing more comes.
-            is_closing = self._is_closing.is_set()
-            if poll.poll(0 if is_closing else _LOOK_MILLISECONDS):
-                self._write(memoryview(os.read(self._source, _CHUNK_BYTES)))
-            elif is_closing:
-                return
-
-    def _write(self, chunk: memoryview) -> None:
-        while chunk and self._error is None:
-            try:
-                chunk = chunk[self._file.write(chunk) :]
-            except OSError as error:
-                self._error = error
+        self._closing = weakref.finalize(self, self._copy.is_closing.set)
 
     def check(self) -> None:
-        """Make sure that all has been written so far.
+        """Look whether something could not be written.
 
         Raises
         ------
         WaveformError
-            It has not.
+            It could not, as far as is known by now.
         """
-        if self._error is not None:
-            raise WaveformError(
-                f"cannot write all waveforms to {self._target}: {self._error.strerror}"
-            ) from self._error
+        if (error := self._copy.error) is not None:
+            told = f"cannot write all waveforms to {self._target}: {error.strerror}"
+            raise WaveformError(told) from error
 
-    def close(self) -> None:
-        """Write what is still in the pipe, behind the end of the simulator. Raises nothing."""
-        if self._is_closing.is_set():
-            return
-        self._is_closing.set()
-        self._thread.join()
-        os.close(self._source)
-        os.close(self._end)
+    def close(self, seconds: float | None = None) -> None:
+        """Write what is still in the pipe, behind the end of the simulator.
+
+        This takes no more than some seconds, if so many are given: a disk may not answer.
+        """
+        self._closing()
+        self._thread.join(seconds)
+
+
+@dataclass
+class _Copy:
+    """What a thread does: it copies a pipe into a file, and closes both.
+
+    Parameters
+    ----------
+    source, end
+        Both ends of the pipe.
+    file
+        The file, without a buffer.
+
+    Attributes
+    ----------
+    error
+        The first error; None if there is none.
+    is_closing
+        Is set when the simulator has ended.
+    """
+
+    source: int
+    end: int
+    file: io.FileIO
+    error: OSError | None = None
+    is_closing: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Copy until the simulator has ended and the pipe is empty."""
+        poll = select.poll()
+        poll.register(self.source, select.POLLIN)
+        while True:
+            # Looked at first: behind the end of the simulator nothing more comes.
+            is_closing = self.is_closing.is_set()
+            if poll.poll(0 if is_closing else _LOOK_MILLISECONDS):
+                self._write(memoryview(os.read(self.source, _CHUNK_BYTES)))
+            elif is_closing:
+                break
+        os.close(self.source)
+        os.close(self.end)
         try:
-            self._file.close()
+            self.file.close()
         except OSError as error:
-            self._error = self._error or error
+            self.error = self.error or error
+
+    def _write(self, chunk: memoryview) -> None:
+        while chunk and self.error is None:
+            try:
+                chunk = chunk[self.file.write(chunk) :]
+            except OSError as error:
+                self.error = error

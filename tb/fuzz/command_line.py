@@ -87,8 +87,7 @@ def _option(option: Any) -> st.SearchStrategy[list[str]]:
 def run_line(arguments: list[str]) -> str:
     """Run a command line in a folder of its own; check its status and what it says.
 
-    No simulator and no tool for FPGAs is started, and no package is written: what leads there is
-    all checked before.
+    No simulator and no tool for FPGAs is started, and no package is written.
     """
     with _workplace():
         return _run(_harmless(arguments))
@@ -122,7 +121,7 @@ def _run(arguments: list[str]) -> str:
     require(status in refusals, shown)
     require(told.startswith(b"extremum: ") and told.count(b"\n") == 1, shown)
     require(not said, f"{shown}; and on stdout {said[:200]!r}")
-    return "taken" if NO_PACKAGE.encode() in told else "refused"
+    return "taken" if STUBBED.encode() in told else "refused"
 
 
 @cache
@@ -153,16 +152,18 @@ def _workplace() -> Iterator[Path]:
         yield _folder()
 
 
-NO_PACKAGE = "no package is written here"
-"""What is said in place of a package, behind all checks of the command line and of its files."""
+STUBBED = "nothing is made here"
+"""What is said in place of a package or a measurement, when all that was given has been checked.
+
+A package's own files are looked at behind that, whether they would be written over others."""
 
 
 def _no_package(*_: Any) -> None:
-    raise click.ClickException(NO_PACKAGE)
+    raise click.ClickException(STUBBED)
 
 
 def _no_measurement(*_: Any, **__: Any) -> Any:
-    raise SynthesisError("nothing is measured here")
+    raise SynthesisError(STUBBED)
 
 
 def reader(*arguments: str) -> Callable[[bytes], str]:

@@ -14,7 +14,7 @@ from amaranth.hdl import Shape
 from hypothesis import strategies as st
 
 from extremum.hdl.ports import job_layout
-from extremum.host.simulation import native
+from extremum.host.simulation import native, native_library
 from extremum.host.simulation.native_build import compile_native
 from extremum.tb.cores import CORES
 from extremum.tb.fuzz.sanitizers import SANITIZERS
@@ -130,7 +130,7 @@ def _carry_out(
         state = library.pump_advance(opened, 0.1)
         if state == native._DONE:
             return "done"
-        if state == native._FAILED:
+        if state in native_library.ERRORS:
             message = library.pump_outcome(opened).contents.message
             require(b"clock" in message, f"the message is {message!r}")
             return "failed"

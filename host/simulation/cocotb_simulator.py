@@ -205,6 +205,8 @@ class CocotbSimulator(CocotbLink):
         A tool is missing or too old.
     SimulationError
         The simulator does not compile the core, or does not start.
+    WaveformError
+        The file for the waveforms cannot be opened.
     """
 
     def __init__(

@@ -113,10 +113,18 @@ def placed(where, folder):
         branch = helper.make_graph([constant, add], "branch", [], [given])
         fork = helper.make_node("If", ["true"], ["y"], then_branch=branch, else_branch=branch)
         return [true, fork], [], []
-    if where == "function":
+    if "function" in where:
+        opset = 18 if where == "function of another opset" else 17
         function = helper.make_function(
-            "own", "Plus", ["x"], ["y"], [constant, add], [helper.make_opsetid("", 17)]
+            "own", "Plus", ["x"], ["y"], [constant, add], [helper.make_opsetid("", opset)]
         )
+        if where == "function with a default":
+            # The constant is an attribute of the function, which no call gives.
+            default = function.attribute_proto.add(name="ones", type=onnx.AttributeProto.TENSOR)
+            default.t.CopyFrom(tensor)
+            asked = function.node[0].attribute[0]
+            asked.ClearField("t")
+            asked.ref_attr_name = "ones"
         return [helper.make_node("Plus", ["x"], ["y"], domain="own")], [], [function]
     values = numpy_helper.from_array(np.ones(2, np.float32), "ones")
     indices = numpy_helper.from_array(np.array([1, 4]))
@@ -132,7 +140,16 @@ def placed(where, folder):
 
 @pytest.mark.parametrize(
     "where",
-    ["subgraph", "function", "sparse values", "sparse indices", "sparse both", "sparse constant"],
+    [
+        "subgraph",
+        "function",
+        "function of another opset",
+        "function with a default",
+        "sparse values",
+        "sparse indices",
+        "sparse both",
+        "sparse constant",
+    ],
 )
 def test_tensors_in_files_anywhere_in_a_model(tmp_path, where):
     nodes, sparse, functions = placed(where, tmp_path)

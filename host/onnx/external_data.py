@@ -8,13 +8,15 @@ model may come through a pipe. So the files are looked at here; ONNX Runtime rea
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
 from extremum.onnx.graphs import subgraphs
+
+_Place = GraphProto | FunctionProto | NodeProto
 
 __all__ = ["checkable", "files_of", "follow_links", "load_external"]
 
@@ -150,39 +152,43 @@ def _external(model: ModelProto) -> Iterator[TensorProto]:
 def _halves_of_sparse(model: ModelProto) -> Iterator[TensorProto]:
     """Yield the values and the indices of the sparse tensors of a model."""
     for place in _places(model):
-        sparse = (
-            place.sparse_initializer
-            if isinstance(place, GraphProto)
-            else [s for a in place.attribute for s in (a.sparse_tensor, *a.sparse_tensors)]
-        )
-        for tensor in sparse:
+        attributes = [s for a in _attributes(place) for s in (a.sparse_tensor, *a.sparse_tensors)]
+        initializers = place.sparse_initializer if isinstance(place, GraphProto) else ()
+        for tensor in (*attributes, *initializers):
             yield from (tensor.values, tensor.indices)
 
 
-def _dense(place: GraphProto | NodeProto) -> Iterator[TensorProto]:
-    """Yield the weights of a graph, or the tensors of a node's attributes."""
+def _dense(place: _Place) -> Iterator[TensorProto]:
+    """Yield the tensors that are weights of a graph, or attributes."""
     if isinstance(place, GraphProto):
         yield from place.initializer
-    else:
-        for attribute in place.attribute:
-            yield from (attribute.t, *attribute.tensors)
+    for attribute in _attributes(place):
+        yield from (attribute.t, *attribute.tensors)
 
 
-def _places(model: ModelProto) -> Iterator[GraphProto | NodeProto]:
-    """Yield what holds tensors: graphs and nodes at every depth, those of functions too."""
+def _attributes(place: _Place) -> Iterable[AttributeProto]:
+    """Return the attributes of a node, or those of a function that have defaults."""
+    if isinstance(place, FunctionProto):
+        return place.attribute_proto
+    return place.attribute if isinstance(place, NodeProto) else ()
+
+
+def _places(model: ModelProto) -> Iterator[_Place]:
+    """Yield what holds tensors: graphs, functions, and nodes at every depth."""
     yield from _inside(model.graph)
     for function in model.functions:
+        yield function
         for node in function.node:
             yield from _around(node)
 
 
-def _inside(graph: GraphProto) -> Iterator[GraphProto | NodeProto]:
+def _inside(graph: GraphProto) -> Iterator[_Place]:
     yield graph
     for node in graph.node:
         yield from _around(node)
 
 
-def _around(node: NodeProto) -> Iterator[GraphProto | NodeProto]:
+def _around(node: NodeProto) -> Iterator[_Place]:
     yield node
     for inner in subgraphs(node):
         yield from _inside(inner)

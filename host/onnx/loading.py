@@ -16,7 +16,7 @@ import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
 
 from extremum.onnx.external_data import checkable, files_of, follow_links, load_external
 from extremum.onnx.graphs import name_of, sizes_of, subgraphs
@@ -63,7 +63,7 @@ def load(
         if files:
             folder = follow_links(read, folder)
         if read.functions:
-            read = onnx.inliner.inline_local_functions(read)
+            read = _inlined(read)
         _check_more(read.graph)
         _open_negative_sizes(read.graph)
         _read_attributes(read.graph, folder)
@@ -118,6 +118,26 @@ def _unreadable(message: Message) -> Iterator[bytes]:
                     yield from _unreadable(each)
                 elif isinstance(each, bytes) and field.name not in REMARKS:
                     yield each
+
+
+def _inlined(model: ModelProto) -> ModelProto:
+    """Put functions in the place of their calls, but for those that are left to ONNX Runtime."""
+    left = [function for function in model.functions if _is_left(function, model)]
+    for function in left:
+        model.functions.remove(function)
+    inlined = onnx.inliner.inline_local_functions(model)
+    inlined.functions.extend(left)
+    return inlined
+
+
+def _is_left(function: FunctionProto, model: ModelProto) -> bool:
+    """Tell whether a function is left to ONNX Runtime.
+
+    ONNX's inliner refuses one of another opset, and forgets the defaults of attributes.
+    """
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+    differs = any(versions.get(o.domain, o.version) != o.version for o in function.opset_import)
+    return differs or bool(function.attribute_proto)
 
 
 def _check_more(graph: GraphProto) -> None:

@@ -60,7 +60,9 @@ class Network:
     Parameters
     ----------
     model
-        The model, without functions, with inferred sizes.
+        The model with inferred sizes. Functions are in the place of their calls, but for those of
+        another opset than the model's, and those with attributes that have defaults: their nodes
+        are left to ONNX Runtime.
     folder
         What the names of the files are relative to in which tensors lie; None if there are none.
     files

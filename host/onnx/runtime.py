@@ -174,7 +174,10 @@ class Runtime:
             sparse_initializer=[t for name, t in self._sparse.items() if name in read],
         )
         return helper.make_model(
-            graph, ir_version=max(whole.ir_version, CONSTANTS), opset_imports=whole.opset_import
+            graph,
+            ir_version=max(whole.ir_version, CONSTANTS),
+            opset_imports=whole.opset_import,
+            functions=whole.functions,
         )
 
 

@@ -55,6 +55,20 @@ def test_of_several_files_the_one_that_cannot_be_written_is_named(tmp_path, plac
     assert names(tmp_path) == ["first"]
 
 
+def test_folders_that_are_missing_are_made_and_go_again(tmp_path):
+    (tmp_path / "old").mkdir()
+    names_of_files = ("old/first", "new/inner/second", "new/third")
+    contents = [(tmp_path / name, b"new") for name in names_of_files]
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OSError, match="Not a directory") as caught:
+        write_together([*contents, (tmp_path / "file/fourth", b"")], makes_folders=True)
+    assert caught.value.filename == str(tmp_path / "file/fourth")
+    assert names(tmp_path) == ["file", "old"]
+    assert names(tmp_path / "old") == []
+    write_together(contents, makes_folders=True)
+    assert [path.read_bytes() for path, _ in contents] == [b"new"] * 3
+
+
 def test_an_interrupt_leaves_no_file(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write_half(tmp_path / "y", KeyboardInterrupt())

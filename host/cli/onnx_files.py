@@ -112,9 +112,7 @@ def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:
             raise click.ClickException(f"the output {name} is no array, which .npy holds")
         contents[path] = as_npy(value.astype(str) if value.dtype.kind == "O" else value)
     with told_as_unwritable():
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_together(contents.items())
+        write_together(contents.items(), makes_folders=True)
     return [str(path) for path in paths]
 
 

@@ -18,7 +18,9 @@ Content = bytes | Callable[[BinaryIO], object]
 """What a file shall hold, or what writes it."""
 
 
-def write_together(contents: Iterable[tuple[str | Path, Content]]) -> None:
+def write_together(
+    contents: Iterable[tuple[str | Path, Content]], *, makes_folders: bool = False
+) -> None:
     """Write several files, such that all are there whole, or all are what they were before.
 
     What is written goes to new files in the same folders, which take the places of the others at
@@ -28,14 +30,22 @@ def write_together(contents: Iterable[tuple[str | Path, Content]]) -> None:
     Written directly are a device, a file with several names, one of another user, and one in a
     folder that takes no new files.
 
+    If `makes_folders`, missing folders are made, and go again if the files are not written.
+
     Raises
     ------
     OSError
         A file cannot be written, or not all of it: the one that the error names.
     """
     moves: list[tuple[str | Path, Path, Path]] = []
+    made: list[Path] = []
     try:
         for path, content in contents:
+            if makes_folders:
+                for folder in reversed(Path(path).parents):
+                    if not folder.exists():
+                        folder.mkdir()
+                        made.append(folder)
             target = Path(os.path.realpath(path))
             partial = target.with_name(f".{secrets.token_hex(8)}.partial")
             moves.append((path, partial, target))
@@ -52,6 +62,9 @@ def write_together(contents: Iterable[tuple[str | Path, Content]]) -> None:
         for _, partial, _ in moves:
             with suppress(OSError):
                 partial.unlink()
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
         raise
 
 

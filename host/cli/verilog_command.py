@@ -112,9 +112,7 @@ def verilog(
         _refuse_leftovers(files, target, settings.name)
     summary = describe(settings, ports_of(text, settings.name))
     with told_as_unwritable():
-        for path in files:
-            path.parent.mkdir(parents=path.parent != target.parent, exist_ok=True)
-        write_together(files.items())
+        write_together(files.items(), makes_folders=True)
     written = [str(path) for path in files]
     if as_json:
         told: dict[str, Any] = {"command": "verilog", "written": written}

@@ -22,7 +22,15 @@ from extremum.tb.mutation import (
     yosys,
 )
 from extremum.tb.mutation.__main__ import QUICK_BLOCKS
-from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF, WHOLE_CORES, Cell, block_of
+from extremum.tb.mutation.blocks import (
+    BLOCKS,
+    BUILDS,
+    DESIGN_OF,
+    WHOLE_CORES,
+    Cell,
+    block_of,
+    is_of_axi_block,
+)
 from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder
 from extremum.tb.mutation.designs import COUNTER_BITS, DESIGNS, scaled
@@ -300,6 +308,8 @@ def test_cells_are_sorted_into_blocks():
     packets = Cell("$flatten\\packets.$7", "hdl/axi/input_packets.py:99")
     assert block_of(packets, DESIGNS["block"]) == "axi.packets"
     assert block_of(packets, DESIGNS["small.block"]) == "small.axi.packets"
+    of_blocks = {name for name in BLOCKS if is_of_axi_block(name)}
+    assert of_blocks == {name for name in BLOCKS if "axi." in name}
     assert block_of(Cell("$flatten\\core.\\fold.$7", ""), DESIGNS["block"]) not in BLOCKS
 
 

@@ -21,14 +21,15 @@ Content = bytes | Callable[[BinaryIO], object]
 def write_together(
     contents: Iterable[tuple[str | Path, Content]], *, makes_folders: bool = False
 ) -> None:
-    """Write several files, such that all are there whole, or all are what they were before.
+    """Write several files, such that either all are complete, or all are unchanged.
 
     What is written goes to new files in the same folders, which take the places of the others at
     the end: a full disk leaves neither half a file nor less than there was. A symbolic link stays,
     and the file that it names is replaced. A file keeps its permissions.
 
-    Written directly are a device, a file with several names, one of another user, and one in a
-    folder that takes no new files.
+    Written directly, when the new files are complete, are a device, a file with several names, one
+    of another user, and one in a folder that takes no new files. These may have changed although
+    another file could not be written.
 
     If `makes_folders`, missing folders are made, and go again if the files are not written.
 
@@ -40,6 +41,7 @@ def write_together(
     moves: list[tuple[str | Path, Path, Path]] = []
     made: list[Path] = []
     try:
+        directly: list[tuple[str | Path, Content]] = []
         for path, content in contents:
             if makes_folders:
                 for folder in reversed(Path(path).parents):
@@ -49,11 +51,14 @@ def write_together(
             target = Path(os.path.realpath(path))
             partial = target.with_name(f".{secrets.token_hex(8)}.partial")
             moves.append((path, partial, target))
-            with _named(path), _opened(Path(path), target, partial) as file:
-                file.write(content) if isinstance(content, bytes) else content(file)
+            with _named(path):
+                if not _may_be_replaced(Path(path), target) or not _written(partial, content):
+                    moves.pop()
+                    directly.append((path, content))
+        for path, content in directly:
+            with _named(path), Path(path).open("wb") as file:
+                _put(content, file)
         for path, partial, target in moves:
-            if not partial.exists():
-                continue  # the file itself was written
             with _named(path):
                 if target.exists():
                     partial.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -93,15 +98,17 @@ def _named(path: str | Path) -> Iterator[None]:
         raise
 
 
-def _opened(path: Path, target: Path, partial: Path) -> BinaryIO:
-    """Open a new file that will take the place of a path's file, or that one itself.
+def _written(partial: Path, content: Content) -> bool:
+    """Write a new file; return whether its folder takes one."""
+    with suppress(PermissionError), partial.open("xb") as file:
+        _put(content, file)
+        return True
+    return False
 
-    `target` is where the path leads to, and `partial` the name of the new file.
-    """
-    if _may_be_replaced(path, target):
-        with suppress(PermissionError):
-            return partial.open("xb")
-    return path.open("wb")
+
+def _put(content: Content, file: BinaryIO) -> None:
+    """Write what a file shall hold."""
+    file.write(content) if isinstance(content, bytes) else content(file)
 
 
 def _may_be_replaced(path: Path, target: Path) -> bool:

@@ -150,7 +150,7 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
 def save(outputs: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> list[str]:
     """Write the outputs to the files of `--output` and `--indices`; return all files written.
 
-    Either all are written, or none.
+    Either all are written, or none, unless one is written directly: see `write_together`.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def files_of(model: ModelProto, folder: Path) -> tuple[Path, ...]:
     Raises
     ------
     ValueError
-        One is missing, or its name leads out of the folder.
+        One is missing, or its path leaves the folder.
     """
     return tuple(dict.fromkeys(_file_of(tensor, folder) for tensor in _external(model)))
 
@@ -54,8 +54,8 @@ def checkable(model: ModelProto, folder: Path) -> ModelProto:
         return model
     copy = ModelProto()
     copy.CopyFrom(model)
-    for half in _halves_of_sparse(copy):
-        load_external(half, folder)
+    for part in _sparse_parts(copy):
+        load_external(part, folder)
     for tensor in _external(copy):
         _forget_file(tensor)
         tensor.ClearField("raw_data")
@@ -146,10 +146,10 @@ def _external(model: ModelProto) -> Iterator[TensorProto]:
     """Yield the tensors of a model that lie in files."""
     for place in _places(model):
         yield from filter(uses_external_data, _dense(place))
-    yield from filter(uses_external_data, _halves_of_sparse(model))
+    yield from filter(uses_external_data, _sparse_parts(model))
 
 
-def _halves_of_sparse(model: ModelProto) -> Iterator[TensorProto]:
+def _sparse_parts(model: ModelProto) -> Iterator[TensorProto]:
     """Yield the values and the indices of the sparse tensors of a model."""
     for place in _places(model):
         attributes = [s for a in _attributes(place) for s in (a.sparse_tensor, *a.sparse_tensors)]

@@ -194,7 +194,7 @@ def _open_negative_sizes(graph: GraphProto) -> None:
 
 
 def _read_attributes(graph: GraphProto, folder: Path) -> None:
-    """Read tensors of attributes that lie in files, which ONNX Runtime takes of weights alone."""
+    """Read attributes whose tensors lie in files: ONNX Runtime reads files of weights alone."""
     for node in graph.node:
         for attribute in node.attribute:
             load_external(attribute.t, folder)

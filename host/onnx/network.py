@@ -105,7 +105,10 @@ class Network:
         return sizes_of(value), type_of(value) or "unknown"
 
     def output_type(self, name: str) -> str | None:
-        """Return the element type of an output by name, or ``"sequence"``; None if not known."""
+        """Return the element type of an output by name, ``"sequence"`` or ``"map"``.
+
+        It is None if the type is not known.
+        """
         value = next(value for value in self.graph.output if value.name == name)
         if value.type.HasField("sequence_type") or value.type.HasField("map_type"):
             return "sequence" if value.type.HasField("sequence_type") else "map"

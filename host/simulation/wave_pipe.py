@@ -1,8 +1,8 @@
 """Waveforms that a simulator writes in a process of its own, on their way into a file.
 
-Where a disk is full, Icarus leaves half a file and says nothing, and Verilator tries again without
-an end. Icarus opens no file whose path is not ASCII, either. So they write to a named pipe, and
-what comes through it is written here, where every error is noticed.
+Where a disk is full, Icarus leaves half a file and says nothing, and Verilator retries for ever.
+Icarus opens no file whose path is not ASCII, either. So they write to a named pipe, and what comes
+through it is written to the file here, where an error becomes a `WaveformError`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class WavePipe:
         except OSError as error:
             raise WaveformError(f"cannot write waveforms to {target}: {error.strerror}") from error
         source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-        # With an end of our own, the pipe has one before the simulator opens it, and behind.
+        # Our own end for writing keeps the pipe open before the simulator opens it and after it
+        # has closed it: so there is no end of file.
         end = os.open(pipe, os.O_WRONLY)
         self._copy = _Copy(source, end, file)
         self._thread = threading.Thread(target=self._copy.run, name=str(pipe), daemon=True)

@@ -259,7 +259,8 @@ def measurements() -> st.SearchStrategy[bytes]:
 TARGETS = (
     Target(
         "command lines",
-        "any arguments: a result, or one line on stderr and a status that is documented",
+        "any arguments of run (on the model), plan, verilog, fpga (both up to what they make) and "
+        "cache: a result, or one line on stderr and a status that is documented",
         lines,
         run_line,
     ),

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.mutation import yosys
-from extremum.tb.mutation.blocks import BLOCKS, BUILDS, DESIGN_OF, WHOLE_CORES
+from extremum.tb.mutation.blocks import (
+    BLOCKS,
+    BUILDS,
+    DESIGN_OF,
+    WHOLE_CORES,
+    is_of_axi_block,
+)
 from extremum.tb.mutation.campaign import Campaign
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
@@ -182,7 +188,7 @@ def _is_present(block: str, digest: str) -> bool:
 def _revision(block: str) -> str:
     """Return the digest of what a block belongs to: the core, or the AXI block around one."""
     present = revision()
-    return present.gateware if block.startswith("axi.") else present.core
+    return present.gateware if is_of_axi_block(block) else present.core
 
 
 def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:

@@ -71,6 +71,12 @@ BLOCKS = tuple(block for _, blocks in BUILDS for block in blocks)
 DESIGN_OF = {block: design for design, blocks in BUILDS for block in blocks}
 """The design that each block is a part of."""
 
+
+def is_of_axi_block(name: str) -> bool:
+    """Return whether a block of this name is a part of an AXI block, or else of a bare core."""
+    return DESIGNS[DESIGN_OF[name]].bus == "axi"
+
+
 NOT_MUTATED = frozenset({"CLK", "RD_CLK", "WR_CLK", "Q", "ARST", "SRST"})
 """Ports of cells that are left alone.
 

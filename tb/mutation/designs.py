@@ -1,8 +1,8 @@
 """The designs that are mutated: small, but with every part of the gateware in use.
 
 Widths that only make counters long are scaled down (:func:`scaled`), so that a job of a thousand
-beats passes every carry of every counter. The structure stays: a counter still has low bits counted
-by gates, segments with cut carries above them, and a comparison that is late.
+beats passes every carry of every counter. The structure stays: a counter of a fast core still has
+low bits counted by gates, segments with cut carries above them, and a comparison that is late.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Design:
     bus
         ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
     block
-        Name of the one block that all of the design is; empty if its cells are sorted into blocks
-        by the part that they are in.
+        Name of the one block that all of the design is; empty if its cells are grouped into blocks
+        by their hierarchical names.
     prefix
         What the names of these blocks begin with, if another design has the same parts.
     """
@@ -91,7 +91,7 @@ DESIGNS = {
             (DataType.FLOAT16,), lanes=4, max_window=(1, 1, 1), coordinate_width=4, index_width=10
         )
     ),
-    # The AXI block around a small core with both output streams, and windows that may be empty.
+    # The AXI block around a fast core of two lanes, with both output streams and empty windows.
     "block": Design(
         CoreConfig(
             (DataType.INT8,),
@@ -104,8 +104,9 @@ DESIGNS = {
         "axi",
     ),
 }
-"""The designs by name. Those of the other settings of ``pipelining`` are one block each: their
-parts are those of the fast cores with fewer registers, under the control of one job at a time."""
+"""The designs by name. The bare cores of the other settings of ``pipelining`` are one block each:
+their parts are those of the fast cores with fewer registers, controlled for one job at a time.
+"""
 
 DESIGNS["small.block"] = replace(
     DESIGNS["block"],

@@ -6,6 +6,7 @@ must run in a working tree, since it copies the files that Git knows.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -168,6 +169,9 @@ def catch(bug: Planted, folder: Path) -> dict[str, Any]:
 
 def main() -> int:
     """Plant all bugs, one after the other; return the exit status."""
+    argparse.ArgumentParser(
+        prog="python -m extremum.tb.mutation.planted", description=__doc__
+    ).parse_args()
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="extremum-planted-") as name:
         folder = Path(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.mutation.blocks import BLOCKS, is_of_axi_block
 from extremum.tb.mutation.explained import rules
 from extremum.tb.report.markdown import count, number, paragraph, share, table
 from extremum.tb.report.section import Told
@@ -47,7 +47,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
     shares.append(["all", *sums, share(killed, mutants - equivalent)])
     of_core, of_block = (
         ", ".join(sorted({f"`{each['revision']}`" for name, each in evidence.items()
-                          if name.startswith("axi.") == is_axi}))
+                          if is_of_axi_block(name) == is_axi}))
         for is_axi in (False, True)
     )  # fmt: skip
     text = [
@@ -69,9 +69,9 @@ def gateware(evidence: dict[str, Any]) -> Told:
     )
     limits = [
         f"The total of killed mutants hides that blocks differ: {_of(least)}, {_of(most)}.",
-        "The designs that were mutated are of few lanes: three fast ones, part by part, and two "
-        "small and two balanced ones as a whole. Logic that only another configuration has was not "
-        "mutated.",
+        "The designs that were mutated are of few lanes: two fast cores and the AXI blocks around "
+        "a fast and a small core, part by part, and two small and two balanced cores as a whole. "
+        "Logic that only another configuration has was not mutated.",
     ]
     if left_out:
         names = ", ".join(f"`{name}`" for name in left_out)

@@ -235,7 +235,7 @@ def test_the_command_line_tells_each_stage(monkeypatch, tmp_path):
     err = io.StringIO()
     with redirect_stdout(io.StringIO()), redirect_stderr(err):
         assert cli.main(line.split()) == 0
-    before = "extremum: compiling the core, once: it is kept: "
+    before = "extremum: compiling the core, which is then kept: "
     assert err.getvalue().splitlines() == [
         f"{before}generating the Verilog (Amaranth)",
         f"{before}translating it to C++ (Verilator)",

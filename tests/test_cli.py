@@ -259,7 +259,7 @@ def test_without_a_terminal_the_stages_of_a_compilation_are_told(capsys):
         tell(Progress("compiling", stage="in a stage"))
         tell(Progress("simulating", 100, 9_000))
     told = capsys.readouterr().err
-    assert told == "extremum: compiling the core, once: it is kept: in a stage\n"
+    assert told == "extremum: compiling the core, which is then kept: in a stage\n"
 
 
 def test_progress_on_a_terminal(monkeypatch):

@@ -16,7 +16,7 @@ __all__ = ["progress"]
 
 PHASES = {
     "planning": "planning the jobs",
-    "compiling": "compiling the core, once: it is kept",
+    "compiling": "compiling the core, which is then kept",
     "simulating": "simulating",
 }
 """What the bar says in each phase."""

@@ -111,8 +111,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     parser.add_argument("--again", action="store_true", help="only those that lived before")
-    parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block")
-    parser.add_argument("--budget", type=float, default=60.0, metavar="MINUTES")
+    parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block (%(default)s)")
+    parser.add_argument(
+        "--budget", type=float, default=60.0, metavar="MINUTES",
+        help="for all trials and proofs behind the first round of trials (%(default)s)",
+    )  # fmt: skip
     given = parser.parse_args()
     if unknown := set(given.blocks) - {*BLOCKS}:
         parser.error(f"there is no block {', '.join(sorted(unknown))}")

@@ -55,6 +55,18 @@ def test_of_several_files_the_one_that_cannot_be_written_is_named(tmp_path, plac
     assert names(tmp_path) == ["first"]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_device_that_takes_nothing_leaves_the_files_beside_it(tmp_path):
+    path = tmp_path / "y"
+    path.write_bytes(b"before")
+    for contents in ([(path, b"new"), ("/dev/full", b"n")], [("/dev/full", b"n"), (path, b"new")]):
+        with pytest.raises(OSError, match="No space left") as caught:
+            write_together(contents)
+        assert caught.value.filename == "/dev/full"
+        assert path.read_bytes() == b"before"
+        assert names(tmp_path) == ["y"]
+
+
 def test_folders_that_are_missing_are_made_and_go_again(tmp_path):
     (tmp_path / "old").mkdir()
     names_of_files = ("old/first", "new/inner/second", "new/third")

@@ -10,12 +10,12 @@ from collections import Counter
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as with_seed
 
-from extremum.tb.fuzz import c_driver, caches, command_line, devices, pumps, tensors
+from extremum.tb.fuzz import c_driver, caches, command_line, devices, networks, pumps, tensors
 from extremum.tb.fuzz.target import Target
 
 TARGETS = {
     target.name: target
-    for module in (command_line, tensors, caches, devices, pumps, c_driver)
+    for module in (command_line, networks, tensors, caches, devices, pumps, c_driver)
     for target in module.TARGETS
 }
 """The targets by their names."""

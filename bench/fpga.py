@@ -1,4 +1,4 @@
-"""Measures area and clock of cores on FPGAs: blocks with a target, and cores of growing size.
+"""Measures area and clock on FPGAs: of cores with a target, of cores that grow, and of AXI blocks.
 
 Usage: ``python bench/fpga.py [--only NAME ...]``. The first measurement of a core of four lanes
 takes minutes; its result is then kept in the user's cache. Writes ``bench/results/fpga.json``;

@@ -12,49 +12,49 @@ from markdown_tables import table
 Records = list[dict[str, Any]]
 
 
-def blocks_headline(records: Records, targets: Records) -> str:
-    """Return a sentence that tells which blocks are as fast and as small as their targets."""
+def cores_headline(records: Records, targets: Records) -> str:
+    """Return a sentence that tells which cores are as fast and as small as their targets."""
     wanted = {target["name"]: target for target in targets}
-    blocks = with_target(records, targets)
+    cores = with_target(records, targets)
     at_aim, at_floor = (
-        sum(reached(record, wanted[record["name"]], level) for record in blocks)
+        sum(reached(record, wanted[record["name"]], level) for record in cores)
         for level in ("aim", "floor")
     )
     return (
-        f"Of {len(blocks)} blocks with a target on the ECP5-85F, {at_aim} reach the aim and "
+        f"Of {len(cores)} cores with a target on the ECP5-85F, {at_aim} reach the aim and "
         f"{at_floor} the floor."
     )
 
 
-def blocks_section(records: Records, targets: Records) -> Iterator[str]:
-    """Yield the section about the blocks that have a target."""
+def cores_section(records: Records, targets: Records) -> Iterator[str]:
+    """Yield the section about the cores that have a target."""
     wanted = {target["name"]: target for target in targets}
-    blocks = with_target(records, targets)
-    yield "## Blocks on the ECP5-85F"
+    cores = with_target(records, targets)
+    yield "## Cores on the ECP5-85F"
     yield (
-        f"Speed grade 6, {_tools(blocks)}, full valid/ready handshake. The core is measured "
+        f"Speed grade 6, {_tools(cores)}, full valid/ready handshake. The core is measured "
         "within registers on all its ports, so that every path of it is timed; the registers "
         "are not counted. Area is COMB, FF and block RAM together: COMB counts look-up tables and "
         "carry cells as nextpnr does, FF the flip-flops of the core. Latency is in clocks, from a "
         "beat to the result that it completes. Fmax is the median of three placement seeds. "
         "Elements are input elements: Fmax x lanes / measured clocks per beat. The aim is what a "
-        "block should reach, the floor what it must reach; both are in `bench/targets.toml`."
+        "core should reach, the floor what it must reach; both are in `bench/targets.toml`."
     )
     columns = (
-        "block", "COMB", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
+        "core", "COMB", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
         "M elements/s", "aim", "floor", "reaches",
     )  # fmt: skip
-    yield table(columns, (block_row(record, wanted[record["name"]]) for record in blocks), 1)
+    yield table(columns, (core_row(record, wanted[record["name"]]) for record in cores), 1)
     yield (
         "\\* The data sheet bounds the primary clock tree at speed grade 6 to about "
         f"{plots.CLOCK_TREE} MHz, which nextpnr does not check: above that a figure is of the "
         "fabric, not of a board."
     )
     yield "What the part's own primitives reach, in MHz, as measured apart from any core:"
-    yield table(("block", "limit"), ((t["name"], t["limit"]) for t in targets if "limit" in t), 2)
+    yield table(("core", "limit"), ((t["name"], t["limit"]) for t in targets if "limit" in t), 2)
     yield "Where the clock is lost (nanoseconds):"
-    columns = ("block", "from", "to", "logic", "routing")
-    yield table(columns, map(path_row, blocks), 3)
+    columns = ("core", "from", "to", "logic", "routing")
+    yield table(columns, map(path_row, cores), 3)
     yield "![Fmax beside aim and floor](results/fmax.svg)"
 
 
@@ -65,7 +65,7 @@ def _tools(records: Records) -> str:
 
 
 def with_target(records: Records, targets: Records) -> Records:
-    """Return the blocks that have a target."""
+    """Return the cores that have a target."""
     names = {target["name"] for target in targets}
     return [record for record in records if record["name"] in names]
 
@@ -80,7 +80,7 @@ def reached(record: dict[str, Any], target: dict[str, Any], level: str) -> bool:
     )
 
 
-def block_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]:
+def core_row(record: dict[str, Any], target: dict[str, Any]) -> tuple[Any, ...]:
     """Return a block's row: its figures, its targets, and which of them it reaches."""
 
     def wanted(level: str) -> str:
@@ -117,10 +117,10 @@ def path_row(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def small_section(records: Records) -> Iterator[str]:
-    """Yield the section about the same blocks on other parts."""
-    yield "## Blocks on the iCE40"
+    """Yield the section about the same cores on other parts."""
+    yield "## Cores on the iCE40"
     columns = (
-        "block", "logic cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
+        "core", "logic cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
         "M elements/s",
     )  # fmt: skip
     others = (r for r in records if r["device"] != "ecp5-85k" and not is_other_setting(r))

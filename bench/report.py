@@ -20,8 +20,8 @@ from cycles_sections import (
 )
 from fpga_sections import (
     block_section,
-    blocks_headline,
-    blocks_section,
+    cores_headline,
+    cores_section,
     figures,
     growth_section,
     peers_section,
@@ -37,7 +37,7 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 REPORT = FOLDER / "RESULTS.md"
 README = FOLDER.parent / "README.md"
-SUMMARY = '<!-- FPGA summary: from bench/RESULTS.md, "Blocks on the ECP5-85F" -->'
+SUMMARY = '<!-- FPGA summary: from bench/RESULTS.md, "Cores on the ECP5-85F" -->'
 SUMMARY_END = "<!-- end of the FPGA summary -->"
 FABRIC_NOTE = f"\\* Fabric alone: the part's clock network may end near {plots.CLOCK_TREE} MHz."
 Records = list[dict[str, Any]]
@@ -53,9 +53,9 @@ def load(name: str) -> Any:
 
 
 def readme_summary(records: Records, targets: Records) -> str:
-    """Return the table of blocks for the README, between its two markers."""
+    """Return the table of cores for the README, between its two markers."""
     columns = (
-        "block", "COMB", "FF", "block RAM", "latency", "MHz", "million elements per second"
+        "core", "COMB", "FF", "block RAM", "latency", "MHz", "million elements per second"
     )  # fmt: skip
     rows = []
     for record in with_target(records, targets):
@@ -65,7 +65,7 @@ def readme_summary(records: Records, targets: Records) -> str:
 
 
 def with_summary(readme: str, summary: str) -> str:
-    """Return a README in which the table of blocks is replaced."""
+    """Return a README in which the table of cores is replaced."""
     before, _, rest = readme.partition(SUMMARY)
     _, _, after = rest.partition(SUMMARY_END)
     return before + summary + after
@@ -85,8 +85,8 @@ def main() -> int:
         headlines.append(block_clocks_headline(block_clocks))
         parts += block_clocks_section(block_clocks)
     if fpga:
-        headlines.append(blocks_headline(fpga, blocks))
-        parts += blocks_section(fpga, blocks)
+        headlines.append(cores_headline(fpga, blocks))
+        parts += cores_section(fpga, blocks)
         parts += small_section(fpga)
         parts += settings_section(fpga)
         parts += block_section(fpga)

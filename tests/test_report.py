@@ -103,7 +103,7 @@ def test_what_is_measured_is_told(report, tmp_path):
     assert "one job takes at most 3 clocks more than on the bare core" in told
     assert "| vgg16_pool1 | fast | 4 | 1 | 1000 | 1020 | 1023 | 3 | 0 |" in text
     assert "2 of 2 runs" in told
-    assert "Of 2 blocks with a target on the ECP5-85F, 1 reach the aim and 1 the floor." in told
+    assert "Of 2 cores with a target on the ECP5-85F, 1 reach the aim and 1 the floor." in told
     assert all(line in text for line in told.splitlines())
     assert "| vgg16_pool1 | 4 | 1000 | 250 | 1000 | 1020 | 20 | 0.980 | 1021 | 3 | 4 |" in text
     (row,) = re.findall(r"\| argmax-float32 \| 350 .*", text)
@@ -118,7 +118,7 @@ def test_what_is_measured_is_told(report, tmp_path):
 
 def test_the_readme_gets_its_table(report, tmp_path):
     readme = tmp_path / "README.md"
-    marks = ("<!-- FPGA summary: from bench/RESULTS.md, \"Blocks on the ECP5-85F\" -->",
+    marks = ("<!-- FPGA summary: from bench/RESULTS.md, \"Cores on the ECP5-85F\" -->",
              "<!-- end of the FPGA summary -->")  # fmt: skip
     readme.write_text(f"before\n\n{marks[0]}\nold\n{marks[1]}\n\nafter\n")
     report(fpga=[BLOCK])
@@ -129,7 +129,7 @@ def test_the_readme_gets_its_table(report, tmp_path):
     assert "old" not in text
 
 
-def test_the_readme_shows_the_blocks_that_were_measured_last():
+def test_the_readme_shows_the_cores_that_were_measured_last():
     sys.path.insert(0, str(BENCH))
     try:
         script = importlib.import_module("report")
@@ -156,12 +156,12 @@ def test_simulation_and_model_have_sections(report):
 
 
 @pytest.mark.parametrize("name", ["cycles", "fpga"])
-def test_clocks_or_blocks_alone_are_enough(report, name):
+def test_clocks_or_areas_alone_are_enough(report, name):
     """A section is left out if its figures were not measured."""
     records = {"cycles": [CYCLES, SMALL_CYCLES], "fpga": [BLOCK]}
     text, _ = report(**{name: records[name]})
     assert ("## Clocks" in text) == (name == "cycles")
-    assert ("## Blocks" in text) == (name == "fpga")
+    assert ("## Cores" in text) == (name == "fpga")
 
 
 def test_equal_figures_give_equal_files(report, tmp_path):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -15,8 +16,13 @@ from extremum.host.simulation.wave_pipe import WavePipe
 CONTENT = bytes(range(256)) * 5000
 
 
-def descriptors():
-    return len(os.listdir("/proc/self/fd"))
+def opened(folder):
+    """Return what this process has open below a folder."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # that of the list itself
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return [path for path in found if path.startswith(str(folder))]
 
 
 def threads():
@@ -26,15 +32,13 @@ def threads():
 @pytest.fixture
 def place(tmp_path):
     """A folder; what was opened in it must be closed in the end, and every thread have ended."""
-    gc.collect()
-    before = descriptors()
     yield tmp_path
     gc.collect()
     end = time.monotonic() + 60
-    while (threads() or descriptors() != before) and time.monotonic() < end:
+    while (threads() or opened(tmp_path)) and time.monotonic() < end:
         time.sleep(0.02)
     assert not threads()
-    assert descriptors() == before
+    assert not opened(tmp_path)
 
 
 def write(path, content=CONTENT):
@@ -119,6 +123,7 @@ def test_who_is_forgotten_leaves_nothing_open(place):
     pipe = WavePipe(place / "a.pipe", place / "file")
     write(place / "a.pipe", b"some")
     assert threads()
+    assert len(opened(place)) == 3  # both ends of the pipe, and the file
     del pipe
 
 

@@ -125,7 +125,12 @@ def first_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
         padded[:, :count] = x
         padded[:, count:] = highest(dtype) if minimum else lowest(dtype)
         x = padded
-    return x.argmin(axis=1) if minimum else x.argmax(axis=1)
+    return _find_first(x, minimum)
+
+
+def _find_first(x: np.ndarray, minimum: bool, out: np.ndarray | None = None) -> np.ndarray:
+    """Call NumPy's argmax or argmin for each row."""
+    return x.argmin(axis=1, out=out) if minimum else x.argmax(axis=1, out=out)
 
 
 def elements_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -143,8 +148,8 @@ def elements_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
 def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     """Find the last of the greatest, or smallest, elements of each row.
 
-    Parameters are those of `first_winner`. NumPy has no function for this: its argmax finds the
-    first winner, and copies an array that is reversed, element by element.
+    Parameters are those of `first_winner`, of any type but half floats. NumPy has no function for
+    this: its argmax finds the first winner, and copies an array that is reversed, element by element.
 
     Examples
     --------
@@ -183,21 +188,22 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     group = WORD.itemsize // x.itemsize
     tail = count % group
     words = x[:, : count - tail].view(WORD)
+    # NumPy reverses words and rows at once faster than the words of each row.
+    backwards = words[::-1, ::-1]
     step = min(rows, max(1, REVERSED_BYTES // (count * x.itemsize)))
-    backwards = np.empty((step, words.shape[1]), WORD)
-    elements = backwards.view(x.dtype)
-    skipped = np.empty(rows, np.intp)
+    block = np.empty((step, words.shape[1]), WORD)
+    found = np.empty(rows, np.intp)
     for start in range(0, rows, step):
         stop = min(rows, start + step)
-        # NumPy reverses words and rows at once faster than the words of each row.
-        backwards[: stop - start] = words[start:stop][::-1, ::-1]
-        skipped[start:stop] = first_winner(elements[: stop - start], minimum=minimum)[::-1]
-    skipped //= group
+        part = block[: stop - start]
+        part[...] = backwards[start:stop]
+        _find_first(part.view(x.dtype), minimum, found[start:stop])
+    skipped = found[::-1] // group
     ends = words[np.arange(rows), -1 - skipped].view(x.dtype).reshape(rows, group)[:, ::-1]
-    skipped *= group
     if tail:
         ends = np.hstack([x[:, : -tail - 1 : -1], ends])
-    place = first_winner(ends, minimum=minimum)
+    place = _find_first(ends, minimum)
+    skipped *= group
     if tail:
         # If the winner is in the tail, no word lies behind it.
         skipped[place < tail] = 0

@@ -1,11 +1,17 @@
-"""The memory of arrays that a call frees serves the next call."""
+"""The memory that a call takes: freed arrays serve the next call, and NumPy's buffers are small."""
 
+import math
 import os
 import platform
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from extremum.model import max_pooling
+from extremum.model.fast import pooling
+from extremum.model.fast.buffers import BUFFERED_ELEMENTS, LEAST_TO_BUFFER
 
 CALLS = 50
 PAGES = """
@@ -58,3 +64,44 @@ print(argmax(np.array([1, 3, 2])))
 """
     ran = subprocess.run([sys.executable, "-c", limited], stdout=subprocess.PIPE, check=True)
     assert ran.stdout == b"[1]\n"
+
+
+SIDE = math.isqrt(LEAST_TO_BUFFER)
+
+
+@pytest.fixture
+def sizes_of_buffers(monkeypatch):
+    """Record the size of NumPy's buffers while windows slide; before and behind it is 512."""
+    sizes = []
+    slide = pooling.window_winners
+
+    def record(*arguments):
+        sizes.append(np.getbufsize())
+        return slide(*arguments)
+
+    monkeypatch.setattr(pooling, "window_winners", record)
+    before = np.setbufsize(512)
+    yield sizes
+    assert np.setbufsize(before) == 512
+
+
+@pytest.mark.parametrize(
+    ("height", "expected"), [(SIDE, BUFFERED_ELEMENTS), (SIDE - 1, 512)], ids=["large", "small"]
+)
+def test_large_poolings_use_small_buffers(height, expected, sizes_of_buffers):
+    """Setting the size takes longer than it saves where a tensor is small."""
+    max_pooling(np.ones((1, 1, height, SIDE), np.float32), 3)
+    assert set(sizes_of_buffers) == {expected}
+
+
+def test_buffers_are_restored_behind_an_error(monkeypatch, sizes_of_buffers):
+    """Memory may run out in the midst of a pooling, and the caller goes on."""
+
+    def fail(*_):
+        sizes_of_buffers.append(np.getbufsize())
+        raise MemoryError
+
+    monkeypatch.setattr(pooling, "window_winners", fail)
+    with pytest.raises(MemoryError):
+        max_pooling(np.ones((1, 1, SIDE, SIDE), np.float32), 3)
+    assert sizes_of_buffers == [BUFFERED_ELEMENTS]

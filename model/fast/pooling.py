@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from extremum.model.fast.buffers import LEAST_TO_BUFFER, buffers_in_cache
 from extremum.model.fast.gather import GatheringKernel, is_small
 from extremum.model.fast.memory import keep_freed_memory
 from extremum.model.fast.tiles import PlaneTile, tiles
@@ -35,6 +36,7 @@ class PoolingKernel:
         keep_freed_memory()
         self._problem = problem
         self._gathering = GatheringKernel(problem) if is_small(problem) else None
+        self._is_large = math.prod(problem.sizes) >= LEAST_TO_BUFFER
 
     def pool(self, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Pool a tensor.
@@ -53,7 +55,13 @@ class PoolingKernel:
             Positions in the problem's index layout if it asks for them; an empty window has a
             position of all ones.
         """
-        values, indices = (self._gathering.pool if self._gathering else self._slide)(tensor)
+        if self._gathering:
+            values, indices = self._gathering.pool(tensor)
+        elif self._is_large:
+            with buffers_in_cache():
+                values, indices = self._slide(tensor)
+        else:
+            values, indices = self._slide(tensor)
         if self._problem.empty_windows:
             self._mark_empty(values, self._problem.data_type.lowest)
             if indices is not None:

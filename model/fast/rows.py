@@ -148,8 +148,9 @@ def elements_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
 def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     """Find the last of the greatest, or smallest, elements of each row.
 
-    Parameters are those of `first_winner`, of any type but half floats. NumPy has no function for
-    this: its argmax finds the first winner, and copies an array that is reversed, element by element.
+    Parameters are those of `first_winner`, with rows of any type but half floats. NumPy has no
+    function for this: its argmax finds the first winner, and copies an array that is reversed,
+    element by element.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (
 from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
+from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
@@ -118,7 +119,7 @@ def main() -> int:
     before = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
     now, present = dict(digests()), revision()
     found = compared(before, now, {"gateware": present.gateware, "core": present.core})
-    EVIDENCE.write_text(json.dumps(found, indent=1) + "\n")
+    write_evidence(EVIDENCE, found, sort_keys=False)
     changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
     for name in changed:
         print(f"{name}: the netlist has changed")

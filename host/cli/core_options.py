@@ -13,12 +13,13 @@ import click
 from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.host.cli.option_types import FILE, NAMES, Clock, options_of
 from extremum.host.cli.parameter_options import given_parameters, parameter_options
-from extremum.host.cli.replaced_files import told_as_unwritable, write_whole
 from extremum.host.cli.tensor_files import bad_input
+from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import Configuration, flat_registers, parse, toml_text
 from extremum.host.package.settings import Settings, default_name
+from extremum.host.replaced_files import write_whole
 from extremum.model import DataType
 
 __all__ = [

@@ -20,10 +20,10 @@ from rich.table import Table
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
 from extremum.host.cli.printing import difference_dict, difference_text, print_rich
-from extremum.host.cli.replaced_files import write_whole
 from extremum.host.comparison import Check, compute
 from extremum.host.plan import plan
 from extremum.host.progress import Progress, Tell
+from extremum.host.replaced_files import write_whole
 from extremum.model import DataType, Pooling, Reduction
 
 if TYPE_CHECKING:

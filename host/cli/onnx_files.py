@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.host.cli.replaced_files import (
+from extremum.host.cli.tensor_files import as_npy, file_of, files_of_streams, refuse_unwritable
+from extremum.host.cli.unwritable import told_as_unwritable
+from extremum.host.replaced_files import (
     Content,
-    told_as_unwritable,
     write_together,
     write_whole,
 )
-from extremum.host.cli.tensor_files import as_npy, file_of, files_of_streams, refuse_unwritable
 
 if TYPE_CHECKING:
     from extremum.onnx import Network, Outputs

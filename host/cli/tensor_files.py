@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
-from extremum.host.cli.replaced_files import Content, told_as_unwritable, write_together
+from extremum.host.cli.unwritable import told_as_unwritable
+from extremum.host.replaced_files import Content, write_together
 from extremum.model import as_tensor
 
 __all__ = [

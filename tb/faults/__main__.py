@@ -21,6 +21,7 @@ from extremum.hdl.verilog import TOPS
 from extremum.host import cache
 from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.cores import CORE, CORES
+from extremum.tb.evidence import write_evidence
 from extremum.tb.faults.upsets import COUNT, RECORDS, VERILOG
 from extremum.tb.regression.revision import revision
 
@@ -56,8 +57,7 @@ def main() -> int:
             ).stdout.split("\n")[0],
         },
     }
-    options.evidence.parent.mkdir(parents=True, exist_ok=True)
-    options.evidence.write_text(json.dumps(evidence, indent=1, sort_keys=True) + "\n")
+    write_evidence(options.evidence, evidence)
     print(f"{len(blocks) - failed} passed, {failed} failed")
     return int(failed > 0)
 

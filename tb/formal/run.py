@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.host.processes import Processes
+from extremum.tb.evidence import write_evidence
 from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
 from extremum.tb.regression.revision import revision
@@ -92,8 +93,7 @@ def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
         "tools": {"python": platform.python_version()} | {name: _version(name) for name in TOOLS},
         "proofs": described,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    write_evidence(path, report, sort_keys=False)
 
 
 def table(outcomes: Iterable[Outcome], console: Console) -> None:

@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.evidence import write_evidence
 from extremum.tb.fuzz.sanitizers import environment
 from extremum.tb.fuzz.target import HangError, Target
 from extremum.tb.fuzz.targets import TARGETS, explore
@@ -60,8 +61,7 @@ def main() -> int:
         "targets": records,
         "versions": {"python": platform.python_version()} | packages,
     }
-    options.evidence.parent.mkdir(parents=True, exist_ok=True)
-    options.evidence.write_text(json.dumps(evidence, indent=1, sort_keys=True) + "\n")
+    write_evidence(options.evidence, evidence)
     if not guided:
         print("atheris is not installed: no target was guided by coverage")
     print(f"{len(records) - failed} passed, {failed} failed")

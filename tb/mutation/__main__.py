@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import (
     BLOCKS,
@@ -222,8 +223,7 @@ def _write(found: dict[str, Any]) -> None:
         "gateware": dict(sorted((old.get("gateware", {}) | found).items())),
         "tools": {name: version(name) for name in tools},
     }
-    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
-    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+    write_evidence(EVIDENCE, whole)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.evidence import write_evidence
+
 EVIDENCE = Path("docs/evidence/mutation.json")
 SECONDS = 240
 """Time after which a rung is given up."""
@@ -186,8 +188,7 @@ def main() -> int:
             )
     whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
     whole["planted"] = outcomes
-    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
-    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+    write_evidence(EVIDENCE, whole)
     failed = sum(outcome["caught_by"] is None for outcome in outcomes)
     print(f"{len(outcomes) - failed} passed, {failed} failed")
     return int(bool(failed))

@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
 
@@ -236,8 +237,7 @@ def _write(found: dict[str, Any]) -> None:
     whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
     whole["software"] = whole.get("software", {}) | found
     whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
-    EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
-    EVIDENCE.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
+    write_evidence(EVIDENCE, whole)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

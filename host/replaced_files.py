@@ -10,9 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import click
-
-__all__ = ["Content", "told_as_unwritable", "write_together", "write_whole"]
+__all__ = ["Content", "write_together", "write_whole"]
 
 Content = bytes | Callable[[BinaryIO], object]
 """What a file shall hold, or what writes it."""
@@ -76,16 +74,6 @@ def write_together(
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file, as `write_together` does."""
     write_together([(path, content)])
-
-
-@contextmanager
-def told_as_unwritable() -> Iterator[None]:
-    """Turn an error that names a file which cannot be written into one line for the user."""
-    try:
-        yield
-    except OSError as error:
-        told = f"cannot write {error.filename}: {error.strerror or error}"
-        raise click.ClickException(told) from error
 
 
 @contextmanager

@@ -1,0 +1,33 @@
+"""Writes the files of evidence that the targets leave, and the report reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from extremum.host.replaced_files import write_together
+
+__all__ = ["write_evidence"]
+
+
+def write_evidence(path: Path, found: Mapping[str, Any], *, sort_keys: bool = True) -> None:
+    """Write what was found to a file as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file. Folders that are missing are made.
+    found
+        What the file shall hold.
+    sort_keys
+        Whether keys are written in their order, or in that of `found`.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written. What was there before is there still.
+    """
+    text = json.dumps(found, indent=1, sort_keys=sort_keys, ensure_ascii=False)
+    write_together([(path, f"{text}\n".encode())], makes_folders=True)

@@ -33,9 +33,8 @@ from workloads import WORKLOADS, tensor
 
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig
-from extremum.host.driver.block import BlockDriver, Work
+from extremum.host.driver.block import BlockDriver
 from extremum.host.plan import plan
-from extremum.host.plan.jobs import Job
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
@@ -127,40 +126,6 @@ def stream_run(block: NativeBlock, problem: Reduction | Pooling, x: np.ndarray,
         result, given.cycles, planned.cycles, planned.beats_in, planned.beats_out,
         len(planned.jobs), taken - planned.beats_in,
     )  # fmt: skip
-
-
-def idle_beats(
-    block: NativeBlock,
-    work: Iterable[tuple[Job, np.ndarray]],
-    config: CoreConfig,
-    *,
-    rewritten: Iterable[int],
-    held: int,
-) -> list[int]:
-    """Return the clocks without a beat on ``s_axis`` before and in each packet but the first.
-
-    Parameters
-    ----------
-    block
-        A block that is quiet.
-    work
-        Jobs to run one behind the other, and their tensors.
-    config
-        Configuration of the core.
-    rewritten
-        Addresses of the registers that are written for each job, changed or not.
-    held
-        Packets that are offered only when so many jobs have been started.
-    """
-    rewritten, todo = tuple(rewritten), list(work)
-    driver = punctual_driver(block, config, held)
-    block.begin(StreamSettings())
-    for job, x in todo:
-        driver.forget(rewritten)
-        driver.start(Work(job, x, lambda values, positions: None))
-    driver.finish()
-    last = block.packets(INPUT)[:, 1].astype(np.int64)
-    return (np.diff(last) - [job.beats_in for job, _ in todo[1:]]).tolist()
 
 
 def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> dict[str, Any]:

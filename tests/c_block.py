@@ -9,9 +9,8 @@ from collections import deque
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_uint8, c_uint32, c_void_p
 from typing import ClassVar
 
-from c_structures import NAMES, Core, JobStruct, load
-
 from extremum.hdl.axi import register_map as regs
+from extremum.tb.c_driver.structures import NAMES, Core, JobStruct, load
 
 READ = CFUNCTYPE(c_uint32, c_void_p, c_uint32)
 WRITE = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)

@@ -7,9 +7,17 @@ from itertools import islice
 import pytest
 from c_block import Block, Counters, Events, FakeBlock, load_block_driver
 from c_compiler import compiler, run
-from c_driver import plan_in_python
-from c_operators import random_configs, random_pooling, random_reduction
-from c_structures import (
+
+from extremum.hdl.axi import register_map as regs
+from extremum.hdl.axi.register_map import BlockError
+from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import register_names
+from extremum.hdl.registers import job_shapes
+from extremum.host.driver.words import job_words
+from extremum.model import DataType
+from extremum.tb.c_driver.comparison import plan_in_python
+from extremum.tb.c_driver.operators import random_configs, random_pooling, random_reduction
+from extremum.tb.c_driver.structures import (
     ERRORS,
     FOLDER,
     HEADER,
@@ -19,14 +27,6 @@ from c_structures import (
     pooling_struct,
     reduction_struct,
 )
-
-from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.register_map import BlockError
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.register_table import register_names
-from extremum.hdl.registers import job_shapes
-from extremum.host.driver.words import job_words
-from extremum.model import DataType
 
 CONFIG = CoreConfig((DataType.INT8, DataType.FLOAT32), lanes=4)
 FEW_REGISTERS = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",))

@@ -4,18 +4,21 @@ import os
 import random
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from amounts import EXAMPLES
 from c_compiler import SANITIZERS, compiler, run
-from c_driver import REFUSALS, UNREACHED, Comparison
-from c_operators import (
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.plan import plan
+from extremum.model import DataType, Pooling
+from extremum.tb.c_driver.comparison import REFUSALS, UNREACHED, Comparison
+from extremum.tb.c_driver.operators import (
     LAYOUTS,
     huge_configs,
 )
-from c_structures import (
+from extremum.tb.c_driver.structures import (
     ERRORS,
     FOLDER,
     NAMES,
@@ -26,10 +29,6 @@ from c_structures import (
     pooling_struct,
     reduction_struct,
 )
-
-from extremum.hdl.config import CoreConfig
-from extremum.host.plan import plan
-from extremum.model import DataType, Pooling
 
 
 def test_every_error_is_that_of_a_message_or_of_the_driver_alone():
@@ -64,8 +63,8 @@ def compare(library, comparison, count, seed):
         "LD_PRELOAD": run(compiler(), "-print-file-name=libasan.so").strip(),
         "ASAN_OPTIONS": "detect_leaks=0",
     }
-    program = Path(__file__).with_name("c_driver.py")
-    said = run(sys.executable, program, library, comparison, count, seed, env=environment)
+    program = ["-m", "extremum.tb.c_driver.comparison"]
+    said = run(sys.executable, *program, library, comparison, count, seed, env=environment)
     return {what: int(times) for what, times in re.findall(r"^(.+) (\d+)$", said, re.MULTILINE)}
 
 

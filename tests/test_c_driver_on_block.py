@@ -13,14 +13,21 @@ import pytest
 from amounts import mostly_slow, some
 from c_block import READ, WRITE, Block, Bus, Counters, load_block_driver
 from c_compiler import compiler, run
-from c_driver import Comparison, offsets_of, plan_in_python, table_of
-from c_operators import random_pooling, random_reduction
-from c_structures import ERRORS, FOLDER, JobStruct, PlanStruct, pooling_struct, reduction_struct
 from equal_bits import assert_equal_bits
 
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import Pooling
+from extremum.tb.c_driver.comparison import Comparison, offsets_of, plan_in_python, table_of
+from extremum.tb.c_driver.operators import random_pooling, random_reduction
+from extremum.tb.c_driver.structures import (
+    ERRORS,
+    FOLDER,
+    JobStruct,
+    PlanStruct,
+    pooling_struct,
+    reduction_struct,
+)
 from extremum.tb.cores import CORES
 from extremum.tb.regression.tensors import FILLS, tensor
 

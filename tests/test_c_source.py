@@ -5,13 +5,20 @@ from itertools import pairwise
 
 import pytest
 from c_compiler import SANITIZERS, compiler, run
-from c_operators import DIRECTIONS, FUNCTIONS, INDEX_TYPES, LAYOUTS, NAN_MODES, TYPES
-from c_structures import FOLDER, HEADER, NAMES, members
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import register_names
 from extremum.model import DataType
+from extremum.tb.c_driver.operators import (
+    DIRECTIONS,
+    FUNCTIONS,
+    INDEX_TYPES,
+    LAYOUTS,
+    NAN_MODES,
+    TYPES,
+)
+from extremum.tb.c_driver.structures import FOLDER, HEADER, NAMES, members
 
 WARNINGS = [
     "-std=c99",

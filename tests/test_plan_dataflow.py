@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 from amounts import some
-from c_operators import random_pooling, random_reduction
 
 from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
 from extremum.hdl.registers import job_shapes
@@ -13,6 +12,7 @@ from extremum.host.package.example import example_job
 from extremum.host.plan import dataflow_core, plan
 from extremum.host.plan.dataflow import fixed_to
 from extremum.model import DataType, Pooling, Reduction
+from extremum.tb.c_driver.operators import random_pooling, random_reduction
 
 ANY_TYPE = CoreConfig(tuple(DataType))
 

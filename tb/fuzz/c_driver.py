@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from hypothesis import strategies as st
 
 from extremum.tb.fuzz.sanitizers import SANITIZERS, environment
-from extremum.tb.fuzz.target import Target, require
+from extremum.tb.fuzz.target import Target, new_folder, require
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "tests" / "c_driver.py"
+PROGRAM = "extremum.tb.c_driver.comparison"
 SOURCE = ROOT / "drivers" / "c" / "extremum.c"
 OPERATORS = 500
 """Operators that are planned for one input: a process takes a while to start."""
@@ -23,21 +22,16 @@ OPERATORS = 500
 
 @cache
 def _library() -> Path:
-    kept = tempfile.TemporaryDirectory(prefix="extremum-fuzz-")
-    _KEPT.append(kept)
-    path = Path(kept.name, "extremum.so")
+    path = new_folder() / "extremum.so"
     flags = ("-std=c99", "-O1", "-shared", "-fPIC")
     subprocess.run(["gcc", *flags, *SANITIZERS, SOURCE, "-o", path], check=True)
     return path
 
 
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-
-
 def survive(seed: int) -> str:
     """Plan operators whose structures hold any numbers; the sanitizers find nothing."""
     ran = subprocess.run(
-        [sys.executable, str(PROGRAM), str(_library()), "anything", str(OPERATORS), str(seed)],
+        [sys.executable, "-m", PROGRAM, str(_library()), "anything", str(OPERATORS), str(seed)],
         env=os.environ | environment(),
         capture_output=True,
         text=True,

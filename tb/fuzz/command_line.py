@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
@@ -23,7 +22,7 @@ from extremum.hdl.interface import parameters
 from extremum.host.cli import commands, fpga_commands, verilog_command
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga import clock_target
-from extremum.tb.fuzz.target import Target, require
+from extremum.tb.fuzz.target import Target, new_folder, require
 
 TEXT = st.text(
     st.one_of(
@@ -127,16 +126,11 @@ def _run(arguments: list[str]) -> str:
 @cache
 def _folder() -> Path:
     """Return the folder in which command lines run; it is removed when the process ends."""
-    kept = tempfile.TemporaryDirectory(prefix="extremum-fuzz-")
-    _KEPT.append(kept)
-    folder = Path(kept.name)
+    folder = new_folder()
     np.save(folder / "x.npy", np.arange(144, dtype=np.int8).reshape(1, 2, 8, 9) % 5)
     np.save(folder / "volume.npy", np.ones((1, 1, 3, 4, 5), np.float16))
     (folder / "core.toml").write_text('lanes = 2\n[package]\nbus = "none"\n')
     return folder
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 @contextmanager

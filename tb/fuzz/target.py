@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -99,3 +101,12 @@ def require(condition: bool, message: str) -> None:
     """Raise :class:`FaultError` unless a condition holds."""
     if not condition:
         raise FaultError(message)
+
+
+def new_folder() -> Path:
+    """Return a new folder; it is removed when the process ends."""
+    _KEPT.append(tempfile.TemporaryDirectory(prefix="extremum-fuzz-"))
+    return Path(_KEPT[-1].name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []

@@ -4,8 +4,8 @@ import collections
 import ctypes
 from ctypes import c_bool, c_int64
 
-from c_operators import huge_configs
-from c_structures import (
+from extremum.tb.c_driver.operators import huge_configs
+from extremum.tb.c_driver.structures import (
     ERRORS,
     NAMES,
     Core,

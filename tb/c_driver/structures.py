@@ -1,6 +1,6 @@
 """The structures of the C driver's header in ctypes, and how Python's objects become such.
 
-A member that is missing or out of place here shows in every comparison of :mod:`c_driver`.
+A member that is missing or out of place here shows in every comparison of `comparison`.
 """
 
 import ctypes
@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from c_operators import DIRECTIONS, FUNCTIONS, INDEX_TYPES, LAYOUTS, NAN_MODES, TYPES
 
 from extremum.hdl.config import OPERATORS
 from extremum.hdl.register_table import register_names
+from extremum.tb.c_driver.operators import (
+    DIRECTIONS,
+    FUNCTIONS,
+    INDEX_TYPES,
+    LAYOUTS,
+    NAN_MODES,
+    TYPES,
+)
 
-FOLDER = Path(__file__).parents[1] / "drivers" / "c"
+FOLDER = Path(__file__).resolve().parents[2] / "drivers" / "c"
 HEADER = (FOLDER / "extremum.h").read_text()
 
 NAMES = register_names()
@@ -31,6 +38,8 @@ ERRORS = [name.removeprefix("EXTREMUM_") for name in members("extremum_error")]
 
 
 class Core(ctypes.Structure):
+    """``struct extremum_core``."""
+
     _fields_: ClassVar = [
         ("data_types", c_uint32 * 10),
         ("data_type_count", c_uint32),
@@ -49,6 +58,7 @@ class Core(ctypes.Structure):
 
     @classmethod
     def of(cls, config):
+        """Return what the driver knows of a core of this configuration."""
         core = cls()
         core.data_type_count = len(config.data_types)
         core.data_types[: len(config.data_types)] = [
@@ -67,6 +77,8 @@ class Core(ctypes.Structure):
 
 
 class ReductionStruct(ctypes.Structure):
+    """``struct extremum_reduction``."""
+
     _fields_: ClassVar = [
         ("function", c_uint32),
         ("rank", c_uint32),
@@ -83,6 +95,8 @@ class ReductionStruct(ctypes.Structure):
 
 
 class PoolingStruct(ctypes.Structure):
+    """``struct extremum_pooling``."""
+
     _fields_: ClassVar = [
         ("rank", c_uint32),
         ("sizes", c_uint32 * 8),
@@ -102,6 +116,8 @@ class PoolingStruct(ctypes.Structure):
 
 
 class Loops(ctypes.Structure):
+    """``struct extremum_loops``."""
+
     _fields_: ClassVar = [("depth", c_uint32), ("counts", c_uint32 * 8), ("strides", c_int64 * 8)]
 
     def offsets(self):
@@ -114,6 +130,8 @@ class Loops(ctypes.Structure):
 
 
 class Stream(ctypes.Structure):
+    """``struct extremum_stream``."""
+
     _fields_: ClassVar = [
         ("base", c_int64),
         ("first_slice", c_uint32),
@@ -158,6 +176,8 @@ class Stream(ctypes.Structure):
 
 
 class JobStruct(ctypes.Structure):
+    """``struct extremum_job``."""
+
     _fields_: ClassVar = [
         ("registers", c_int64 * len(NAMES)),
         ("input", Stream),
@@ -166,6 +186,8 @@ class JobStruct(ctypes.Structure):
 
 
 class Dimension(ctypes.Structure):
+    """``struct extremum_dimension``."""
+
     _fields_: ClassVar = [
         (name, c_int64)
         for name in ("size", "window", "stride", "dilation", "start_padding", "end_padding")
@@ -173,6 +195,8 @@ class Dimension(ctypes.Structure):
 
 
 class Cuts(ctypes.Structure):
+    """``struct extremum_cuts``."""
+
     _fields_: ClassVar = [
         ("dimension", Dimension),
         *((name, c_int64) for name in ("outputs", "tiles", "first_seen", "seen")),
@@ -180,6 +204,8 @@ class Cuts(ctypes.Structure):
 
 
 class PlanStruct(ctypes.Structure):
+    """``struct extremum_plan``."""
+
     _fields_: ClassVar = [
         ("core", POINTER(Core)),
         ("jobs", c_uint64),
@@ -226,10 +252,12 @@ def number(names, name):
 
 
 def strides_of(values):
+    """Return strides as the array that a structure points to, None for a packed tensor."""
     return None if values is None else (c_int64 * 8)(*values)
 
 
 def reduction_struct(arguments, input_strides=None, output_strides=None):
+    """Return the structure of a reduction with the arguments of ``Reduction.of``."""
     struct = ReductionStruct()
     sizes, axes = arguments["sizes"], arguments["axes"]
     struct.function = number(FUNCTIONS, arguments["function"])
@@ -247,6 +275,7 @@ def reduction_struct(arguments, input_strides=None, output_strides=None):
 
 
 def pooling_struct(arguments, input_strides=None, output_strides=None):
+    """Return the structure of a pooling with the arguments of ``Pooling.of``."""
     struct = PoolingStruct()
     sizes = arguments["sizes"]
     struct.rank = len(sizes)

@@ -64,6 +64,7 @@ def random_config(source):
 
 
 def random_configs(source, count=300):
+    """Return the cores of the tests, and so many random ones."""
     return [*CORES.values(), *(random_config(source) for _ in range(count))]
 
 
@@ -101,6 +102,7 @@ def random_type(source, config):
 
 
 def random_reduction(source, config):
+    """Draw the arguments of a reduction, a fifth of them with one that is wrong."""
     rank = source.randint(1, 8)
     axes = source.sample(range(rank), source.randint(1, rank))
     function = source.choice(FUNCTIONS)
@@ -201,6 +203,7 @@ def random_pooling(source, config):
 
 
 def near(source, value):
+    """Return a value, or one beside it."""
     return max(1, value + source.choice((-1, 0, 0, 1)))
 
 
@@ -217,6 +220,7 @@ def split(source, total, parts):
 
 
 def huge_reduction(source, config):
+    """Draw the arguments of a reduction of about 2^32 elements."""
     arguments = random_reduction(source, config)
     rank = source.randint(1, 8)
     total = source.choice((2**32 - 1, 2**32, 2**31, 2**31 + 1, 2**30))
@@ -226,6 +230,7 @@ def huge_reduction(source, config):
 
 
 def huge_pooling(source, config):
+    """Draw the arguments of a pooling of about 2^32 elements."""
     arguments = random_pooling(source, config)
     spatial = source.choice((2, 3))
     total = source.choice((2**32 - 1, 2**32, 2**31, 2**28))

@@ -1,7 +1,7 @@
 """The C driver compared with the Python plan on random operators.
 
-As a program it compares many: ``python c_driver.py LIBRARY COMPARISON COUNT SEED``. It is a process
-of its own because AddressSanitizer must be loaded before everything else.
+``python -m extremum.tb.c_driver.comparison LIBRARY COMPARISON COUNT SEED`` compares many. It is a
+process of its own because AddressSanitizer must be loaded before everything else.
 """
 
 import collections
@@ -15,8 +15,15 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from c_anything import survive
-from c_operators import (
+
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.registers import job_shapes
+from extremum.host.plan import plan
+from extremum.host.plan.results import Results
+from extremum.host.plan.sliding_jobs import SlidingJob
+from extremum.model import Pooling, Reduction
+from extremum.tb.c_driver.anything import survive
+from extremum.tb.c_driver.operators import (
     huge_configs,
     huge_pooling,
     huge_reduction,
@@ -24,7 +31,7 @@ from c_operators import (
     random_pooling,
     random_reduction,
 )
-from c_structures import (
+from extremum.tb.c_driver.structures import (
     ERRORS,
     NAMES,
     Core,
@@ -34,13 +41,6 @@ from c_structures import (
     pooling_struct,
     reduction_struct,
 )
-
-from extremum.hdl.job import JobRegisters
-from extremum.hdl.registers import job_shapes
-from extremum.host.plan import plan
-from extremum.host.plan.results import Results
-from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.model import Pooling, Reduction
 
 REFUSALS = {
     "BAD_RANK": r"rank must be 1 to 8",
@@ -179,6 +179,7 @@ class Comparison:
         return tuple(drawn)
 
     def compare_job(self, job, expected, strides, elements):
+        """Compare the registers of a job, and where the elements of its beats lie."""
         registers = flat_registers(expected.registers)
         for name, given, wanted in zip(NAMES, job.registers, registers, strict=True):
             assert given == wanted, f"{name} is {given}, not {wanted}"
@@ -221,6 +222,7 @@ class Comparison:
             bits >>= shape.width
 
     def compare_input(self, stream, expected, strides):
+        """Compare where the element of each lane of each input beat lies."""
         sizes = expected.problem.sizes
         # Every element has its number, from 1 on; 0 is what a lane without an element carries.
         beats = expected.gather(np.arange(1, math.prod(sizes) + 1).reshape(sizes))
@@ -231,6 +233,7 @@ class Comparison:
         self.compare_found(stream, given, there)
 
     def compare_output(self, stream, expected, strides):
+        """Compare where the result in each lane of each output beat is written."""
         problem = expected.problem
         shape = stream.beats, stream.lanes
         numbers = np.arange(1, math.prod(shape) + 1).reshape(shape)

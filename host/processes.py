@@ -39,20 +39,27 @@ class Command:
 
     @property
     def last_words(self) -> list[str]:
-        """The lines that it has printed so far; only those that speak of an error, if any do.
+        """The lines that it has printed so far; only those that speak of an error, if any do."""
+        return self.complaints or self._lines()
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines that it has printed so far and that speak of an error.
 
         A warning of Verilator counts as an error if nothing else has made it stop.
         """
+        told = [line for line in self._lines() if "Exiting due to" not in line]
+        for sign in ("error", "%warning"):
+            if found := [line for line in told if sign in line.lower()]:
+                return found
+        return []
+
+    def _lines(self) -> list[str]:
+        """The lines that it has printed so far."""
         # Its standard output shares the file's position, which must stay as it is.
         size = os.fstat(self.output.fileno()).st_size
         text = os.pread(self.output.fileno(), size, 0).decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip(" *\t")]
-        told = [line for line in lines if "Exiting due to" not in line]
-        for sign in ("error", "%warning"):
-            found = [line for line in told if sign in line.lower()]
-            if found:
-                return found
-        return lines
+        return [line.strip() for line in text.splitlines() if line.strip(" *\t")]
 
 
 class CommandFailedError(Exception):

@@ -94,7 +94,7 @@ def test_a_type_that_is_not_built_in(hardware, simulator):
 
 
 def test_a_simulator_that_dies(simulator):
-    """The error tells that the simulator ended, and the next operator starts a new one."""
+    """The error tells what ended the simulator, and the next operator starts a new one."""
     if simulator.startswith("native"):
         pytest.skip("it has no process of its own")
     died = []
@@ -107,9 +107,8 @@ def test_a_simulator_that_dies(simulator):
 
     with make("reduction", simulator, progress=kill) as accelerator:
         x = np.zeros((2, 50_000), np.float32)
-        with pytest.raises(
-            SimulationError, match=rf"^{simulator.split()[0]} ended before its results came"
-        ):
+        message = f"{simulator.split()[0]} ended before its results came: SIGKILL ended it"
+        with pytest.raises(SimulationError, match=f"^{message}$"):
             accelerator.argmax(x, 1)
         assert accelerator.report is None
         assert accelerator.argmax(x[:, :5], 1).tolist() == [[0], [0]]

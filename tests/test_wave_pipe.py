@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -48,13 +49,31 @@ def write(path, content=CONTENT):
 
 def test_all_comes_in_order_and_an_old_file_is_gone(place):
     (place / "file").write_bytes(CONTENT * 2)
-    for content in (CONTENT, b"short", b""):
+    for content in (CONTENT, b"short"):
         pipe = WavePipe(place / f"{len(content)}.pipe", place / "file")
         write(place / f"{len(content)}.pipe", content)
         pipe.close()
         pipe.check()
         assert (place / "file").read_bytes() == content
         pipe.close()
+
+
+def test_an_old_file_stays_if_nothing_comes(place):
+    """A simulator that does not start has no waveforms to put in its place."""
+    (place / "file").write_bytes(b"old")
+    pipe = WavePipe(place / "empty.pipe", place / "file")
+    write(place / "empty.pipe", b"")
+    pipe.close()
+    pipe.check()
+    assert (place / "file").read_bytes() == b"old"
+
+
+def test_waveforms_into_a_device(place):
+    """Where there is nothing to be emptied, nothing is."""
+    pipe = WavePipe(place / "null.pipe", Path("/dev/null"))
+    write(place / "null.pipe")
+    pipe.close()
+    pipe.check()
 
 
 def test_a_disk_that_takes_little_at_a_time(place):

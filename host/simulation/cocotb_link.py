@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from extremum.host.processes import Command, Processes
 from extremum.host.simulation.wave_pipe import WavePipe
 
 _START_SECONDS = 60
+_END_SECONDS = 1
 SILENCE_SECONDS = 300
 """A simulation tells its progress; one that says nothing for so long is given up."""
 
@@ -202,6 +204,12 @@ def _remove(folder: Path, owner: int) -> None:
 
 
 def _last_words(command: Command) -> str:
+    """Return what a simulator that ends says of an error, or else the signal that ended it."""
+    if not command.complaints:
+        with suppress(subprocess.TimeoutExpired):
+            status = command.process.wait(_END_SECONDS)
+            if status < 0:
+                return f"{signal.Signals(-status).name} ended it"
     return (command.last_words or ["it left no message"])[-1]
 
 

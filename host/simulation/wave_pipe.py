@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import select
+import stat
 import threading
 import weakref
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ class WavePipe:
     pipe
         Path of the pipe, which is made here.
     target
-        The file.
+        The file. It keeps what it holds until something comes through the pipe.
 
     Raises
     ------
@@ -48,15 +49,18 @@ class WavePipe:
         try:
             if target.is_fifo():
                 raise WaveformError(f"cannot write waveforms to {target}: it is a pipe")
-            # Without a buffer, so that an error belongs to what it happens to.
-            file = target.open("wb", buffering=0)
+            # Without a buffer, so that an error belongs to what it happens to. What the file holds
+            # stays until the simulator has something to put in its place.
+            file = io.FileIO(os.open(target, os.O_WRONLY | os.O_CREAT, 0o666), "w")
         except OSError as error:
             raise WaveformError(f"cannot write waveforms to {target}: {error.strerror}") from error
         source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         # Our own end for writing keeps the pipe open before the simulator opens it and after it
         # has closed it: so there is no end of file.
         end = os.open(pipe, os.O_WRONLY)
-        self._copy = _Copy(source, end, file)
+        found = os.fstat(file.fileno())
+        is_old = stat.S_ISREG(found.st_mode) and found.st_size > 0
+        self._copy = _Copy(source, end, file, is_old)
         self._thread = threading.Thread(target=self._copy.run, name=str(pipe), daemon=True)
         self._thread.start()
         self._closing = weakref.finalize(self, self._copy.is_closing.set)
@@ -92,6 +96,8 @@ class _Copy:
         Both ends of the pipe.
     file
         The file, without a buffer.
+    is_old
+        Whether the file holds something, which goes when the first bytes come.
 
     Attributes
     ----------
@@ -104,6 +110,7 @@ class _Copy:
     source: int
     end: int
     file: io.FileIO
+    is_old: bool
     error: OSError | None = None
     is_closing: threading.Event = field(default_factory=threading.Event)
 
@@ -128,6 +135,9 @@ class _Copy:
     def _write(self, chunk: memoryview) -> None:
         while chunk and self.error is None:
             try:
+                if self.is_old:
+                    self.file.truncate(0)
+                    self.is_old = False
                 chunk = chunk[self.file.write(chunk) :]
             except OSError as error:
                 self.error = error

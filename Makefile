@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
-.PHONY: regress regress-quick formal mutation coverage fuzz faults gates report
+.PHONY: regress regress-quick formal mutation coverage fuzz faults gates report weekly
 .PHONY: networks netlists docs
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
 .DEFAULT_GOAL := help
@@ -23,6 +23,8 @@ help:
 	@echo "make test       runs the quick tests; the first run compiles the cores that they share."
 	@echo "make test-all   runs all tests on all simulators, the random ones with 200 examples each:"
 	@echo "                an hour or two. EXAMPLES=1000 makes it longer."
+	@echo "make weekly     runs a little of each campaign that \`make test\` has no time for, and all tests:"
+	@echo "                an hour or two. It rewrites no evidence."
 	@echo "make regress    runs random jobs on many cores for HOURS=1, and writes what was covered;"
 	@echo "                it continues build/regression.sqlite. regress-quick takes a minute or two."
 	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
@@ -118,6 +120,16 @@ EXAMPLES ?= 200
 test-all: $(VENV)/test icarus riscv
 	EXTREMUM_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n 2 -q -m ''
 
+# A campaign that nobody runs stops working unseen. Each line ends with what passed and what failed;
+# the first that fails ends it.
+weekly: $(VENV)/test icarus riscv
+	$(MAKE) regress-quick
+	$(MAKE) formal QUICK=1
+	$(MAKE) mutation QUICK=1
+	$(MAKE) fuzz MINUTES=1 EVIDENCE=build/weekly/fuzz.json
+	$(MAKE) faults UPSETS=2 EVIDENCE=build/weekly/faults.json
+	$(MAKE) test-all EXAMPLES=20
+
 # A pass of the random regression goes on where the last one ended. BACKENDS="verilator icarus"
 # runs it under cocotb; SCHEDULER=tcp://... uses the workers of a Dask cluster.
 HOURS ?= 1
@@ -140,11 +152,11 @@ fuzz: MINUTES ?= 10
 fuzz: $(VENV)/test
 	@$(BIN)/python -m pip install --quiet --only-binary atheris --editable '.[fuzz]' || \
 	  echo "atheris cannot be installed here: no target is guided by coverage"
-	$(BIN)/python -m extremum.tb.fuzz --minutes $(MINUTES)
+	$(BIN)/python -m extremum.tb.fuzz --minutes $(MINUTES) $(EVIDENCE:%=--evidence %)
 
 UPSETS ?= 200
 faults: $(VENV)/test icarus
-	$(BIN)/python -m extremum.tb.faults --upsets $(UPSETS)
+	$(BIN)/python -m extremum.tb.faults --upsets $(UPSETS) $(EVIDENCE:%=--evidence %)
 
 gates: $(VENV)/test icarus
 	$(BIN)/python -m pytest -q -m '' tests/test_gates.py

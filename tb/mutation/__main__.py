@@ -31,8 +31,12 @@ from extremum.tb.regression.revision import revision
 EVIDENCE = Path("docs/evidence/mutation.json")
 MUTANTS, QUICK_MUTANTS, QUICK_MUTANTS_OF_CORE = 500, 12, 60
 ROUNDS, QUICK_ROUNDS = 12, 1
-QUICK_BLOCKS = ("key", "fold", "reduction", "winner", "position", "results", *WHOLE_CORES)
-"""The blocks of the quick form: one build of each core, of all settings of ``pipelining``."""
+QUICK_BLOCKS = (
+    "key", "fold", "reduction", "winner", "position", "results", *WHOLE_CORES,
+    "axi.packets", "small.axi.packets",
+)  # fmt: skip
+"""The blocks of the quick form: one build of each core, of all settings of ``pipelining``, and one
+of each AXI block."""
 
 
 def run(

@@ -86,7 +86,9 @@ def sizes_of_buffers(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("height", "expected"), [(SIDE, BUFFERED_ELEMENTS), (SIDE - 1, 512)], ids=["large", "small"]
+    ("height", "expected"),
+    [(SIDE - 1, 512), (SIDE, BUFFERED_ELEMENTS), (2 * SIDE, BUFFERED_ELEMENTS)],
+    ids=["small", "large", "larger"],
 )
 def test_large_poolings_use_small_buffers(height, expected, sizes_of_buffers):
     """Setting the size takes longer than it saves where a tensor is small."""

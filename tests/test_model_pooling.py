@@ -249,6 +249,12 @@ def test_a_dimension_counts_its_windows(data):
     assert other.outputs == outputs + wanted
 
 
+def test_the_end_padding_for_as_many_windows_stays():
+    """It may be more than these windows need, and they may be many."""
+    dimension = SpatialDimension(1000, window=2, stride=2, end_padding=1)
+    assert dimension.end_padding_for(500) == 1
+
+
 def test_the_end_padding_for_fewer_windows_is_none():
     assert SpatialDimension(5, window=2, end_padding=3).end_padding_for(4) == 0
     assert SpatialDimension(5, window=2).end_padding_for(2) == 0

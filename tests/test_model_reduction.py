@@ -240,6 +240,7 @@ def test_an_index_of_32_bits_names_the_last_of_2_to_the_32():
     """The checks concern the sizes alone, so no tensor of these sizes is needed."""
     assert Reduction.of("argmax", (2**16, 2**16 - 1), "int8").index_type == np.uint32
     assert Reduction.of("argmax", (2**31,), "int8", index_type="int32").count == 2**31
+    assert Reduction.of("argmax", (2**31 + 1,), "int8", index_type="int64").count == 2**31 + 1
     huge = np.broadcast_to(np.int8(0), (2**31 + 1,))
     with pytest.raises(
         ValueError, match=r"^an int32 index needs at most 2\^31 reduced elements, n"

@@ -40,11 +40,11 @@ def test_winners_of_rows(name, data):
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_rows_apart(name, width):
-    """Rows with gaps between them in memory or within them, and rows in reverse order."""
+    """Rows with gaps between them or within them, in reverse order, and stored by columns."""
     wide = np.random.default_rng(width).integers(0, 5, (70, 2 * width + 16)).astype(name)
     for x in (wide[:, :width], wide[:, 16:], wide[::-2, :width], wide[:, ::-1][:, :width]):
         check(x)
-    for x in (wide[:, 1 : 2 * width : 2], wide[::2, : 2 * width : 2]):
+    for x in (wide[:, 1 : 2 * width : 2], wide[::2, : 2 * width : 2], np.asfortranarray(wide)):
         check(x)
 
 

@@ -1,8 +1,9 @@
 """The gateware: a streaming datapath for argmin, argmax and max pooling, in Amaranth.
 
 :class:`CoreConfig` says what a core is built for, :class:`JobRegisters` what it is told to do, and
-:func:`generate` writes it as Verilog. :mod:`extremum.hdl.core` connects the parts, in the order in
-which a beat meets them; ``docs/architecture.md`` describes the whole.
+:func:`generate` writes it as Verilog. :mod:`extremum.hdl.core` lets slots enter and results leave,
+and :mod:`extremum.hdl.datapath` connects what lies between them, in the order in which a beat meets
+it; ``docs/architecture.md`` describes the whole.
 """
 
 from extremum.hdl.config import CoreConfig

@@ -30,7 +30,7 @@ class Datapath:
     Parameters
     ----------
     m
-        The module, which has no instance between itself and these parts.
+        The module to add the parts to, as its submodules.
     config
         Configuration of the core.
     admission

@@ -27,7 +27,8 @@ def write_evidence(path: Path, found: Mapping[str, Any], *, sort_keys: bool = Tr
     Raises
     ------
     OSError
-        The file cannot be written. What was there before is there still.
+        The file cannot be written. What was there before is there still, but for the few kinds of
+        files that :func:`~extremum.host.replaced_files.write_together` writes directly.
     """
     text = json.dumps(found, indent=1, sort_keys=sort_keys, ensure_ascii=False)
     write_together([(path, f"{text}\n".encode())], makes_folders=True)

@@ -1,6 +1,5 @@
 """The memory that a call takes: freed arrays serve the next call, and NumPy's buffers are small."""
 
-import math
 import os
 import platform
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 
 from extremum.model import max_pooling
 from extremum.model.fast import pooling
-from extremum.model.fast.buffers import BUFFERED_ELEMENTS, LEAST_TO_BUFFER
+from extremum.model.fast.buffers import BUFFERED_ELEMENTS, LEAST_VALUES, LEAST_WITH_INDICES
 
 CALLS = 50
 PAGES = """
@@ -66,12 +65,13 @@ print(argmax(np.array([1, 3, 2])))
     assert ran.stdout == b"[1]\n"
 
 
-SIDE = math.isqrt(LEAST_TO_BUFFER)
+SMALL = 512
+"""The size of NumPy's buffers that a caller has set."""
 
 
 @pytest.fixture
 def sizes_of_buffers(monkeypatch):
-    """Record the size of NumPy's buffers while windows slide; before and behind it is 512."""
+    """Record the size of NumPy's buffers while windows slide; before and behind it is `SMALL`."""
     sizes = []
     slide = pooling.window_winners
 
@@ -80,19 +80,27 @@ def sizes_of_buffers(monkeypatch):
         return slide(*arguments)
 
     monkeypatch.setattr(pooling, "window_winners", record)
-    before = np.setbufsize(512)
+    before = np.setbufsize(SMALL)
     yield sizes
-    assert np.setbufsize(before) == 512
+    assert np.setbufsize(before) == SMALL
 
 
 @pytest.mark.parametrize(
-    ("height", "expected"),
-    [(SIDE - 1, 512), (SIDE, BUFFERED_ELEMENTS), (2 * SIDE, BUFFERED_ELEMENTS)],
-    ids=["small", "large", "larger"],
+    ("elements", "name", "indices", "expected"),
+    [
+        (LEAST_VALUES - 512, "float32", False, SMALL),
+        (LEAST_VALUES, "float32", False, BUFFERED_ELEMENTS),
+        (2 * LEAST_VALUES, "int64", False, BUFFERED_ELEMENTS),
+        (2 * LEAST_VALUES, "float16", False, SMALL),
+        (LEAST_WITH_INDICES - 512, "float32", True, SMALL),
+        (LEAST_WITH_INDICES, "int8", True, BUFFERED_ELEMENTS),
+        (2 * LEAST_WITH_INDICES, "float16", True, BUFFERED_ELEMENTS),
+    ],
 )
-def test_large_poolings_use_small_buffers(height, expected, sizes_of_buffers):
-    """Setting the size takes longer than it saves where a tensor is small."""
-    max_pooling(np.ones((1, 1, height, SIDE), np.float32), 3)
+def test_large_poolings_use_small_buffers(elements, name, indices, expected, sizes_of_buffers):
+    """Setting the size takes longer than it saves where a tensor is small or its values narrow."""
+    x = np.ones((1, 1, elements // 512, 512), name)
+    max_pooling(x, 3, return_indices=indices)
     assert set(sizes_of_buffers) == {expected}
 
 
@@ -105,5 +113,5 @@ def test_buffers_are_restored_behind_an_error(monkeypatch, sizes_of_buffers):
 
     monkeypatch.setattr(pooling, "window_winners", fail)
     with pytest.raises(MemoryError):
-        max_pooling(np.ones((1, 1, SIDE, SIDE), np.float32), 3)
+        max_pooling(np.ones((1, 1, LEAST_VALUES // 512, 512), np.float32), 3)
     assert sizes_of_buffers == [BUFFERED_ELEMENTS]

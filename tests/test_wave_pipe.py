@@ -76,11 +76,18 @@ def test_waveforms_into_a_device(place):
     pipe.check()
 
 
+class New:
+    """A file that is empty."""
+
+    def truncate(self, size):
+        assert size == 0
+
+
 def test_a_disk_that_takes_little_at_a_time(place):
     pipe = WavePipe(place / "a.pipe", place / "file")
     file = pipe._copy.file
 
-    class Slow:
+    class Slow(New):
         def write(self, chunk):
             return file.write(chunk[:1000])
 
@@ -99,7 +106,7 @@ def test_an_error_is_told_and_the_writer_goes_on(place, fails):
     pipe = WavePipe(place / "a.pipe", place / "file")
     file = pipe._copy.file
 
-    class Full:
+    class Full(New):
         def write(self, chunk):
             if fails == "write":
                 raise OSError(errno.EDQUOT, "Disk quota exceeded")
@@ -121,7 +128,7 @@ def test_a_disk_that_does_not_answer(place):
     pipe = WavePipe(place / "a.pipe", place / "file")
     file, answers = pipe._copy.file, threading.Event()
 
-    class Hanging:
+    class Hanging(New):
         def write(self, chunk):
             answers.wait(60)
             return file.write(chunk)

@@ -206,10 +206,12 @@ def _remove(folder: Path, owner: int) -> None:
 def _last_words(command: Command) -> str:
     """Return what a simulator that ends says of an error, or else the signal that ended it."""
     if not command.complaints:
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired, ValueError):
+            # Where the lifeline lives on, it tells a signal as shells do.
             status = command.process.wait(_END_SECONDS)
-            if status < 0:
-                return f"{signal.Signals(-status).name} ended it"
+            number = -status if status < 0 else status - 128
+            if number > 0:
+                return f"{signal.Signals(number).name} ended it"
     return (command.last_words or ["it left no message"])[-1]
 
 

@@ -58,9 +58,8 @@ class WavePipe:
         # Our own end for writing keeps the pipe open before the simulator opens it and after it
         # has closed it: so there is no end of file.
         end = os.open(pipe, os.O_WRONLY)
-        found = os.fstat(file.fileno())
-        is_old = stat.S_ISREG(found.st_mode) and found.st_size > 0
-        self._copy = _Copy(source, end, file, is_old)
+        is_plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        self._copy = _Copy(source, end, file, is_plain)
         self._thread = threading.Thread(target=self._copy.run, name=str(pipe), daemon=True)
         self._thread.start()
         self._closing = weakref.finalize(self, self._copy.is_closing.set)
@@ -96,8 +95,8 @@ class _Copy:
         Both ends of the pipe.
     file
         The file, without a buffer.
-    is_old
-        Whether the file holds something, which goes when the first bytes come.
+    has_to_be_emptied
+        Whether what the file holds goes when the first bytes come.
 
     Attributes
     ----------
@@ -110,7 +109,7 @@ class _Copy:
     source: int
     end: int
     file: io.FileIO
-    is_old: bool
+    has_to_be_emptied: bool
     error: OSError | None = None
     is_closing: threading.Event = field(default_factory=threading.Event)
 
@@ -135,9 +134,9 @@ class _Copy:
     def _write(self, chunk: memoryview) -> None:
         while chunk and self.error is None:
             try:
-                if self.is_old:
+                if self.has_to_be_emptied:
                     self.file.truncate(0)
-                    self.is_old = False
+                    self.has_to_be_emptied = False
                 chunk = chunk[self.file.write(chunk) :]
             except OSError as error:
                 self.error = error

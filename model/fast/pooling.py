@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from extremum.model.fast.buffers import LEAST_TO_BUFFER, buffers_in_cache
+from extremum.model.fast.buffers import buffers_in_cache, is_worth_it
 from extremum.model.fast.gather import GatheringKernel, is_small
 from extremum.model.fast.memory import keep_freed_memory
 from extremum.model.fast.tiles import PlaneTile, tiles
@@ -36,7 +37,9 @@ class PoolingKernel:
         keep_freed_memory()
         self._problem = problem
         self._gathering = GatheringKernel(problem) if is_small(problem) else None
-        self._is_large = math.prod(problem.sizes) >= LEAST_TO_BUFFER
+        self._has_small_buffers = is_worth_it(
+            math.prod(problem.sizes), problem.data_type.dtype.itemsize, problem.return_indices
+        )
 
     def pool(self, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Pool a tensor.
@@ -55,13 +58,9 @@ class PoolingKernel:
             Positions in the problem's index layout if it asks for them; an empty window has a
             position of all ones.
         """
-        if self._gathering:
-            values, indices = self._gathering.pool(tensor)
-        elif self._is_large:
-            with buffers_in_cache():
-                values, indices = self._slide(tensor)
-        else:
-            values, indices = self._slide(tensor)
+        compute = self._gathering.pool if self._gathering else self._slide
+        with buffers_in_cache() if self._has_small_buffers else nullcontext():
+            values, indices = compute(tensor)
         if self._problem.empty_windows:
             self._mark_empty(values, self._problem.data_type.lowest)
             if indices is not None:

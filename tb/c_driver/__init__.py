@@ -1,1 +1,4 @@
-"""The C driver held against the Python plan, on random operators and on anything at all."""
+"""The C driver held against the Python plan, on random operators and on anything at all.
+
+It works in a checkout alone, since it reads the header in ``drivers/c``.
+"""

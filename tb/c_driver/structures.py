@@ -1,6 +1,6 @@
 """The structures of the C driver's header in ctypes, and how Python's objects become such.
 
-A member that is missing or out of place here shows in every comparison of `comparison`.
+A member that is missing or out of place here shows in every comparison that `comparison` makes.
 """
 
 import ctypes

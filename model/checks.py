@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from extremum.model.types import DataType
+from extremum.model.types import FORMATS, DataType
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -258,7 +258,11 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     >>> as_tensor([[1, 2], [3, 4]]).shape
     (2, 2)
     """
-    if isinstance(x, np.ma.MaskedArray):
+    # Nearly every call is with such an array, and of a small one all checks take a while.
+    if type(x) is np.ndarray and x.dtype in FORMATS:
+        if 1 <= x.ndim <= MAX_RANK and 1 <= x.size <= MAX_ELEMENTS:
+            return x
+    elif isinstance(x, np.ma.MaskedArray):
         raise TypeError("x must be a plain array, not a masked one: fill it with x.filled")
     array = np.asarray(x)
     try:

@@ -1,5 +1,7 @@
 """Sliding windows, found by doubling their parts, and what is remembered between calls."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -12,11 +14,20 @@ from hypothesis import strategies as st
 from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
+import extremum.model.fast.maximum as maximum_module
 import extremum.model.fast.sliding as sliding_module
-from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
+from extremum.model import (
+    AxisDirection,
+    Pooling,
+    SpatialDimension,
+    argmax,
+    max_pooling,
+    reference,
+)
 from extremum.model.fast import slide_plan
+from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import lowest
-from extremum.model.fast.sliding import slide_maximum, slide_winners
+from extremum.model.fast.sliding import slide_winners
 
 pytestmark = pytest.mark.usefixtures("as_if_large")
 
@@ -215,15 +226,120 @@ def test_windows_as_large_as_their_planes(name, plane, data):
     assert_equal_bits(found, values)
 
 
+@pytest.mark.parametrize("stride", [1, 2, 3, 4])
+def test_zeros_of_both_signs_win_by_their_place(stride):
+    """With long strides the results are looked at for zeros, with short ones the tensor is."""
+    rng = np.random.default_rng(stride)
+    for values in ([-1, 0.0, -0.0], [-0.0, -2], [0.0, -0.0], [-0.0, 0.0, 1]):
+        x = rng.choice(np.array(values, np.float32), (2, 3, 13, 14))
+        geometry = {"window": (3, 4), "strides": (stride, stride), "dilations": (1, 1)}
+        geometry |= {"start_padding": (1, 0), "end_padding": (0, 1)}
+        check_against_reference(x, geometry, "tensor", "propagate", "uint32")
+
+
+@pytest.fixture
+def no_recordings():
+    maximum_module._recorded.cache_clear()
+
+
+def in_other_memory(x):
+    """Yield the tensor once more: read-only, off its alignment, with gaps, backwards."""
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    yield fixed
+    shifted = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    shifted[...] = x
+    yield shifted
+    gaps = np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
+    gaps[...] = x
+    yield gaps
+    yield np.ascontiguousarray(x[..., ::-1])[..., ::-1]
+
+
+@pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=some(40))
+@given(data=st.data())
+def test_what_is_recorded_serves_every_tensor(name, data):
+    """The arrays in between hold what they held before, of another tensor of the same sizes."""
+    maximum_module._recorded.cache_clear()
+    sizes, geometry = data.draw(poolings())
+    nan = data.draw(st.sampled_from(NAN_MODES))
+    pool = partial(max_pooling, **geometry, nan=nan)
+    first, second = data.draw(tensors(sizes, name)), data.draw(tensors(sizes, name))
+    expected = [reference.pooling(x, **geometry, nan=nan)[0] for x in (first, second)]
+    for x, best in ((first, 0), (second, 1), *((same, 0) for same in in_other_memory(first))):
+        assert_equal_bits(pool(x), expected[best])
+
+
+@pytest.mark.usefixtures("no_recordings")
+def test_threads_use_no_recording_together():
+    """Many threads pool tensors of the same sizes, and change what they got."""
+    pool = partial(max_pooling, window=2, strides=2, start_padding=1, end_padding=1)
+    sizes = 1, 8, 28, 28
+    tensors = np.random.default_rng(0).integers(-99, 99, (8, *sizes)).astype(np.float32)
+    expected = [pool(x) for x in tensors]
+
+    def pool_often(number):
+        equal = []
+        for _ in range(200):
+            values = pool(tensors[number])
+            equal.append(np.array_equal(values, expected[number]))
+            values[...] = np.inf
+        return all(equal)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(pool_often, range(8)))
+
+
+@pytest.mark.usefixtures("no_recordings")
+@pytest.mark.parametrize(
+    ("size", "window", "padding", "is_recorded"),
+    [
+        (1 << 12, 3, 2, True),
+        # An array for each of 12 doublings, and the result: more than half a mebibyte.
+        (1 << 14, 1 << 13, 0, False),
+        # Every window at the border meets another number of elements.
+        (256, 128, 127, False),
+    ],
+)
+def test_a_recording_is_bounded(size, window, padding, is_recorded):
+    """What owns many or large arrays, or has very many steps, is not recorded."""
+    dimension = SpatialDimension(size, window, end_padding=padding)
+    x = np.random.default_rng(0).permutation(size).astype(np.float32)
+    recorded = maximum_module._recorded((dimension,), x.shape, x.dtype)
+    assert (recorded is not None) == is_recorded
+    padded = np.append(x, np.full(padding, -np.inf, np.float32))
+    expected = np.lib.stride_tricks.sliding_window_view(padded, window).max(axis=1)
+    for _ in range(2):
+        assert_equal_bits(slide_maximum(x, [dimension]), expected)
+
+
+@pytest.mark.usefixtures("no_recordings")
+def test_padding_beside_the_last_dimension_that_slides():
+    """The columns are no windows but have padding, which every call writes to its own result."""
+    rows, columns = SpatialDimension(4, window=2, stride=2), SpatialDimension(3, 1, 1, 1, 1, 2)
+    for least in (0, 7):
+        x = np.arange(least, least + 24, dtype=np.int8).reshape(2, 4, 3)
+        best = np.full((2, 2, 6), -128, np.int8)
+        best[..., 1:4] = x[:, 1::2]
+        assert_equal_bits(slide_maximum(x, [rows, columns]), best)
+
+
 NEVER = 1 << 40
 """A stretch that no tensor has."""
 
 
+def forget_plans():
+    slide_plan.kept_plans.cache_clear()
+    maximum_module._recorded.cache_clear()
+
+
 @pytest.fixture
 def fresh_plans():
-    slide_plan.kept_plans.cache_clear()
+    forget_plans()
     yield
-    slide_plan.kept_plans.cache_clear()
+    forget_plans()
 
 
 @pytest.mark.usefixtures("fresh_plans")
@@ -237,7 +353,7 @@ def test_all_ways_to_join_short_stretches(short, one_by_one, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slide_plan, "SHORT_STRETCH", short)
         patch.setattr(slide_plan, "LEAST_ONE_BY_ONE", one_by_one)
-        slide_plan.kept_plans.cache_clear()
+        forget_plans()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 

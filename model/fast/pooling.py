@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,10 @@ class PoolingKernel:
             position of all ones.
         """
         compute = self._gathering.pool if self._gathering else self._slide
-        with buffers_in_cache() if self._has_small_buffers else nullcontext():
+        if self._has_small_buffers:
+            with buffers_in_cache():
+                values, indices = compute(tensor)
+        else:
             values, indices = compute(tensor)
         if self._problem.empty_windows:
             self._mark_empty(values, self._problem.data_type.lowest)

@@ -4,7 +4,7 @@ The best of 2k taps is the better one of two bests of k taps that lie k taps apa
 window of any length is the better one of two such bests that overlap. So a window of n taps takes
 log2(n) passes over the array. Windows may be covered by overlapping parts, and be combined
 dimension by dimension, because the order of the elements (by key, then by position) is total.
-`slide_plan` tells which lines are compared with which.
+`slide_plan` tells which lines are compared with which, and `maximum` does without positions.
 """
 
 from __future__ import annotations
@@ -17,65 +17,24 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from extremum.model.fast.order import comparable, from_key, lowest, lowest_key
-from extremum.model.fast.rows import best_of_rows, elements_at, first_winner
+from extremum.model.fast.order import lowest
+from extremum.model.fast.rows import elements_at, first_winner
 from extremum.model.fast.slide_plan import LineIndex, LinePairs, SlidePlan, slide_plans
 from extremum.model.spatial import SpatialDimension
 
-__all__ = ["are_planes", "coordinates", "slide_maximum", "slide_winners"]
+__all__ = [
+    "are_planes",
+    "columns_first",
+    "coordinates",
+    "in_large_units",
+    "slide",
+    "slide_winners",
+]
 
 NARROW = 8
 """Most elements of a line that are compared column by column."""
 LITTLE_ENDIAN = sys.byteorder == "little"
 UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-
-
-def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.ndarray:
-    """Take the maximum of every window over the last axes.
-
-    Parameters
-    ----------
-    x : ndarray
-        Its last axes are the dimensions, in order. It must hold no -0, and half floats no NaN. In a
-        window of a wider float that meets NaN, any one of them wins.
-    dimensions : sequence of SpatialDimension
-
-    Returns
-    -------
-    ndarray
-        One element for each window along the last axes; an empty window has the lowest number.
-        Always a fresh array, also if every window is one element.
-
-    Examples
-    --------
-    >>> slide_maximum(np.array([3, 1, 2]), [SpatialDimension(3, window=2, end_padding=1)])
-    array([3, 2, 2])
-    """
-    if dimensions[0].outputs == 1 and are_planes(dimensions):
-        lead = x.shape[: x.ndim - len(dimensions)]
-        rows = x.reshape(-1, math.prod(d.size for d in dimensions))
-        return best_of_rows(rows).reshape(*lead, *(1,) * len(dimensions))
-    keys, least = comparable(x), lowest_key(x.dtype)
-    dtype = keys.dtype
-
-    def make(shape: tuple[int, ...]) -> np.ndarray:
-        return np.empty(shape, dtype)
-
-    # The outermost dimension comes first: it leaves fewer rows for the inner dimensions, along
-    # which NumPy is slow.
-    plans, sizes = slide_plans(tuple(dimensions), x.shape, x.itemsize, range(-len(dimensions), 0))
-    if not plans:
-        return x.copy()
-    for plan in plans:
-        padded, inside = make(plan.shape), plan.inside
-        result = padded[..., inside] if inside else padded
-        _slide(keys, result, plan, make, _join_keys)
-        if len(plan.dimension.empty_windows):
-            result[:, plan.dimension.empty_windows] = least
-        if inside:
-            padded[..., : inside.start] = padded[..., inside.stop :] = least
-        keys = padded
-    return from_key(keys.reshape(sizes), x.dtype)
 
 
 def slide_winners(
@@ -126,7 +85,7 @@ def slide_winners(
     plans, sizes = slide_plans(tuple(dimensions), key.shape, key.itemsize, axes)
     for plan in plans:
         result = make(plan.shape)
-        _slide(winners, result, plan, make, partial(_join_winners, step=steps[plan.axis]))
+        slide(winners, result, plan, make, partial(_join_winners, step=steps[plan.axis]))
         if len(plan.dimension.empty_windows):
             result.keys[:, plan.dimension.empty_windows] = lowest(key.dtype)
         winners = result
@@ -195,7 +154,7 @@ _Found = TypeVar("_Found", np.ndarray, _Winners)
 """What slides: keys alone, or keys with their offsets."""
 
 
-def _slide(
+def slide(
     source: _Found,
     target: _Found,
     plan: SlidePlan,
@@ -234,13 +193,31 @@ def _slide(
             join(windows, lines, windows, more)
 
 
-def _copy_lines(source: np.ndarray, index: LineIndex, target: np.ndarray) -> None:
-    """Copy some lines, in larger units than elements if possible, which halves NumPy's time."""
+def in_large_units(
+    source: np.ndarray, index: LineIndex, target: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """View some lines and where they are copied to, in larger units than elements if possible.
+
+    That halves the time that NumPy takes to copy them.
+
+    Parameters
+    ----------
+    source : ndarray
+        Lines along its last axis but one.
+    index : LineIndex
+        Which of them are copied.
+    target : ndarray
+        Where they are copied to, in the shape of ``source[index]``.
+
+    Returns
+    -------
+    lines, target : ndarray
+        Views of equal shape and type.
+    """
     size, pitch = source.itemsize, source.shape[-1]
     if pitch > 1 and source.strides[-1] == size:
         line = _line_type(pitch * size)
-        target.view(line)[...] = source[index].view(line)
-        return
+        return source[index].view(line), target.view(line)
     places = index[1]
     even = pitch == 1 and places.step == 2 and places.start % 2 == 0
     fits = size <= 4 and places.stop < source.shape[-2] and source.strides[-2] == size
@@ -248,9 +225,8 @@ def _copy_lines(source: np.ndarray, index: LineIndex, target: np.ndarray) -> Non
         # Of every two elements the first is wanted, which is the lower half of their word.
         words = source[..., places.start : places.stop + 1, 0].view(UNSIGNED[2 * size])
         if words.flags.aligned:
-            target[..., 0].view(UNSIGNED[size])[...] = words
-            return
-    target[...] = source[index]
+            return words, target[..., 0].view(UNSIGNED[size])
+    return source[index], target
 
 
 @lru_cache
@@ -259,7 +235,7 @@ def _line_type(size: int) -> np.dtype:
     return np.dtype((np.void, size))
 
 
-def _columns_first(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
+def columns_first(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     """Turn a few elements of each of many lines into a few columns of many elements.
 
     NumPy's innermost loop is along the last axis, if it is told to keep the order of the axes, and
@@ -271,14 +247,10 @@ def _columns_first(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     return parts
 
 
-def _join_keys(early: np.ndarray, late: np.ndarray, target: np.ndarray, pairs: LinePairs) -> None:
-    """Write the better keys of pairs of lines."""
-    best = target[pairs.target]
-    if pairs.late is None:
-        _copy_lines(early, pairs.early, best)
-    else:
-        first, second, best = _columns_first(early[pairs.early], late[pairs.late], best)
-        np.maximum(first, second, out=best, order="C")
+def _copy_lines(source: np.ndarray, index: LineIndex, target: np.ndarray) -> None:
+    """Copy some lines."""
+    lines, places = in_large_units(source, index, target)
+    places[...] = lines
 
 
 def _join_winners(
@@ -293,7 +265,7 @@ def _join_winners(
         else:
             _copy_lines(early.offsets, pairs.early, offset)
         return
-    first, second, best, offset = _columns_first(
+    first, second, best, offset = columns_first(
         early.keys[pairs.early], late.keys[pairs.late], best, offset
     )
     has_gaps = pairs.early[1].step > 1
@@ -309,10 +281,10 @@ def _join_winners(
         behind = offset if early.offsets is None else None
         behind = np.multiply(wins, added, out=behind, order="C")
     else:
-        behind = _columns_first(late.offsets[pairs.late])[0] + added
+        behind = columns_first(late.offsets[pairs.late])[0] + added
         behind *= wins
     if early.offsets is not None:
-        before = _columns_first(early.offsets[pairs.early])[0]
+        before = columns_first(early.offsets[pairs.early])[0]
         if has_gaps:
             before = np.ascontiguousarray(before)
         np.maximum(before, behind, out=offset, order="C")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import (
     bits_follow_value,
     comparable,
@@ -20,10 +21,13 @@ from extremum.model.fast.order import (
     order_key,
 )
 from extremum.model.fast.rows import elements_at, first_winner
-from extremum.model.fast.sliding import are_planes, coordinates, slide_maximum, slide_winners
+from extremum.model.fast.sliding import are_planes, coordinates, slide_winners
 from extremum.model.fast.tiles import PlaneTile
 
 __all__ = ["window_winners"]
+
+FEW = 8
+"""How many elements for each window there must be for a search among the results to be worth it."""
 
 
 def window_winners(
@@ -95,15 +99,22 @@ def window_winners(
 def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | None:
     """Return the values of the winners, or None if they cannot be told without positions."""
     halves = cuts[0].dtype == np.float16
-    for cut in cuts:
-        if has_minus_zero(cut) or (halves and has_nan(cut)):
-            return None
+    windows = math.prod(cuts[0].shape[:2]) * math.prod(d.outputs for d in parts[0].dimensions)
+    # The sign of a zero matters only where the result is zero, so where results are few, they are
+    # looked at first. But half floats are compared by bits, of which those of -0 are too low.
+    are_few = not halves and FEW * windows <= sum(cut.size for cut in cuts)
+    if not are_few and any(has_minus_zero(cut) or (halves and has_nan(cut)) for cut in cuts):
+        return None
     best = None
     for cut, part in zip(cuts, parts, strict=True):
         found = slide_maximum(cut, part.dimensions)
         best = found if best is None else np.maximum(best, found)
     # A window that meets NaN has one of them here, but maybe not with the bits of the first one.
-    return None if best is None or has_nan(best) else best
+    if best is None or has_nan(best):
+        return None
+    if are_few and not best.all() and any(has_minus_zero(cut) for cut in cuts):
+        return None
+    return best
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -1,0 +1,107 @@
+"""Records what is done with the arrays of one problem, and does it again with other tensors.
+
+Of a small tensor, NumPy takes as long to make views of arrays as to compare their elements. What is
+done with them follows from the sizes alone, so it is recorded once: the arrays in between, and all
+views, are kept with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Recording"]
+
+
+class _Place(NamedTuple):
+    """Where a view lies in one of the arrays that each repetition has anew.
+
+    Attributes
+    ----------
+    array : int
+        Number of the array.
+    shape, dtype, offset, strides
+        As the parameters of `numpy.ndarray`.
+    """
+
+    array: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    offset: int
+    strides: tuple[int, ...]
+
+
+class Recording:
+    """A sequence of operations on arrays, to be done again with other arrays in some places.
+
+    A recording owns the other arrays, so no two threads may repeat it at once.
+
+    Parameters
+    ----------
+    stand_ins : ndarray
+        C-contiguous arrays of the shapes and types of those that each repetition has anew.
+
+    Examples
+    --------
+    >>> tensor, result = np.empty(3), np.empty(2)
+    >>> recording = Recording(tensor, result)
+    >>> recording.add(np.add, tensor[1:], tensor[:-1], result)
+    >>> recording.end()
+    >>> recording.repeat(np.array([1.0, 3.0, 2.0]), result)
+    >>> result
+    array([4., 5.])
+    """
+
+    def __init__(self, *stand_ins: np.ndarray) -> None:
+        self._stand_ins = stand_ins
+        self._steps: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+
+    def add(self, operation: Callable[..., object], *operands: Any) -> None:
+        """Add an operation, which is not done yet.
+
+        Parameters
+        ----------
+        operation : callable
+        *operands
+            What it is called with. A view of a stand-in means the same view of the array for which
+            it stands. Everything else is kept as it is.
+        """
+        self._steps.append((operation, tuple(self._found(operand) for operand in operands)))
+
+    def end(self) -> None:
+        """Forget the stand-ins: nothing more is added."""
+        self._stand_ins = ()
+
+    def repeat(self, *arrays: np.ndarray) -> None:
+        """Do all operations in their order.
+
+        Parameters
+        ----------
+        *arrays : ndarray
+            C-contiguous, one for each stand-in.
+        """
+        for operation, operands in self._steps:
+            operation(
+                *[
+                    np.ndarray(part[1], part[2], arrays[part[0]], part[3], part[4])
+                    if type(part) is _Place
+                    else part
+                    for part in operands
+                ]
+            )
+
+    def _found(self, operand: object) -> object:
+        """Return the place of an array in a stand-in; anything else as it is."""
+        if isinstance(operand, np.ndarray):
+            for number, array in enumerate(self._stand_ins):
+                if np.may_share_memory(operand, array):
+                    offset = _address(operand) - _address(array)
+                    return _Place(number, operand.shape, operand.dtype, offset, operand.strides)
+        return operand
+
+
+def _address(array: np.ndarray) -> int:
+    """Return the address of the first element."""
+    return array.__array_interface__["data"][0]

@@ -201,8 +201,8 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
         _find_first(part.view(x.dtype), minimum, found[start:stop])
     skipped = found[::-1] // group
     ends = words[np.arange(rows), -1 - skipped].view(x.dtype).reshape(rows, group)[:, ::-1]
-    if tail:
-        ends = np.hstack([x[:, : -tail - 1 : -1], ends])
+    # What follows backwards in memory, NumPy would copy row by row before it searches each row.
+    ends = np.hstack([x[:, : -tail - 1 : -1], ends]) if tail else np.ascontiguousarray(ends)
     place = _find_first(ends, minimum)
     skipped *= group
     if tail:

@@ -26,9 +26,6 @@ from extremum.model.fast.tiles import PlaneTile
 
 __all__ = ["window_winners"]
 
-FEW = 8
-"""How many elements for each window there must be for a search among the results to be worth it."""
-
 
 def window_winners(
     planes: np.ndarray,
@@ -99,10 +96,9 @@ def window_winners(
 def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | None:
     """Return the values of the winners, or None if they cannot be told without positions."""
     halves = cuts[0].dtype == np.float16
-    windows = math.prod(cuts[0].shape[:2]) * math.prod(d.outputs for d in parts[0].dimensions)
     # The sign of a zero matters only where the result is zero, so where results are few, they are
     # looked at first. But half floats are compared by bits, of which those of -0 are too low.
-    are_few = not halves and FEW * windows <= sum(cut.size for cut in cuts)
+    are_few = parts[0].has_few_windows and not halves
     if not are_few and any(has_minus_zero(cut) or (halves and has_nan(cut)) for cut in cuts):
         return None
     best = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -33,6 +34,8 @@ _SOCKET_PATH_BYTES = 90
 """Operating systems allow a local socket's path little more than 100 bytes."""
 
 _WAVES = "waves.vcd"
+_RETURN_CODE = re.compile(r"return code: -(\d+)$")
+"""What cocotb says, if a signal has ended the simulator and not what started it."""
 """The pipe for waveforms, in the folder in which the simulator runs."""
 
 PROCESS = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
@@ -205,14 +208,20 @@ def _remove(folder: Path, owner: int) -> None:
 
 def _last_words(command: Command) -> str:
     """Return what a simulator that ends says of an error, or else the signal that ended it."""
-    if not command.complaints:
-        with suppress(subprocess.TimeoutExpired, ValueError):
-            # Where the lifeline lives on, it tells a signal as shells do.
-            status = command.process.wait(_END_SECONDS)
-            number = -status if status < 0 else status - 128
-            if number > 0:
-                return f"{signal.Signals(number).name} ended it"
-    return (command.last_words or ["it left no message"])[-1]
+    status = None
+    with suppress(subprocess.TimeoutExpired):
+        # What started the simulator speaks of its end only when it has noticed it.
+        status = command.process.wait(_END_SECONDS)
+    words, number = (command.last_words or ["it left no message"])[-1], 0
+    if told := _RETURN_CODE.search(words):
+        number = int(told[1])
+    elif status is not None and not command.complaints:
+        # Where the lifeline lives on, it tells a signal as shells do.
+        number = -status if status < 0 else status - 128
+    if number > 0:
+        with suppress(ValueError):
+            return f"{signal.Signals(number).name} ended it"
+    return words
 
 
 def _short_folder() -> Path:

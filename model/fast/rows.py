@@ -189,18 +189,26 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     group = WORD.itemsize // x.itemsize
     tail = count % group
     words = x[:, : count - tail].view(WORD)
+    in_a_row = words.shape[1]
     # NumPy reverses words and rows at once faster than the words of each row.
     backwards = words[::-1, ::-1]
     step = min(rows, max(1, REVERSED_BYTES // (count * x.itemsize)))
-    block = np.empty((step, words.shape[1]), WORD)
+    block = np.empty((step, in_a_row), WORD)
+    elements = block.view(x.dtype)
     found = np.empty(rows, np.intp)
     for start in range(0, rows, step):
         stop = min(rows, start + step)
-        part = block[: stop - start]
-        part[...] = backwards[start:stop]
-        _find_first(part.view(x.dtype), minimum, found[start:stop])
+        if stop - start < step:
+            block, elements = block[: stop - start], elements[: stop - start]
+        block[...] = backwards[start:stop]
+        _find_first(elements, minimum, found[start:stop])
     skipped = found[::-1] // group
-    ends = words[np.arange(rows), -1 - skipped].view(x.dtype).reshape(rows, group)[:, ::-1]
+    if words.flags.c_contiguous:
+        # This takes half the time of an index for each axis.
+        ends = words.reshape(-1).take(np.arange(in_a_row - 1, words.size, in_a_row) - skipped)
+    else:
+        ends = words[np.arange(rows), -1 - skipped]
+    ends = ends.view(x.dtype).reshape(rows, group)[:, ::-1]
     # What follows backwards in memory, NumPy would copy row by row before it searches each row.
     ends = np.hstack([x[:, : -tail - 1 : -1], ends]) if tail else np.ascontiguousarray(ends)
     place = _find_first(ends, minimum)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from extremum.host.errors import ToolError
@@ -30,9 +32,6 @@ DEATHS = 3
 
 CONNECT_SECONDS = 15
 """Seconds after which a scheduler that does not answer, or has no worker, is given up."""
-
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""What a worker runs first: Ctrl-C reaches it too, and this process is the one that ends it."""
 
 SHRUNK = 3
 """Failures that are shrunk, at the most."""
@@ -214,20 +213,35 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
     with ExitStack() as stack:
         stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
         if settings.scheduler is None:
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=settings.workers,
-                    threads_per_worker=1,
-                    memory_limit=0,
-                    dashboard_address=None,  # pyright: ignore[reportArgumentType] (no dashboard)
-                    silence_logs=50,
-                    preload=DEAF,
+            with _interrupts_wait():
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=settings.workers,
+                        threads_per_worker=1,
+                        memory_limit=0,
+                        dashboard_address=None,  # pyright: ignore[reportArgumentType] (none)
+                        silence_logs=50,
+                    )
                 )
-            )
             client = stack.enter_context(Client(cluster))
         else:
             client = stack.enter_context(_connected(settings.scheduler))
         yield _Cluster(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Start processes that get no interrupts; one that comes meanwhile waits for the end of this.
+
+    Ctrl-C reaches the workers too, from their first moment on, but this process ends them.
+    """
+    # What starts this helper of `multiprocessing` lets interrupts through again, so it comes first.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _connected(address: str) -> Client:

@@ -23,7 +23,7 @@ from extremum.model.spatial import SpatialDimension
 __all__ = ["slide_maximum"]
 
 MOST_RECORDED_BYTES, MOST_RECORDED_STEPS = 1 << 19, 64
-"""Most bytes of its arrays, and most comparisons and copies, of a maximum that is recorded."""
+"""Most bytes of the arrays in between, and most operations, of a maximum that is recorded."""
 MOST_RECORDED = 32
 """How many recordings are kept, which take 16 MiB at most."""
 
@@ -133,7 +133,11 @@ class _RecordedMaximum:
         least: np.generic,
     ) -> None:
         self._plans, self._shape, self._sizes, self._least = plans, shape, sizes, least
-        self._unused: list[Recording] = []
+        recording = self._record()
+        self._unused = [recording]
+        self.is_small = (
+            recording.nbytes <= MOST_RECORDED_BYTES and len(recording) <= MOST_RECORDED_STEPS
+        )
 
     def maximum(self, keys: np.ndarray) -> np.ndarray:
         """Return the greatest key of every window of a C-contiguous tensor, in a fresh array."""
@@ -165,14 +169,10 @@ def _recorded(
 ) -> _RecordedMaximum | None:
     """Return what takes the maximum of small tensors, or None if too much would be kept."""
     plans, sizes = _plans(dimensions, shape, dtype)
-    elements = steps = 0
-    for plan in plans:
-        arrays = len(plan.doublings) + sum(series.everywhere is not None for series in plan.series)
-        elements += arrays * plan.lines * plan.pitch + math.prod(plan.shape)
-        steps += sum(len(series.pairs) for series in plan.series)
-    if not plans or elements * dtype.itemsize > MOST_RECORDED_BYTES or steps > MOST_RECORDED_STEPS:
+    if not plans or math.prod(shape) * dtype.itemsize > MOST_RECORDED_BYTES:
         return None
-    return _RecordedMaximum(plans, shape, sizes, lowest_key(dtype))
+    recorded = _RecordedMaximum(plans, shape, sizes, lowest_key(dtype))
+    return recorded if recorded.is_small else None
 
 
 def _join(

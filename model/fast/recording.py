@@ -58,6 +58,21 @@ class Recording:
         self._stand_ins = stand_ins
         self._steps: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
 
+    def __len__(self) -> int:
+        """Return the number of operations."""
+        return len(self._steps)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that it owns."""
+        owned: dict[int, int] = {}
+        for _, operands in self._steps:
+            for operand in operands:
+                if isinstance(operand, np.ndarray):
+                    whole = _whole(operand)
+                    owned[id(whole)] = whole.nbytes
+        return sum(owned.values())
+
     def add(self, operation: Callable[..., object], *operands: Any) -> None:
         """Add an operation, which is not done yet.
 
@@ -100,6 +115,13 @@ class Recording:
                     offset = _address(operand) - _address(array)
                     return _Place(number, operand.shape, operand.dtype, offset, operand.strides)
         return operand
+
+
+def _whole(array: np.ndarray) -> np.ndarray:
+    """Return the array of which an array is a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def _address(array: np.ndarray) -> int:

@@ -1,6 +1,7 @@
 """Sliding windows, found by doubling their parts, and what is remembered between calls."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import product
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from amounts import some
 from equal_bits import assert_equal_bits
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
@@ -238,8 +239,10 @@ def test_zeros_of_both_signs_win_by_their_place(stride):
 
 
 @pytest.fixture
-def no_recordings():
-    maximum_module._recorded.cache_clear()
+def recorded_at_once(monkeypatch):
+    """Record at the first tensor of a shape."""
+    monkeypatch.setattr(maximum_module, "TENSORS_BEFORE", 0)
+    maximum_module._repeated.cache_clear()
 
 
 def in_other_memory(x):
@@ -256,13 +259,13 @@ def in_other_memory(x):
     yield np.ascontiguousarray(x[..., ::-1])[..., ::-1]
 
 
+@pytest.mark.usefixtures("recorded_at_once")
 @pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=some(40))
+@settings(max_examples=some(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_what_is_recorded_serves_every_tensor(name, data):
     """The arrays in between hold what they held before, of another tensor of the same sizes."""
-    maximum_module._recorded.cache_clear()
     sizes, geometry = data.draw(poolings())
     nan = data.draw(st.sampled_from(NAN_MODES))
     pool = partial(max_pooling, **geometry, nan=nan)
@@ -272,7 +275,7 @@ def test_what_is_recorded_serves_every_tensor(name, data):
         assert_equal_bits(pool(x), expected[best])
 
 
-@pytest.mark.usefixtures("no_recordings")
+@pytest.mark.usefixtures("recorded_at_once")
 def test_threads_use_no_recording_together():
     """Many threads pool tensors of the same sizes, and change what they got."""
     pool = partial(max_pooling, window=2, strides=2, start_padding=1, end_padding=1)
@@ -292,7 +295,7 @@ def test_threads_use_no_recording_together():
         assert all(threads.map(pool_often, range(8)))
 
 
-@pytest.mark.usefixtures("no_recordings")
+@pytest.mark.usefixtures("recorded_at_once")
 @pytest.mark.parametrize(
     ("size", "window", "padding", "is_recorded"),
     [
@@ -301,29 +304,65 @@ def test_threads_use_no_recording_together():
         (1 << 14, 1 << 13, 0, False),
         # Every window at the border meets another number of elements.
         (256, 128, 127, False),
+        # A tensor that is larger than all arrays in between may be.
+        ((1 << 17) + 1, 1, 1, False),
+        # Nothing is done but a copy.
+        (9, 1, 0, False),
     ],
 )
 def test_a_recording_is_bounded(size, window, padding, is_recorded):
     """What owns many or large arrays, or has very many steps, is not recorded."""
     dimension = SpatialDimension(size, window, end_padding=padding)
     x = np.random.default_rng(0).permutation(size).astype(np.float32)
-    recorded = maximum_module._recorded((dimension,), x.shape, x.dtype)
-    assert (recorded is not None) == is_recorded
     padded = np.append(x, np.full(padding, -np.inf, np.float32))
     expected = np.lib.stride_tricks.sliding_window_view(padded, window).max(axis=1)
     for _ in range(2):
         assert_equal_bits(slide_maximum(x, [dimension]), expected)
+    assert len(maximum_module._repeated((dimension,), x.shape, x.dtype)._unused) == is_recorded
 
 
-@pytest.mark.usefixtures("no_recordings")
-def test_padding_beside_the_last_dimension_that_slides():
-    """The columns are no windows but have padding, which every call writes to its own result."""
+@pytest.mark.usefixtures("recorded_at_once")
+def test_padding_and_empty_windows_are_written_to_every_result():
+    """What no tap meets has the lowest key, whatever the memory of the result held before."""
     rows, columns = SpatialDimension(4, window=2, stride=2), SpatialDimension(3, 1, 1, 1, 1, 2)
-    for least in (0, 7):
+    padded = SpatialDimension(4, 2, 2, 1, 2, 3)
+    for least in (0, 7, 9):
         x = np.arange(least, least + 24, dtype=np.int8).reshape(2, 4, 3)
         best = np.full((2, 2, 6), -128, np.int8)
         best[..., 1:4] = x[:, 1::2]
-        assert_equal_bits(slide_maximum(x, [rows, columns]), best)
+        for dimensions, expected in (
+            ([rows, columns], best),
+            ([padded, SpatialDimension(3, 1)], np.pad(x[:, 1::2], [(0, 0), (1, 1), (0, 0)],
+                                                      constant_values=-128)),
+        ):  # fmt: skip
+            found = slide_maximum(x, dimensions)
+            assert_equal_bits(found, expected)
+            found[...] = 99
+            del found
+
+
+@pytest.mark.parametrize("shapes", [maximum_module.MOST_RECORDED, maximum_module.MOST_RECORDED + 1])
+def test_more_shapes_in_turn_than_are_kept_are_not_recorded(shapes):
+    """None of them comes again before it has been forgotten."""
+    maximum_module._repeated.cache_clear()
+    before, recorded = maximum_module.TENSORS_BEFORE, []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(maximum_module._Repeated, "_record", lambda _: recorded.append(1))
+        for _ in range(before):
+            for size in range(3, 3 + shapes):
+                slide_maximum(np.arange(size), [SpatialDimension(size, window=2)])
+        assert not recorded
+        with suppress(AttributeError):  # of what was not recorded
+            slide_maximum(np.arange(3), [SpatialDimension(3, window=2)])
+    assert bool(recorded) == (shapes == maximum_module.MOST_RECORDED)
+
+
+def test_values_have_the_very_type_of_the_tensor():
+    """Two types of C may be equal, and what is kept for one of them serves the other."""
+    dimension = SpatialDimension(8, window=2)
+    for kind in (np.longlong, np.int64, np.longlong, np.int64, np.longlong):
+        found = slide_maximum(np.arange(8, dtype=kind), [dimension])
+        assert found.dtype.char == np.dtype(kind).char
 
 
 NEVER = 1 << 40
@@ -332,7 +371,7 @@ NEVER = 1 << 40
 
 def forget_plans():
     slide_plan.kept_plans.cache_clear()
-    maximum_module._recorded.cache_clear()
+    maximum_module._repeated.cache_clear()
 
 
 @pytest.fixture
@@ -353,6 +392,7 @@ def test_all_ways_to_join_short_stretches(short, one_by_one, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slide_plan, "SHORT_STRETCH", short)
         patch.setattr(slide_plan, "LEAST_ONE_BY_ONE", one_by_one)
+        patch.setattr(maximum_module, "TENSORS_BEFORE", data.draw(st.sampled_from([0, NEVER])))
         forget_plans()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")

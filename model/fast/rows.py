@@ -189,11 +189,11 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     group = WORD.itemsize // x.itemsize
     tail = count % group
     words = x[:, : count - tail].view(WORD)
-    in_a_row = words.shape[1]
+    words_per_row = words.shape[1]
     # NumPy reverses words and rows at once faster than the words of each row.
     backwards = words[::-1, ::-1]
     step = min(rows, max(1, REVERSED_BYTES // (count * x.itemsize)))
-    block = np.empty((step, in_a_row), WORD)
+    block = np.empty((step, words_per_row), WORD)
     elements = block.view(x.dtype)
     found = np.empty(rows, np.intp)
     for start in range(0, rows, step):
@@ -205,7 +205,9 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     skipped = found[::-1] // group
     if words.flags.c_contiguous:
         # This takes half the time of an index for each axis.
-        ends = words.reshape(-1).take(np.arange(in_a_row - 1, words.size, in_a_row) - skipped)
+        ends = words.reshape(-1).take(
+            np.arange(words_per_row - 1, words.size, words_per_row) - skipped
+        )
     else:
         ends = words[np.arange(rows), -1 - skipped]
     ends = ends.view(x.dtype).reshape(rows, group)[:, ::-1]

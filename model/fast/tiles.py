@@ -17,8 +17,8 @@ from extremum.model.spatial import ClippedWindows, SpatialDimension
 
 __all__ = ["PlaneTile", "tile_sizes", "tiles"]
 
-FEW = 8
-"""How many elements there are for each window, at least, where windows are few."""
+FEW = 32
+"""Least number of elements for each window where windows are few."""
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,12 @@ def window_winners(
 def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | None:
     """Return the values of the winners, or None if they cannot be told without positions."""
     halves = cuts[0].dtype == np.float16
-    # The sign of a zero matters only where the result is zero, so where results are few, they are
-    # looked at first. But half floats are compared by bits, of which those of -0 are too low.
-    are_few = parts[0].has_few_windows and not halves
-    if not are_few and any(has_minus_zero(cut) or (halves and has_nan(cut)) for cut in cuts):
+    if halves and any(has_nan(cut) for cut in cuts):
+        return None
+    # The sign of a zero matters only where the result is zero, so where there are few windows, the
+    # results are looked at first.
+    zeros_first = parts[0].has_few_windows and cuts[0].dtype.kind == "f"
+    if not zeros_first and any(has_minus_zero(cut) for cut in cuts):
         return None
     best = None
     for cut, part in zip(cuts, parts, strict=True):
@@ -108,7 +110,7 @@ def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | No
     # A window that meets NaN has one of them here, but maybe not with the bits of the first one.
     if best is None or has_nan(best):
         return None
-    if are_few and not best.all() and any(has_minus_zero(cut) for cut in cuts):
+    if zeros_first and not best.all() and any(has_minus_zero(cut) for cut in cuts):
         return None
     return best
 

@@ -205,9 +205,8 @@ def _last_by_words(x: np.ndarray, minimum: bool) -> np.ndarray:
     skipped = found[::-1] // group
     if words.flags.c_contiguous:
         # This takes half the time of an index for each axis.
-        ends = words.reshape(-1).take(
-            np.arange(words_per_row - 1, words.size, words_per_row) - skipped
-        )
+        last = np.arange(words_per_row - 1, words.size, words_per_row)
+        ends = words.reshape(-1).take(last - skipped)
     else:
         ends = words[np.arange(rows), -1 - skipped]
     ends = ends.view(x.dtype).reshape(rows, group)[:, ::-1]

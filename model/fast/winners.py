@@ -95,13 +95,12 @@ def window_winners(
 
 def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | None:
     """Return the values of the winners, or None if they cannot be told without positions."""
-    halves = cuts[0].dtype == np.float16
-    if halves and any(has_nan(cut) for cut in cuts):
-        return None
     # The sign of a zero matters only where the result is zero, so where there are few windows, the
     # results are looked at first.
     zeros_first = parts[0].has_few_windows and cuts[0].dtype.kind == "f"
     if not zeros_first and any(has_minus_zero(cut) for cut in cuts):
+        return None
+    if cuts[0].dtype == np.float16 and any(has_nan(cut) for cut in cuts):
         return None
     best = None
     for cut, part in zip(cuts, parts, strict=True):

@@ -1,8 +1,5 @@
 """Sliding windows, found by doubling their parts, and what is remembered between calls."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -10,21 +7,14 @@ import numpy as np
 import pytest
 from amounts import some
 from equal_bits import assert_equal_bits
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import NAN_MODES, TYPES, poolings, tensors
 from test_model_pooling import check_against_reference
 
 import extremum.model.fast.maximum as maximum_module
 import extremum.model.fast.sliding as sliding_module
-from extremum.model import (
-    AxisDirection,
-    Pooling,
-    SpatialDimension,
-    argmax,
-    max_pooling,
-    reference,
-)
+from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
 from extremum.model.fast import slide_plan
 from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import lowest
@@ -225,145 +215,6 @@ def test_windows_as_large_as_their_planes(name, plane, data):
         values, np.take_along_axis(rows, expected.astype(int), 1).reshape(found.shape)
     )
     assert_equal_bits(found, values)
-
-
-@pytest.mark.parametrize("name", ["float32", "float16"])
-@pytest.mark.parametrize("stride", [1, 2, 9])
-def test_zeros_of_both_signs_win_by_their_place(stride, name):
-    """With long strides the results are looked at for zeros, with short ones the tensor is."""
-    rng = np.random.default_rng(stride)
-    for values in ([-1, 0.0, -0.0], [-0.0, -2], [0.0, -0.0], [-0.0, 0.0, 1]):
-        x = rng.choice(np.array(values, name), (2, 3, 13, 14))
-        geometry = {"window": (3, 4), "strides": (stride, stride), "dilations": (1, 1)}
-        geometry |= {"start_padding": (1, 0), "end_padding": (0, 1)}
-        check_against_reference(x, geometry, "tensor", "propagate", "uint32")
-
-
-@pytest.fixture
-def recorded_at_once(monkeypatch):
-    """Record at the first tensor of a shape."""
-    monkeypatch.setattr(maximum_module, "TENSORS_BEFORE", 0)
-    maximum_module._repeated.cache_clear()
-
-
-def in_other_memory(x):
-    """Yield the tensor once more: read-only, off its alignment, with gaps, backwards."""
-    fixed = x.copy()
-    fixed.flags.writeable = False
-    yield fixed
-    shifted = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
-    shifted[...] = x
-    yield shifted
-    gaps = np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
-    gaps[...] = x
-    yield gaps
-    yield np.ascontiguousarray(x[..., ::-1])[..., ::-1]
-
-
-@pytest.mark.usefixtures("recorded_at_once")
-@pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")
-@pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=some(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_what_is_recorded_serves_every_tensor(name, data):
-    """The arrays in between hold what they held before, of another tensor of the same sizes."""
-    sizes, geometry = data.draw(poolings())
-    nan = data.draw(st.sampled_from(NAN_MODES))
-    pool = partial(max_pooling, **geometry, nan=nan)
-    first, second = data.draw(tensors(sizes, name)), data.draw(tensors(sizes, name))
-    expected = [reference.pooling(x, **geometry, nan=nan)[0] for x in (first, second)]
-    for x, best in ((first, 0), (second, 1), *((same, 0) for same in in_other_memory(first))):
-        assert_equal_bits(pool(x), expected[best])
-
-
-@pytest.mark.usefixtures("recorded_at_once")
-def test_threads_use_no_recording_together():
-    """Many threads pool tensors of the same sizes, and change what they got."""
-    pool = partial(max_pooling, window=2, strides=2, start_padding=1, end_padding=1)
-    sizes = 1, 8, 28, 28
-    tensors = np.random.default_rng(0).integers(-99, 99, (8, *sizes)).astype(np.float32)
-    expected = [pool(x) for x in tensors]
-
-    def pool_often(number):
-        equal = []
-        for _ in range(200):
-            values = pool(tensors[number])
-            equal.append(np.array_equal(values, expected[number]))
-            values[...] = np.inf
-        return all(equal)
-
-    with ThreadPoolExecutor(8) as threads:
-        assert all(threads.map(pool_often, range(8)))
-
-
-@pytest.mark.usefixtures("recorded_at_once")
-@pytest.mark.parametrize(
-    ("size", "window", "padding", "is_recorded"),
-    [
-        (1 << 12, 3, 2, True),
-        # An array for each of 12 doublings, and the result: more than half a mebibyte.
-        (1 << 14, 1 << 13, 0, False),
-        # Every window at the border meets another number of elements.
-        (256, 128, 127, False),
-        # A tensor that is larger than all arrays in between may be.
-        ((1 << 17) + 1, 1, 1, False),
-        # Nothing is done but a copy.
-        (9, 1, 0, False),
-    ],
-)
-def test_a_recording_is_bounded(size, window, padding, is_recorded):
-    """What owns many or large arrays, or has very many steps, is not recorded."""
-    dimension = SpatialDimension(size, window, end_padding=padding)
-    x = np.random.default_rng(0).permutation(size).astype(np.float32)
-    padded = np.append(x, np.full(padding, -np.inf, np.float32))
-    expected = np.lib.stride_tricks.sliding_window_view(padded, window).max(axis=1)
-    for _ in range(2):
-        assert_equal_bits(slide_maximum(x, [dimension]), expected)
-    assert len(maximum_module._repeated((dimension,), x.shape, x.dtype)._unused) == is_recorded
-
-
-@pytest.mark.usefixtures("recorded_at_once")
-def test_padding_and_empty_windows_are_written_to_every_result():
-    """What no tap meets has the lowest key, whatever the memory of the result held before."""
-    rows, columns = SpatialDimension(4, window=2, stride=2), SpatialDimension(3, 1, 1, 1, 1, 2)
-    padded = SpatialDimension(4, 2, 2, 1, 2, 3)
-    for least in (0, 7, 9):
-        x = np.arange(least, least + 24, dtype=np.int8).reshape(2, 4, 3)
-        best = np.full((2, 2, 6), -128, np.int8)
-        best[..., 1:4] = x[:, 1::2]
-        for dimensions, expected in (
-            ([rows, columns], best),
-            ([padded, SpatialDimension(3, 1)], np.pad(x[:, 1::2], [(0, 0), (1, 1), (0, 0)],
-                                                      constant_values=-128)),
-        ):  # fmt: skip
-            found = slide_maximum(x, dimensions)
-            assert_equal_bits(found, expected)
-            found[...] = 99
-            del found
-
-
-@pytest.mark.parametrize("shapes", [maximum_module.MOST_RECORDED, maximum_module.MOST_RECORDED + 1])
-def test_more_shapes_in_turn_than_are_kept_are_not_recorded(shapes):
-    """None of them comes again before it has been forgotten."""
-    maximum_module._repeated.cache_clear()
-    before, recorded = maximum_module.TENSORS_BEFORE, []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(maximum_module._Repeated, "_record", lambda _: recorded.append(1))
-        for _ in range(before):
-            for size in range(3, 3 + shapes):
-                slide_maximum(np.arange(size), [SpatialDimension(size, window=2)])
-        assert not recorded
-        with suppress(AttributeError):  # of what was not recorded
-            slide_maximum(np.arange(3), [SpatialDimension(3, window=2)])
-    assert bool(recorded) == (shapes == maximum_module.MOST_RECORDED)
-
-
-def test_values_have_the_very_type_of_the_tensor():
-    """Two types of C may be equal, and what is kept for one of them serves the other."""
-    dimension = SpatialDimension(8, window=2)
-    for kind in (np.longlong, np.int64, np.longlong, np.int64, np.longlong):
-        found = slide_maximum(np.arange(8, dtype=kind), [dimension])
-        assert found.dtype.char == np.dtype(kind).char
 
 
 NEVER = 1 << 40

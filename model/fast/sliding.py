@@ -4,7 +4,8 @@ The best of 2k taps is the better one of two bests of k taps that lie k taps apa
 window of any length is the better one of two such bests that overlap. So a window of n taps takes
 log2(n) passes over the array. Windows may be covered by overlapping parts, and be combined
 dimension by dimension, because the order of the elements (by key, then by position) is total.
-`slide_plan` tells which lines are compared with which, and `maximum` does without positions.
+`slide_plan` tells which lines are compared with which. If only values are wanted, `maximum` finds
+them without positions.
 """
 
 from __future__ import annotations

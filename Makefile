@@ -1,5 +1,5 @@
-# Every target installs the Python packages that it needs into .venv. `test`, `test-all`, `regress`,
-# `faults`, `gates`, `soc` and `soc-bitstream` take from the system's packages what is missing, where
+# Every target installs the Python packages that it needs into .venv. `test`, `test-all`, `weekly`,
+# `regress`, `faults`, `gates`, `soc` and `soc-bitstream` take from the system's packages what is missing, where
 # they may: Icarus Verilog, a compiler for RISC-V, libraries of LiteX's simulation. Compiled cores are
 # kept in the user's cache (`extremum cache --clear` empties it). Benchmarks and evidence rewrite
 # files of the repository.

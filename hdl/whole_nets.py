@@ -2,7 +2,7 @@
 
 Icarus Verilog takes each assignment to a part of a net for a driver of its own, and resolves all of
 them, bit by bit and with their strengths, whenever one changes. A net that has a part for each lane
-so costs the square of the lanes: with 64 lanes a clock took most of a second, and takes a fiftieth
+so costs the square of the lanes: with 64 lanes a clock took most of a second, and takes a fortieth
 of that without such nets. To other tools both forms are alike.
 """
 

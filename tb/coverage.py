@@ -14,7 +14,6 @@ from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.tensors import landmarks
 
 TYPES = tuple(data_type.value for data_type in DataType)
-FLOATS = tuple(data_type.value for data_type in DataType if data_type.format.is_float)
 DIRECTIONS = ("increasing", "decreasing")
 DIMENSIONS = ("depth", "height", "width")
 WINDOWS = ("sliding", "gathered")

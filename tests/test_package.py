@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
+from simulation import NEEDS_ICARUS
 
 from extremum.hdl import CoreConfig
 from extremum.hdl.axi.register_map import ADDRESS_BITS
@@ -29,7 +29,6 @@ from extremum.host.package.waivers import REASONS
 from extremum.model import DataType, Pooling, Reduction
 
 NAME = "pool2x2_int8"
-NEEDS_ICARUS = pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog")
 
 
 @pytest.fixture(scope="module")

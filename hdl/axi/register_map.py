@@ -80,8 +80,8 @@ class BlockError(IntEnum):
     """A job register or START was written while the command queue was full."""
 
 
-def _whole(access: Access, text: str, reset: int = 0, width: int = WORD_BITS) -> tuple[Field, ...]:
-    return (Field("value", 0, width, access, reset, text),)
+def _whole(access: Access, text: str, reset: int = 0) -> tuple[Field, ...]:
+    return (Field("value", 0, WORD_BITS, access, reset, text),)
 
 
 def _flags(access: Access, *flags: tuple[str, str]) -> tuple[Field, ...]:

@@ -158,9 +158,9 @@ class _Group(click.Group):
 def commands() -> None:
     """Argmin, argmax and max pooling with DirectML's exact semantics, in simulated gateware.
 
-    Exit status: 0 agreement, 1 a mismatch, 2 bad usage or input, 4 a tool missing or too old,
-    5 a simulator or an FPGA tool that failed, 70 an internal error, 130 interrupted, 141 nobody
-    reads the output.
+    Exit status: 0 agreement, 1 a mismatch, 2 bad usage or input, 4 a tool or the cache that cannot
+    be used, 5 a simulator or an FPGA tool that failed, or a core that does not fit, 70 an internal
+    error, 130 interrupted, 141 nobody reads the output.
     """
 
 

@@ -31,11 +31,11 @@ AT_ONCE = 2
 ALWAYS = ("--timing-allow-fail", "-q")
 """Options of nextpnr for every netlist: do not fail if the clock is missed."""
 REROUTE = ("--tmg-ripup",)
-"""Option for a netlist of up to :data:`CROWDED_FF` flip-flops: route late nets again.
+"""Option for a netlist of up to :data:`MOST_REROUTED_FF` flip-flops: route late nets again.
 
 On a part that is fuller this does not end.
 """
-CROWDED_FF = 40_000
+MOST_REROUTED_FF = 40_000
 WEIGHT = ("--placer-heap-timingweight", "30")
 """Option for a netlist of more than :data:`LARGE_FF` flip-flops.
 
@@ -279,4 +279,4 @@ def _measure(
 def _options(ff: int) -> tuple[str, ...]:
     """Return the options of nextpnr for a netlist of so many flip-flops."""
     weight = WEIGHT if ff > LARGE_FF else ()
-    return (*ALWAYS, *weight, *(REROUTE if ff <= CROWDED_FF else ()))
+    return (*ALWAYS, *weight, *(REROUTE if ff <= MOST_REROUTED_FF else ()))

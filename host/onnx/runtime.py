@@ -34,14 +34,11 @@ class Runtime:
     ----------
     network
         The network.
-    threads
-        Threads of ONNX Runtime; as many as it likes, if 0.
     """
 
-    def __init__(self, network: Network, threads: int = 0) -> None:
+    def __init__(self, network: Network) -> None:
         self._network = network
         self._options = options = silent_options()
-        options.intra_op_num_threads = threads
         # Layouts that only some processors have would be chosen by what stands around a part.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         if network.folder is not None:

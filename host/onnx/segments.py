@@ -1,7 +1,7 @@
 """A network cut at nodes: segments for ONNX Runtime between layers of ours.
 
-A node has a *depth*: the number of layers on the longest way to it. The nodes of ONNX Runtime of
-one depth are a segment, and run in one go; the layers of that depth follow. A segment takes what it
+A node has a *level*: the number of layers on the longest way to it. The nodes of ONNX Runtime of
+one level are a segment, and run in one go; the layers of that level follow. A segment takes what it
 needs from before, and gives what is needed later, so that nothing is computed twice.
 """
 
@@ -49,14 +49,14 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
         In the order in which they run. Each node of the graph is in one of them.
     """
     needs = [tuple(dict.fromkeys(reads(node))) for node in graph.node]
-    depths = _depths(graph, needs, ours)
+    levels = _levels(graph, needs, ours)
     constant = {tensor.name for tensor in graph.initializer}
     constant |= {tensor.values.name for tensor in graph.sparse_initializer}
     wanted = {value.name for value in graph.output}
-    last = _last_depths(graph, needs, depths)
+    last = _last_levels(graph, needs, levels)
     segments = []
-    for depth in range(max(depths, default=0) + 1):
-        here = [index for index, at in enumerate(depths) if at == depth]
+    for level in range(max(levels, default=0) + 1):
+        here = [index for index, at in enumerate(levels) if at == level]
         nodes = tuple(index for index in here if index not in ours)
         inside, chosen = set[str](), set(nodes)
         for index in nodes:
@@ -69,29 +69,29 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
             name for i in nodes for name in graph.node[i].output if name in later
         )
         layers = tuple(index for index in here if index in ours)
-        ended = tuple(name for name, at in last.items() if at == depth and name not in wanted)
+        ended = tuple(name for name, at in last.items() if at == level and name not in wanted)
         segments.append(Segment(nodes, tuple(inputs), tuple(outputs), layers, ended))
     return tuple(segments)
 
 
-def _depths(graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[int]) -> list[int]:
+def _levels(graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[int]) -> list[int]:
     """Return the number of layers on the longest way to each node."""
-    depth_of: dict[str, int] = {}
-    depths = []
+    level_of: dict[str, int] = {}
+    levels = []
     for index, node in enumerate(graph.node):
-        depth = max((depth_of.get(name, 0) for name in needs[index]), default=0)
-        depths.append(depth)
+        level = max((level_of.get(name, 0) for name in needs[index]), default=0)
+        levels.append(level)
         for name in node.output:
-            depth_of[name] = depth + (index in ours)
-    return depths
+            level_of[name] = level + (index in ours)
+    return levels
 
 
-def _last_depths(
-    graph: GraphProto, needs: Sequence[Sequence[str]], depths: Sequence[int]
+def _last_levels(
+    graph: GraphProto, needs: Sequence[Sequence[str]], levels: Sequence[int]
 ) -> dict[str, int]:
-    """Return the greatest depth at which each tensor is made or read."""
+    """Return the greatest level at which each tensor is made or read."""
     last: dict[str, int] = {}
-    for node, need, depth in zip(graph.node, needs, depths, strict=True):
+    for node, need, level in zip(graph.node, needs, levels, strict=True):
         for name in (*node.output, *need):
-            last[name] = max(last.get(name, 0), depth)
+            last[name] = max(last.get(name, 0), level)
     return last

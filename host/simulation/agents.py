@@ -1,9 +1,10 @@
 """Drives the core's ports under cocotb: feeds jobs and beats, takes results, checks stream rules.
 
-The core promises that no output depends combinationally on an input. So in the middle of a clock,
-at the falling edge, every output shows what it will be at the next rising edge, whatever the
-inputs become. There the bench looks at all ports and sets all inputs, in one step: it knows at
-once which transfers the coming edge will make.
+The core promises that no output depends combinationally on ``valid`` or ``ready`` of a stream, or
+on a beat. Only ``i.ready`` of a small or balanced core depends on the registers of the job, which
+stay while the job is offered. So in the middle of a clock, at the falling edge, every output shows
+what it will be at the next rising edge, whatever the streams do. There the bench looks at all ports
+and sets all inputs, in one step: it knows at once which transfers the coming edge will make.
 """
 
 from __future__ import annotations

@@ -53,13 +53,10 @@ class CocotbBlock(CocotbLink):
         name: str,
         waves: Path | None = None,
         *,
-        verilog: str | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         tools.require("cocotbext-axi")
-        build = compile_core(
-            config, name, bus="axi", waves=waves is not None, verilog=verilog, tell=tell
-        )
+        build = compile_core(config, name, bus="axi", waves=waves is not None, tell=tell)
         self._asked: dict[str, deque[Callable[[np.ndarray, bool], None]]] = {
             VALUES: deque(),
             INDICES: deque(),

@@ -2,8 +2,9 @@
 // compiles this file.
 //
 // In every clock it does the same as extremum.host.simulation.agents.CoreBench.run. No output of
-// the core depends combinationally on an input. So the inputs of a clock are decided before the
-// clock begins; then all outputs are known, and with them the transfers at the clock's end.
+// the core depends combinationally on valid or ready of a stream, or on a beat. So the inputs of a
+// clock are decided before the clock begins; then all outputs are known, and with them the transfers
+// at the clock's end.
 
 #include <algorithm>
 #include <cinttypes>

@@ -150,18 +150,16 @@ def elements_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def _starts(rows: int, count: int) -> np.ndarray:
-    """Return where the rows of a contiguous matrix start, counted in elements."""
-    return _starts_kept(rows, count) if rows <= MOST_STARTS_KEPT else _new_starts(rows, count)
+    """Return where the rows of a contiguous matrix start, counted in elements; only to be read."""
+    return _kept_starts(rows, count) if rows <= MOST_STARTS_KEPT else _new_starts(rows, count)
 
 
 def _new_starts(rows: int, count: int) -> np.ndarray:
-    """Compute what `_starts` returns; nobody may write it."""
-    starts = np.arange(0, rows * count, count)
-    starts.flags.writeable = False
-    return starts
+    """Do what `_starts` does."""
+    return np.arange(0, rows * count, count)
 
 
-_starts_kept = lru_cache(maxsize=16)(_new_starts)
+_kept_starts = lru_cache(maxsize=16)(_new_starts)
 
 
 def last_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:

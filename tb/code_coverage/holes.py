@@ -120,9 +120,9 @@ def explanations(path: Path = EXPLAINED) -> dict[str, str]:
     return {point: entry["reason"] for entry in entries for point in entry["points"]}
 
 
-def open_holes(path: Path = OPEN) -> list[str]:
+def open_holes() -> list[str]:
     """Return the names of the holes that are listed as open."""
-    return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return [line for line in OPEN.read_text().splitlines() if line and not line.startswith("#")]
 
 
 def accept(names: Iterable[str], path: Path = OPEN) -> None:

@@ -31,12 +31,12 @@ EVIDENCE = Path("docs/evidence/formal.json")
 """The results of all proofs."""
 
 
-def longest_first(proofs: Sequence[Claim], results: Path = EVIDENCE) -> list[Claim]:
+def longest_first(proofs: Sequence[Claim]) -> list[Claim]:
     """Return proofs by the time that each took in earlier results; those that are new come first.
 
     So no long proof is left alone at the end, while nothing else is to be done beside it.
     """
-    known = json.loads(results.read_text())["proofs"] if results.exists() else []
+    known = json.loads(EVIDENCE.read_text())["proofs"] if EVIDENCE.exists() else []
     took = {each["name"]: sum(each["seconds"].values()) for each in known}
     return sorted(proofs, key=lambda proof: took.get(proof.name, math.inf), reverse=True)
 

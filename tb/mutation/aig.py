@@ -118,16 +118,15 @@ class Logic:
         other._gates, other._known = self._gates, self._known
         return other
 
-    def example(self, literal: int, given: Sequence[int] = ()) -> list[int] | None:
-        """Return the solver's model of an example in which literals hold; None if there is none.
+    def example(self, literal: int) -> list[int] | None:
+        """Return the solver's model of an example in which a literal holds; None if there is none.
 
         :meth:`told` looks literals up in it.
         """
         if literal == 0:
             return None
-        every = [literal, *given]
-        self._tell(each // 2 for each in every)
-        if not self._solver.solve(assumptions=[self._variable(each) for each in every]):
+        self._tell([literal // 2])
+        if not self._solver.solve(assumptions=[self._variable(literal)]):
             return None
         return list(self._solver.get_model())
 

@@ -38,9 +38,9 @@ def registers(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> N
         block.access(address, word, strobes)
 
 
-def overlapped(block: RecordedBlock, rng: random.Random, count: int = 150) -> None:
+def overlapped(block: RecordedBlock, rng: random.Random) -> None:
     """Access registers without waiting for the answer of the access before."""
-    block.overlap([_odd_access(rng) for _ in range(count)])
+    block.overlap([_odd_access(rng) for _ in range(150)])
 
 
 def unfinished(block: RecordedBlock, rng: random.Random) -> None:
@@ -174,14 +174,14 @@ def posted(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Jo
         look(block, rng)
 
 
-def numbers(block: RecordedBlock, rng: random.Random, job: Job, count: int = 280) -> None:
+def numbers(block: RecordedBlock, rng: random.Random, job: Job) -> None:
     """Start a short job many times, at times with a packet that is too long or too short.
 
     Meanwhile events are enabled and cleared, at times in the very clock of an error.
     """
     for address, word in job_words(job).items():
         block.access(address, word)
-    for _ in range(count):
+    for _ in range(280):
         if rng.random() < 0.1:
             block.access(rng.choice(list(job_words(job))), 1 << 31)
         block.access(START, 1)

@@ -120,10 +120,10 @@ class CompiledDesign:
         library.bench_replay.argtypes = [number, count, pointer, pointer, pointer, pointer]
         self._opened: int | None = None
 
-    def restart(self, mutant: int = 0) -> None:
-        """Begin a simulation of a mutant, clock by clock."""
+    def restart(self) -> None:
+        """Begin a simulation of the design without a fault, clock by clock."""
         self.close()
-        self._opened = self._library.bench_open(mutant)
+        self._opened = self._library.bench_open(0)
 
     def tick(self, row: np.ndarray, out: np.ndarray) -> None:
         """Pass a clock edge, from which on the design sees these inputs; tell its outputs."""

@@ -1,5 +1,5 @@
 // Replays recorded inputs on a mutant, and compares its outputs with those of the design without
-// a fault. tb/mutation/model.py compiles this file.
+// a fault. tb/mutation/compiled_design.py compiles this file.
 
 #include <cstdint>
 #include <cstring>

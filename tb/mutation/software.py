@@ -149,9 +149,9 @@ def mutants(name: str, package: Package, folder: Path) -> list[Mutant]:
     ]
 
 
-def sample(every: Sequence[Mutant], count: int, seed: int = SEED) -> list[Mutant]:
+def sample(every: Sequence[Mutant], count: int) -> list[Mutant]:
     """Draw so many mutants at random. A larger sample holds a smaller one."""
-    return random.Random(seed).sample(every, len(every))[:count]
+    return random.Random(SEED).sample(every, len(every))[:count]
 
 
 def run(package: Package, chosen: Sequence[Mutant], folder: Path) -> Iterator[dict[str, Any]]:

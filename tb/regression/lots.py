@@ -20,7 +20,7 @@ LOT_CASES = {"native": 12, "verilator": 8, "icarus": 8}
 """Cases of a lot: a few seconds of work, so that little is lost with a worker."""
 
 RANDOM_CORES = 8
-"""Cores drawn at random that run for each lot of the pool's cores."""
+"""Cores drawn at random that run after each round, in which every core of the pool runs a lot."""
 
 Tell = Callable[[int], None]
 """Is called with the seed of each case before it runs."""

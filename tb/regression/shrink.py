@@ -18,7 +18,7 @@ SECONDS = 30.0
 SIMPLE_FILLS = ("ramp", "zeros", "sparse", "few")
 
 
-def shrink(case: Case, rig: Rig, seconds: float = SECONDS) -> Case:
+def shrink(case: Case, rig: Rig) -> Case:
     """Return a case that is no larger, and fails too.
 
     Fewer batches and jobs are tried first, then none of the stalls and resets, then smaller
@@ -30,10 +30,8 @@ def shrink(case: Case, rig: Rig, seconds: float = SECONDS) -> Case:
         A case that fails.
     rig
         The simulations to run it on.
-    seconds
-        When to stop.
     """
-    end = time.monotonic() + seconds
+    end = time.monotonic() + SECONDS
     while True:
         for smaller in _smaller(case):
             if time.monotonic() > end:

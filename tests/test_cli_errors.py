@@ -133,6 +133,9 @@ REFUSED += [
         ("--waves w.fst", "--waves must name a .vcd file, not w.fst"),
         ("--waves x.npy/w.vcd", "--waves cannot be written: x.npy/w.vcd"),
         ("--output w.vcd --waves w.vcd", "--waves is the file of --output: w.vcd"),
+        (f"--output {'n' * 300}", f"cannot follow {'n' * 300}: File name too long"),
+        ("--input y.npy", "--input is given 2 times (see extremum run --help)"),
+        ("--lanes 1 --lanes=2 --lanes 1", "--lanes is given 3 times"),
     )
 ]
 
@@ -298,6 +301,25 @@ def test_two_names_of_one_file_are_one_file(tmp_path, no_run):
     ):
         status, out, err = run(f"run max-pool --input x.npy --window 2 {files}")
         assert (status, out, err) == (2, [], [f"extremum: {message}"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"run argmax {COMMON} --output folder/y.npy",
+        "verilog --preset argmax-int8 --output folder/core.v",
+        "verilog --preset argmax-int8 --output folder/core",
+    ],
+)
+def test_a_folder_into_which_nobody_may_look(line, tmp_path, monkeypatch, no_run):
+    """It may be written, but that is of no use."""
+    np.save(tmp_path / "x.npy", np.zeros((1, 1, 8, 8), np.float32))
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.X_OK)
+    status, out, (said,) = run(line)
+    assert (status, out) == (2, [])
+    assert said.startswith("extremum: --output cannot be written: folder/")
 
 
 def test_a_device_that_keeps_nothing_may_be_named_twice(tmp_path):

@@ -298,3 +298,15 @@ def test_a_place_for_outputs_that_cannot_be_is_told_before_the_run(folder, monke
     status, out, (told,) = run("", "onnx", "y.npy", *GOLDEN, "--input=x.npy", "--output", output)
     assert (status, out) == (2, [])
     assert f"--output cannot be written: {output}" in told
+
+
+def test_onnx_runtime_leaves_no_files_about_its_use(folder):
+    """And no line on stderr, where it cannot."""
+    (folder / "tmp").mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-m", "extremum.host.cli.main", "onnx", "y.npy", "--plan"],
+        env=os.environ | {"HOME": "/proc", "TMPDIR": str(folder / "tmp")},
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert list((folder / "tmp").iterdir()) == []

@@ -87,6 +87,20 @@ def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path):
     assert (found.returncode, found.stdout, found.stderr) == (2, "", told)
 
 
+def test_stdout_is_not_the_input(tmp_path):
+    """What is told there would be a part of the input."""
+    np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
+    before = (tmp_path / "x.npy").read_bytes()
+    program = f"{sys.executable} -c '{PROGRAM}' run argmax --backend model"
+    ran = subprocess.run(
+        ["sh", "-c", f"{program} --input x.npy >> x.npy"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (2, "extremum: --input is the file of stdout: x.npy\n")
+    assert (tmp_path / "x.npy").read_bytes() == before
+
+
 @pytest.mark.parametrize("elements", [250, 300, 1010, 1500, 3000])
 @pytest.mark.parametrize("before", [None, b"what was there"])
 def test_a_file_that_finds_no_space_is_not_called_written(tmp_path, elements, before):

@@ -50,6 +50,11 @@ def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsy
         (("--lots", "0", "--workers", "0", "--database", "FOREIGN"), "file is not a database"),
         (("--lots", "0", "--workers", "0", "--database", "OTHER"), "none of the regression's"),
         (("--lots", "0", "--workers", "0", "--database", "/proc/no/x"), "No such file"),
+        (
+            ("--lots", "0", "--workers", "0", "--database", "/dev/null"),
+            "/dev/null: it is not a file",
+        ),
+        (("--lots", str(1 << 63)), "is not in the range"),
         (("--lots", "0", "--evidence", "FOREIGN/x"), "File exists"),
         (
             ("--lots", "0", "--database", "same", "--evidence", "./same"),
@@ -68,6 +73,7 @@ def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypat
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("extremum: ")
     assert told in line
+    assert not os.path.exists("/dev/null-journal")
 
 
 @pytest.mark.slow

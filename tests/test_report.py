@@ -64,10 +64,14 @@ MODEL = {
     "poolings": [{
         "workload": "k2s2p1", "type": "int8",
         "milliseconds": {"indices": 0.1005, "values": 0.0197},
-        "ratios": {"runtime": 0.674, "values": 0.135},
+        "ratios": {"runtime": 0.674, "values": 0.135}, "reference_ratio": 491.6,
     }],
     "small_calls": [{"case": "argmax of 10", "microseconds": {"ours": 2.59, "library": 0.81}},
                     {"case": "pooling", "microseconds": {"ours": 5.17}}],
+    "memory": {"argmax of many": {
+        "input_mib": 381.47, "outputs_mib": 0.0, "beyond_mib": 1.38, "resident_mib": 515.6,
+        "seconds": 0.0453,
+    }},
 }  # fmt: skip
 
 
@@ -152,6 +156,8 @@ def test_simulation_and_model_have_sections(report):
     assert "| k2s2p1 | int8 | 0.020 | 0.14 | 0.101 | 0.67 |" in text
     assert "| argmax of 10 | 2.6 | 0.8 | 3.2 |" in text
     assert "| pooling | 5.2 | - | - |" in text
+    assert "| argmax of many | 381.5 | 0.0 | 1.4 | 0.05 |" in text
+    assert "takes 492 to 492 times as long" in text
     assert "## Clocks" not in text
 
 

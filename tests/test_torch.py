@@ -1,6 +1,7 @@
 """`extremum.torch` against PyTorch, where that is installed."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +106,12 @@ def test_what_is_refused():
         ours.argmax(torch.zeros(3, dtype=torch.float64))
     with pytest.raises(ValueError, match=r"^padding must be at most half of kernel_size 2, not 2$"):
         ours.max_pool2d(x.detach(), 2, padding=2)
+    wrong: dict[str, Any] = {"accelerator": "native"}
+    with pytest.raises(TypeError, match=r"^accelerator must be an Accelerator or None, not 'nativ"):
+        ours.amax(torch.zeros(3), **wrong)
+    wrong = {"dim": (0, 1)}
+    with pytest.raises(TypeError, match=r"^dim must be an integer"):
+        ours.argmax(torch.zeros(3, 3), **wrong)
     with pytest.raises(ValueError, match=r"^input must have 4 or 5 dimensions, not 3$"):
         ours.max_pool3d(torch.zeros((1, 2, 2)), 1)
 

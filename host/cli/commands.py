@@ -6,6 +6,7 @@ import errno
 import os
 import shlex
 import time
+from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
 from importlib.metadata import entry_points
@@ -138,6 +139,21 @@ class _Group(click.Group):
     So what builds on the host, as the benches do, can have a command without the host knowing it.
     """
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that a line names, with its name and what follows.
+
+        Raises
+        ------
+        click.UsageError
+            An option that takes one value is given several: Click would ignore all but the last.
+        """
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repetition(command, click.Context(command, ctx, name), rest)
+        return name, command, rest
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return [*super().list_commands(ctx), *sorted(entry_points(group=PLUGINS).names)]
@@ -149,6 +165,18 @@ class _Group(click.Group):
         for point in entry_points(group=PLUGINS, name=cmd_name):
             return point.load()
         return None
+
+
+def _refuse_repetition(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """Refuse an option that is given several times and takes but one value."""
+    try:
+        given = command.make_parser(ctx).parse_args(list(args))[2]
+    except click.UsageError:  # told when the line is parsed in earnest
+        return
+    for option, times in Counter(given).items():
+        takes_one = isinstance(option, click.Option) and not (option.is_flag or option.multiple)
+        if takes_one and times > 1:
+            raise click.UsageError(f"{option.opts[0]} is given {times} times", ctx)
 
 
 @click.group(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -192,8 +193,11 @@ def _page(shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> str:
 
 def _source(model: str) -> str | bytes:
     """Return the name of a model's file, or its content if it is a pipe, which is read but once."""
-    path = Path(model)
-    return path.read_bytes() if path.is_fifo() else model
+    try:
+        is_pipe = stat.S_ISFIFO(os.stat(model).st_mode)
+    except OSError:  # who reads it says why
+        return model
+    return Path(model).read_bytes() if is_pipe else model
 
 
 def _load(model: str, source: str | bytes, sizes: Mapping[str, Sequence[int]]) -> Network:

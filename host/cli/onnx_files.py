@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from extremum.host.cli.tensor_files import as_npy, file_of, files_of_streams, refuse_unwritable
+from extremum.host.cli.tensor_files import (
+    as_npy,
+    file_of,
+    files_of_streams,
+    may_be_written,
+    refuse_unwritable,
+)
 from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.replaced_files import (
     Content,
@@ -40,12 +46,12 @@ def output_paths(folder: str | None, network: Network) -> list[Path]:
     """
     if folder is None:
         return []
-    if Path(folder).exists() and not Path(folder).is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):
         raise click.UsageError(f"--output must be a folder, not {folder}")
     nearest = next(
-        path for path in (Path(folder), *Path(folder).absolute().parents) if path.exists()
+        path for path in (Path(folder), *Path(folder).absolute().parents) if os.path.exists(path)
     )
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+    if not os.path.isdir(nearest) or not may_be_written(nearest):
         raise click.ClickException(f"--output cannot be written: {folder}")
     found: list[Path] = []
     for place, name in enumerate(network.output_names):

@@ -22,8 +22,8 @@ from extremum.host.replaced_files import Content, write_together
 from extremum.model import as_tensor
 
 __all__ = [
-    "as_npy", "bad_input", "file_of", "files_of_streams", "flag", "load", "refuse_unwritable",
-    "save",
+    "as_npy", "bad_input", "file_of", "files_of_streams", "flag", "load", "may_be_written",
+    "refuse_unwritable", "save",
 ]  # fmt: skip
 
 WRITTEN = ("output", "indices", "waves", "report", "dataflow")
@@ -93,12 +93,12 @@ def file_of(path: str | Path) -> object:
     Raises
     ------
     click.ClickException
-        The path is a link that leads to itself.
+        The path is a link that leads to itself, or too long.
     """
     try:
         told = Path(path).stat()
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
             raise click.ClickException(f"cannot follow {path}: {error.strerror}") from error
         return Path(path).resolve()
     # A device such as /dev/null keeps nothing, so that several may use it.
@@ -120,10 +120,15 @@ def files_of_streams() -> dict[object, str]:
     return found
 
 
+def may_be_written(path: Path) -> bool:
+    """Tell whether a file may be written, or files put into a folder."""
+    return os.access(path, os.W_OK | os.X_OK if os.path.isdir(path) else os.W_OK)
+
+
 def refuse_unwritable(options: Mapping[str, Any]) -> None:
     """Refuse files that cannot be written, or that would overwrite each other or the input.
 
-    The files of stdout and stderr are refused as well.
+    The files of stdout and stderr are refused as well, also as the input.
 
     Raises
     ------
@@ -132,18 +137,26 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
     """
     taken = files_of_streams()
     if options.get("input") is not None:
-        taken[file_of(options["input"])] = flag("input")
+        source = file_of(options["input"])
+        if source in taken:
+            raise click.ClickException(
+                f"--input is the file of {taken[source]}: {options['input']}"
+            )
+        taken[source] = flag("input")
     for name in WRITTEN:
         if options.get(name) is None:
             continue
+        # `Path` would raise what no name says: that a folder may not be looked into.
         path = Path(options[name])
-        target = path if path.exists() else path.parent
-        misplaced = path.is_dir() or not path.parent.is_dir() or str(options[name]).endswith(os.sep)
-        if misplaced or not os.access(target, os.W_OK):
+        own = file_of(path)
+        target = path if os.path.exists(path) else path.parent
+        is_folder = os.path.isdir(path) or str(options[name]).endswith(os.sep)
+        misplaced = is_folder or not os.path.isdir(path.parent)
+        if misplaced or not may_be_written(target):
             raise click.ClickException(f"{flag(name)} cannot be written: {options[name]}")
         if path.is_fifo() or path.is_socket():
             raise click.ClickException(f"{flag(name)} needs a file, and {path} is a pipe")
-        other = taken.setdefault(file_of(path), flag(name))
+        other = taken.setdefault(own, flag(name))
         if other != flag(name):
             raise click.ClickException(f"{flag(name)} is the file of {other}: {path}")
 

@@ -15,7 +15,12 @@ import click
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
-from extremum.host.cli.tensor_files import bad_input, file_of, files_of_streams
+from extremum.host.cli.tensor_files import (
+    bad_input,
+    file_of,
+    files_of_streams,
+    may_be_written,
+)
 from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
@@ -156,13 +161,16 @@ def grouped(written: Sequence[str]) -> list[str]:
 
 
 def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
-    place = target if target.exists() else target.parent
-    is_right = place.is_file() if is_alone and target.exists() else place.is_dir()
-    if not place.exists():
+    # `Path` would raise what no name says: that a folder may not be looked into.
+    file_of(target)
+    exists = os.path.exists(target)
+    place = target if exists else target.parent
+    is_right = os.path.isfile(place) if is_alone and exists else os.path.isdir(place)
+    if not os.path.exists(place):
         raise click.ClickException(
             f"--output cannot be written: {target}: the folder {place} does not exist"
         )
-    if not is_right or not os.access(place, os.W_OK):
+    if not is_right or not may_be_written(place):
         raise click.ClickException(f"--output cannot be written: {target}")
 
 

@@ -13,9 +13,15 @@
 - `core` chooses the smallest core for a network.
 """
 
+import os
+
 from extremum.host.tools import require
 
 require("onnx", "onnxruntime")
+
+# ONNX Runtime would write files about its use into the user's folders, and lines to stderr if it
+# cannot. It looks at this when it is imported.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 from extremum.onnx.core import core_for  # noqa: E402 (after what it needs was looked for)
 from extremum.onnx.execution import run  # noqa: E402

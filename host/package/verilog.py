@@ -7,6 +7,7 @@ import textwrap
 from importlib.metadata import version
 
 from extremum.hdl.plain_verilog import block
+from extremum.host import yosys_cache
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.attributes import interface_attributes
 from extremum.host.package.configuration import toml_text
@@ -26,14 +27,15 @@ def block_verilog(settings: Settings) -> str:
     The modules are named as :func:`extremum.hdl.plain_verilog.block` says.
     """
     device = DEVICES[settings.device] if settings.device else None
-    text = block(
-        settings.config,
-        settings.name,
-        bus=settings.bus,
-        attributes=interface_attributes if settings.bus == "axi" else None,
-        platform=device.platform if device else None,
-        source=settings.source,
-    )
+    with yosys_cache.explained():
+        text = block(
+            settings.config,
+            settings.name,
+            bus=settings.bus,
+            attributes=interface_attributes if settings.bus == "axi" else None,
+            platform=device.platform if device else None,
+            source=settings.source,
+        )
     if device and not device.has_small_memories:
         text = RAM_STYLE.sub("", text)
     return f"{header(settings)}\n{text}"

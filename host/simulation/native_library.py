@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from extremum.host.errors import SimulationError, WaveformError
+from extremum.host.cache_files import ELSEWHERE
+from extremum.host.errors import CacheError, SimulationError, WaveformError
 
 NEVER = (1 << 64) - 1
 """A clock that does not come: the pumps' mark for what has not happened."""
@@ -30,8 +31,18 @@ _COMMON: tuple[Function, ...] = (
 
 
 def load(path: Path, functions: Sequence[Function]) -> ctypes.CDLL:
-    """Load a library, and declare its functions beside those that every pump has."""
-    library = ctypes.CDLL(str(path))
+    """Load a library, and declare its functions beside those that every pump has.
+
+    Raises
+    ------
+    CacheError
+        The system refuses to load it, as it does from a disk whose programs may not run.
+    """
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        told = f"a core in the cache cannot be loaded ({error})"
+        raise CacheError(f"{told}: {ELSEWHERE}, on a disk whose programs may run") from error
     for name, result, *arguments in (*_COMMON, *functions):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

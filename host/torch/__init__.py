@@ -8,7 +8,9 @@ that wants one is refused.
 Values and positions are those of PyTorch on the CPU, but for three cases. Of several NaNs in a
 window PyTorch names the last, this the first. The position of a window that lies wholly in padding,
 which a dilation may bring about, is some number in PyTorch, and -1 here. Of zeros of both signs,
-which are equal, the first is taken here, and any in PyTorch. A tensor without elements is refused.
+which are equal, the first is taken here, and any in PyTorch. Results are contiguous in memory, also
+those of a tensor in the format `channels_last`. A tensor without elements is refused, and one of
+more than 8 dimensions.
 """
 
 # PyTorch need not be installed where types are checked.
@@ -182,6 +184,8 @@ def _reduce(
     """Reduce a tensor; a scalar is one of a single element, of whose dimension nothing is kept."""
     x = _array(tensor)
     is_scalar = x.ndim == 0
+    if function.gives_index and dim is not None:
+        dim = checks.integer("dim", dim, None)
     listed = None if dim is None else _integers("dim", dim)
     options = {"index_type": "int64"} if function.gives_index else {}
     problem = Reduction.of(function, x.shape or (1,), x.dtype, listed or None, **options)
@@ -191,7 +195,16 @@ def _reduce(
 
 
 def _run(problem: Reduction | Pooling, x: np.ndarray, accelerator: Accelerator | None) -> Any:
+    """Compute a problem.
+
+    Raises
+    ------
+    TypeError
+        The accelerator is none.
+    """
     if accelerator is not None:
+        if not hasattr(accelerator, "run"):
+            raise TypeError(f"accelerator must be an Accelerator or None, not {accelerator!r}")
         return accelerator.run(problem, x)
     if isinstance(problem, Reduction):
         return problem.evaluate(x)

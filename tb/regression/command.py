@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +92,9 @@ def _given_beside(*names: str) -> str:
 )
 @click.option("--hours", type=TIME, callback=_finite, help="Budget of time.")
 @click.option("--minutes", type=TIME, callback=_finite, help="Budget of time.")
-@click.option("--lots", "most_lots", type=click.IntRange(0), help="End after so many lots.")
+@click.option(
+    "--lots", "most_lots", type=click.IntRange(0, sys.maxsize), help="End after so many lots."
+)
 @click.option(
     "--workers",
     type=click.IntRange(0, MOST_WORKERS),

@@ -105,6 +105,9 @@ class Database:
         self, path: Path, revision: Revision, earlier: Mapping[str, Collection[str]] | None = None
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            # SQLite would put files of its own beside a device.
+            raise ValueError(f"{path}: it is not a file")
         self.path, self.revision = path, revision
         self._earlier = earlier or {}
         try:

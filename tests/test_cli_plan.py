@@ -178,7 +178,8 @@ def test_a_file_whose_name_is_no_module(tmp_path, monkeypatch):
 def test_a_core_of_one_operator_that_there_is_not(options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.toml").write_text("lanes = 2\n")
-    line = LAYER.replace("9,8", "300,8")
+    given = LAYER.replace("9,8", "300,8").split(" --window ")
+    line = given[0] if options.startswith("--window") else " --window ".join(given)
     status, out, (said,) = run(f"{line} {options} --dataflow layer.toml")
     assert (status, out) == (2, [])
     assert message in said

@@ -184,8 +184,8 @@ def _reduce(
     """Reduce a tensor; a scalar is one of a single element, of whose dimension nothing is kept."""
     x = _array(tensor)
     is_scalar = x.ndim == 0
-    if function.gives_index and dim is not None:
-        dim = checks.integer("dim", dim, None)
+    if function.gives_index and dim is not None and not checks.is_scalar(dim):
+        raise TypeError(f"dim must be an integer or None, not {dim!r}")
     listed = None if dim is None else _integers("dim", dim)
     options = {"index_type": "int64"} if function.gives_index else {}
     problem = Reduction.of(function, x.shape or (1,), x.dtype, listed or None, **options)

@@ -186,7 +186,7 @@ def test_a_small_core_aims_at_half_the_clock(calls, pipelining, aim):
 def test_a_large_netlist_has_other_options(calls, monkeypatch, large, crowded, options):
     """The netlist has one flip-flop, which is more than 0 and not more than 1."""
     monkeypatch.setattr(fpga, "LARGE_FF", large)
-    monkeypatch.setattr(fpga, "CROWDED_FF", crowded)
+    monkeypatch.setattr(fpga, "MOST_REROUTED_FF", crowded)
     run("fpga --preset argmax-int8 --seeds 4")
     _, (_, placement) = calls
     either = ("--placer-heap-timingweight", "--tmg-ripup")

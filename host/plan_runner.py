@@ -15,6 +15,7 @@ from extremum.host.driver.block import (
     Work,
     dataflow_clocks,
     unused_clocks,
+    waiting_clocks,
 )
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan
@@ -226,7 +227,8 @@ def run_plan_on_block(
         unused = sum(unused_clocks(job) * count for job, count in plan.jobs.kinds())
         predicted = plan.cycles + START_CLOCKS * jobs + unused + driver.written - written
     else:
-        predicted = sum(dataflow_clocks(job) * count for job, count in plan.jobs.kinds())
+        kinds = plan.jobs.kinds()
+        predicted = sum((dataflow_clocks(job) + waiting_clocks(job)) * n for job, n in kinds)
     if jobs:
         tell(replace(done, clocks=cycles, beats=plan.beats_in, job=jobs))
     return results, BlockFigures(cycles, predicted, counters)

@@ -57,9 +57,10 @@ class BlockReport(Report):
     first beat taken to the last beat that moved.
 
     ``predicted_cycles`` are those of the jobs one after another: what the plan predicts for the
-    core, the slots in front of the elements, the way of elements behind the last window, a clock
-    for each register written, and :data:`extremum.host.driver.block.START_CLOCKS` for each job. A
-    single job takes as many or a few less, several jobs take less. ``empty_windows`` are those of
+    core, the slots in front of the elements, the way of elements behind the last window, and in a
+    block with registers a clock for each that was written and
+    :data:`extremum.host.driver.block.START_CLOCKS` for each job. A single job takes as many or a
+    few less, several jobs take less. ``empty_windows`` are those of
     the operator; the counter has those that passed through the block with positions, and is 0 in a
     block without them.
 

@@ -1,5 +1,8 @@
 """What `extremum verilog` does not overwrite: its inputs, and files of no package."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +112,17 @@ def test_a_source_of_no_package_is_not_overwritten(name):
     assert not Path("README.md").exists()
     Path(name).write_text("")
     assert run(line)[0] == run(line)[0] == 0
+
+
+def test_a_configuration_is_utf_8_whatever_the_locale(tmp_path):
+    """So TOML demands."""
+    (tmp_path / "core.toml").write_bytes('# größer\ndata_types = ["int8"]\nlanes = 2\n'.encode())
+    program = "from extremum.host.cli.main import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "plan", "argmax", "--sizes", "9", "--type", "int8",
+         "--config", "core.toml"],
+        env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
+                          "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")

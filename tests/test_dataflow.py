@@ -11,7 +11,7 @@ from extremum.hdl.axi.streams import is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
 from extremum.host.driver.block import BlockDriver, Work
-from extremum.host.errors import DeviceError
+from extremum.host.errors import DeviceError, SimulationError
 from extremum.host.plan import dataflow_core, plan
 from extremum.host.plan.dataflow import fixed_to
 from extremum.host.report import BlockReport
@@ -106,6 +106,25 @@ def test_operators(simulator, core, stalls):
                 assert 0 <= late <= (config.pipelining != "fast")
 
 
+@pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")
+@pytest.mark.parametrize("pipelining", ["small", "fast"])
+def test_the_first_beat_may_wait_for_windows_of_padding_alone(pipelining):
+    """Three rows of them: that many clocks more are predicted, and nearly as many counted."""
+    problem = Pooling.of((1, 1, 12, 12), "int8", 2, start_padding=(6, 0))
+    config = dataflow_core(problem, pipelining=pipelining)
+    x = np.arange(144, dtype=np.int8).reshape(problem.sizes)
+    figures = {}
+    for bus in ("none", "axi"):
+        with Accelerator(config, bus=bus) as accelerator:
+            for _ in range(2):
+                assert_equal_bits(accelerator.run(problem, x), problem.evaluate(x))
+            figures[bus] = accelerator.report.cycles, accelerator.report.predicted_cycles
+    (bare, predicted), (cycles, most) = figures["none"], figures["axi"]
+    assert bare == predicted
+    assert most > predicted + 48
+    assert most - 24 <= cycles <= most
+
+
 def test_another_operator_is_refused():
     config, _ = CORES["row"]
     message = r"^the core was built with the job register \w+ fixed to 30, and the job needs 31$"
@@ -124,6 +143,9 @@ def test_a_driver_without_registers():
     driver.finish()
     assert block.clocks.taken == 0
     block.close()
+    for told in ("clocks", "interrupt"):
+        with pytest.raises(SimulationError, match=r"^native has been closed$"):
+            getattr(block, told)
 
 
 def test_a_dataflow_block_that_lost_its_place():

@@ -188,7 +188,7 @@ def name_of(options: Mapping[str, Any]) -> str:
 def _read(path: str, parse_text: Callable[[str], Any], hint: str = "") -> Any:
     """Return what a TOML file says."""
     try:
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8")  # as TOML demands
     except OSError as error:
         message = f"cannot read {path}: {error.strerror or error}"
         raise click.ClickException(message + (hint if "=" in path else "")) from error

@@ -278,7 +278,7 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
     from extremum.hdl.interface import parameters  # noqa: PLC0415 (needs the gateware)
 
     try:
-        told = json.loads(Path(path).read_text())
+        told = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:

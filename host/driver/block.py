@@ -15,7 +15,7 @@ import extremum.hdl.axi.register_map as regs
 from extremum.hdl.axi.latency import latency as axi_latency
 from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import BlockError, register_map
-from extremum.hdl.axi.streams import is_programmable
+from extremum.hdl.axi.streams import has_input_buffer, is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import is_one_job, latency, pipeline_latency
 from extremum.host.checks import tensor_for
@@ -71,10 +71,19 @@ def dataflow_clocks(job: Job) -> int:
 
     They are exact if the block has been idle, nothing comes behind the last result, and no window
     of padding alone before the first element. Otherwise a buffer may have taken the last beats up
-    to two clocks sooner; and the first beat may wait in a buffer until the core has begun, and
-    passed the slots in front of it.
+    to two clocks sooner, and the first beat sooner by up to :func:`waiting_clocks`.
     """
     return job.schedule.cycles(axi_latency(job.config, "axi"))
+
+
+def waiting_clocks(job: Job) -> int:
+    """Return for how many clocks the first beat of a job may wait in a dataflow block's buffer.
+
+    It waits while the slots in front of it pass, if there are any, and until the core has begun.
+    """
+    slots = job.schedule.first_element
+    waits = slots > 0 and has_input_buffer(job.config)
+    return slots + is_one_job(job.config) if waits else 0
 
 
 @dataclass(frozen=True)

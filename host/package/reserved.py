@@ -1,7 +1,7 @@
-"""Words that no module may be named: the keywords of SystemVerilog, IEEE 1800-2017, Annex B.
+"""Words that no module may be named, since a tool would not take it."""
 
-Those of Verilog are among them.
-"""
+OF_TOOLS = frozenset({"TOP", "bool", "randomize", "std", "wone", "wreal"})
+"""Names that Icarus Verilog or Verilator has for itself, though the standard leaves them free."""
 
 RESERVED = frozenset(
     """
@@ -29,3 +29,4 @@ RESERVED = frozenset(
     wire with within wor xnor xor
     """.split()  # noqa: SIM905 - a list of 248 lines reads no better
 )
+"""The keywords of SystemVerilog, IEEE 1800-2017, Annex B; those of Verilog are among them."""

@@ -11,7 +11,7 @@ from extremum.hdl.axi.register_map import configuration_hash
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import register_names
 from extremum.hdl.registers import job_shapes
-from extremum.host.package.reserved import RESERVED
+from extremum.host.package.reserved import OF_TOOLS, RESERVED
 
 __all__ = ["BUSES", "DEFAULT_NAMES", "Settings", "check_name", "default_name", "version_text"]
 
@@ -43,7 +43,8 @@ def check_name(name: str) -> None:
     Raises
     ------
     ValueError
-        It is no identifier, too long for some tools, a keyword, or the name of a port.
+        It is no identifier, too long for some tools, a keyword of the language or of a tool, or the
+        name of a port.
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,63}", name):
         raise ValueError(
@@ -54,6 +55,8 @@ def check_name(name: str) -> None:
         raise ValueError(f"name must not be that of a port, as {name!r} is")
     if name.lower() in RESERVED or iskeyword(name):
         raise ValueError(f"name must not be a keyword of SystemVerilog or Python, as {name!r} is")
+    if name in OF_TOOLS:
+        raise ValueError(f"name must not be one that a tool has for itself, as {name!r} is")
 
 
 @dataclass(frozen=True)

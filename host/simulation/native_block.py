@@ -118,12 +118,16 @@ class NativeBlock(NativeModel):
                 config, bus="axi", waves=waves is not None, verilog=verilog, tell=tell
             )
         super().__init__(native_library.load(library, _FUNCTIONS), waves, wave_window)
-        self._outcome: _Outcome = self._library.pump_outcome(self._pump).contents
         widths = port_widths(config)
         self._beat_bytes = {name: width // 8 for name, width in widths.items()}
         self._buffers: dict[str, np.ndarray] = {}
         self.begin(StreamSettings())
         self.pass_clocks(RESET_CLOCKS)
+
+    @property
+    def _outcome(self) -> _Outcome:
+        """What the pump told last. It is in memory of the pump."""
+        return self._library.pump_outcome(self._pump).contents
 
     def begin(self, settings: StreamSettings) -> None:
         """Set the streams, and count clocks and packets anew. Nothing may be under way."""

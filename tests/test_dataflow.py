@@ -118,7 +118,9 @@ def test_the_first_beat_may_wait_for_windows_of_padding_alone(pipelining):
         with Accelerator(config, bus=bus) as accelerator:
             for _ in range(2):
                 assert_equal_bits(accelerator.run(problem, x), problem.evaluate(x))
-            figures[bus] = accelerator.report.cycles, accelerator.report.predicted_cycles
+            report = accelerator.report
+            assert report is not None
+            figures[bus] = report.cycles, report.predicted_cycles
     (bare, predicted), (cycles, most) = figures["none"], figures["axi"]
     assert bare == predicted
     assert most > predicted + 48

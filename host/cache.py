@@ -169,7 +169,8 @@ def _of_any_maker(kind: str, key: str) -> Path | None:
         names = os.listdir(directory())
     except OSError:
         return None
-    made = [directory() / name for name in names if name.startswith(_name(kind, key, ""))]
+    begin = _name(kind, key, "")
+    made = [directory() / name for name in names if name.startswith(begin)]
     for folder in sorted(made, key=lambda folder: _last_use(folder) or 0, reverse=True):
         cache_files.refuse_shared(directory())
         # Another process may remove the entry meanwhile.

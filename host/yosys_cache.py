@@ -16,8 +16,8 @@ from pathlib import Path
 from extremum.host import cache_files
 from extremum.host.errors import CacheError
 
-_REFUSED = re.compile(r"failed to create cache directory: (.+)")
-"""What Yosys says if it cannot make the folder."""
+_REFUSED = re.compile(r"cache directory(?:: (.+))?", re.IGNORECASE)
+"""What Yosys says if it cannot make the folder, or finds none for a user who has no home."""
 
 
 def problem() -> str | None:
@@ -50,7 +50,7 @@ def explained() -> Iterator[None]:
     except (YosysError, subprocess.CalledProcessError) as error:
         said = f"{error}\n{getattr(error, 'stderr', '')}"
         if found := _REFUSED.search(said):
-            raise CacheError(_told(found[1])) from error
+            raise CacheError(_told(found[1] or "the user's folder for caches")) from error
         raise
 
 

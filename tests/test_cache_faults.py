@@ -350,10 +350,10 @@ def refuse_looking_into(monkeypatch, folder):
 
 def test_a_folder_into_which_nobody_may_look(monkeypatch, tmp_path):
     """As that of another user's home."""
-    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "home" / "cores"))
-    (tmp_path / "home" / "cores").mkdir(parents=True)
-    refuse_looking_into(monkeypatch, tmp_path / "home")
-    told = rf"^the cache {tmp_path}/home/cores cannot be written \(Permission denied\)"
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "other" / "cores"))
+    (tmp_path / "other" / "cores").mkdir(parents=True)
+    refuse_looking_into(monkeypatch, tmp_path / "other")
+    told = rf"^the cache {tmp_path}/other/cores cannot be written \(Permission denied\)"
     for use in (cache.entries, lambda: cache.verilog(CONFIG)):
         with pytest.raises(CacheError, match=told):
             use()

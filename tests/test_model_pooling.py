@@ -23,6 +23,7 @@ from strategies import (
 
 import extremum.model.fast.pooling as pooling_module
 from extremum.model import EmptyWindowWarning, Pooling, SpatialDimension, max_pooling, reference
+from extremum.model.fast.gather import window_elements
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -273,3 +274,11 @@ def test_results_are_fresh(name, window, nan):
                 assert part.flags.c_contiguous
                 assert part.flags.writeable
                 assert not np.may_share_memory(part, x)
+
+
+def test_the_elements_of_windows_are_gathered_once():
+    """One row for each window, one column for each tap."""
+    found = window_elements([SpatialDimension(3, window=2, start_padding=1)] * 2)
+    ones = np.array([[0, 0], [0, 1], [1, 2]])
+    both = 3 * ones[:, None, :, None] + ones[None, :, None, :]
+    assert_equal_bits(found, both.reshape(9, 4))

@@ -16,7 +16,6 @@ import extremum.model.fast.maximum as maximum_module
 import extremum.model.fast.sliding as sliding_module
 from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
 from extremum.model.fast import slide_plan
-from extremum.model.fast.gather import window_elements
 from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import lowest
 from extremum.model.fast.sliding import slide_winners
@@ -98,14 +97,6 @@ def test_dilated_windows_behind_each_other_end_with_the_last_plane():
     geometry = {"window": (2, 5), "strides": (1, 1), "dilations": (4, 1)}
     geometry |= {"start_padding": (1, 2), "end_padding": (3, 3)}
     check_against_reference(x, geometry, "tensor", "propagate", "uint32")
-
-
-def test_the_elements_of_windows_are_gathered_once():
-    """One row for each window, one column for each tap."""
-    found = window_elements([SpatialDimension(3, window=2, start_padding=1)] * 2)
-    ones = np.array([[0, 0], [0, 1], [1, 2]])
-    both = 3 * ones[:, None, :, None] + ones[None, :, None, :]
-    assert_equal_bits(found, both.reshape(9, 4))
 
 
 def test_symmetric_padding_pairs_windows():

@@ -63,6 +63,13 @@ def test_nothing_is_told_of_a_folder_that_can_be_made(tmp_path, monkeypatch, giv
     assert os.listdir(tmp_path / "folder") == []
 
 
+def test_a_user_without_a_home():
+    said = "WasmtimeError: Cache directory not specified and failed to get the default"
+    told = r"in the user's folder for caches, which cannot be made: set XDG_CACHE_HOME"
+    with pytest.raises(CacheError, match=told), yosys_cache.explained():
+        raise subprocess.CalledProcessError(1, "yosys", stderr=said)
+
+
 def test_other_errors_are_left_alone():
     with pytest.raises(subprocess.CalledProcessError), yosys_cache.explained():
         raise subprocess.CalledProcessError(1, "yosys", stderr="ERROR: of another kind")

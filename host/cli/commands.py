@@ -150,7 +150,7 @@ class _Group(click.Group):
             An option that takes one value is given several: Click would ignore all but the last.
         """
         name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
+        if command is not None and not ctx.resilient_parsing:  # which completes lines for shells
             _refuse_repetition(command, click.Context(command, ctx, name), rest)
         return name, command, rest
 

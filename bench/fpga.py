@@ -60,8 +60,12 @@ SETTINGS = (
 """Cores with another setting of ``pipelining``: the core, the setting, the part."""
 
 
-SMALL_BLOCKS = ("pool2x2-int8", "programmable-int8x4")
-"""Small cores that are measured within the AXI block, too."""
+BLOCKS = (
+    *((name, "small", ECP5) for name in ("pool2x2-int8", "programmable-int8x4")),
+    ("pool2x2-int8", "fast", "ice40-up5k"),
+    ("pool2x2-int8", "small", "ice40-hx8k"),
+)
+"""Cores that are measured within the AXI block beside the presets: setting of pipelining, part."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def blocks() -> Iterator[Block]:
     for name in SMALL_PARTS:
         for device in DEVICES:
             if device != ECP5:
-                yield Block(f"{name} on {device}", name, PRESETS[name], device)
+                yield Block(_place(name, "fast", device), name, PRESETS[name], device)
     for series, values in GROWTH.items():
         for change, number in values:
             config = replace(PRESETS[BASE], **change)
@@ -115,17 +119,22 @@ def blocks() -> Iterator[Block]:
 
     for name, setting, device in SETTINGS:
         config = replace((PRESETS | {"programmable-int8": PROGRAMMABLE})[name], pipelining=setting)
-        place = "" if device == ECP5 else f" on {device}"
-        yield Block(f"{name}, {setting}{place}", name, config, device)
+        yield Block(_place(name, setting, device), name, config, device)
 
     for name, config in (PRESETS | dataflow()).items():
         if name not in PRESETS:
             yield Block(name, name, config)
         yield Block(f"{name}, AXI", name, config, bus="axi")
 
-    for name in SMALL_BLOCKS:
-        config = replace(PRESETS[name], pipelining="small")
-        yield Block(f"{name}, small, AXI", name, config, bus="axi")
+    for name, setting, device in BLOCKS:
+        config = replace(PRESETS[name], pipelining=setting)
+        yield Block(f"{_place(name, setting, device)}, AXI", name, config, device, bus="axi")
+
+
+def _place(name: str, setting: str, device: str) -> str:
+    """Return the name of a core's record, with the setting and the part if these are not usual."""
+    told = "" if setting == "fast" else f", {setting}"
+    return f"{name}{told}" + ("" if device == ECP5 else f" on {device}")
 
 
 def dataflow() -> dict[str, CoreConfig]:

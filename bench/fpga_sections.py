@@ -123,7 +123,10 @@ def small_section(records: Records) -> Iterator[str]:
         "core", "logic cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
         "M elements/s",
     )  # fmt: skip
-    others = (r for r in records if r["device"] != "ecp5-85k" and not is_other_setting(r))
+    others = (
+        r for r in records
+        if r["device"] != "ecp5-85k" and r["bus"] == "none" and not is_other_setting(r)
+    )  # fmt: skip
     yield table(columns, map(figures, others), 1)
 
 
@@ -141,7 +144,7 @@ def settings_section(records: Records) -> Iterator[str]:
     )
     yield "![area over clock](results/front.svg)"
     chosen = [r for r in records if is_other_setting(r) and not r.get("series")]
-    fast = {(record["name"].split(" on ")[0], record["device"]): record for record in records}
+    fast = {(without_part(record), record["device"]): record for record in records}
     rows, seen = [], set()
     for record in chosen:
         core = record["name"].split(", ")[0], record["device"]
@@ -154,8 +157,13 @@ def settings_section(records: Records) -> Iterator[str]:
         "M elements/s",
     )  # fmt: skip
     yield table(
-        columns, ((r["name"].split(" on ")[0], r["device"], *figures(r)[1:]) for r in rows), 2
+        columns, ((without_part(r), r["device"], *figures(r)[1:]) for r in rows), 2
     )
+
+
+def without_part(record: dict[str, Any]) -> str:
+    """Return the name of a core without that of its part."""
+    return record["name"].replace(f" on {record['device']}", "")
 
 
 def block_section(records: Records) -> Iterator[str]:
@@ -170,12 +178,12 @@ def block_section(records: Records) -> Iterator[str]:
     )
     bare = {record["name"]: record for record in records}
     columns = (
-        "core", "form", "ports", "COMB", "more", "FF", "more", "block RAM", "latency", "MHz",
+        "core", "form", "ports", "COMB or cells", "more", "FF", "more", "block RAM", "latency", "MHz",
         "clock lost",
     )  # fmt: skip
     rows = []
     for block in records:
-        if block.get("bus") != "axi":
+        if block["bus"] != "axi":
             continue
         core = bare[block["name"].removesuffix(", AXI")]
         lost = 1 - block["fmax_mhz"] / core["fmax_mhz"]

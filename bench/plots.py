@@ -95,11 +95,11 @@ def front(records: Records, peers: Records, path: Path) -> None:
         for axes, (device, area) in zip(panels, FRONTS.items(), strict=True):
             cores: dict[str, list[tuple[float, int]]] = {}
             for record in records:
-                if record["device"] == device and not record.get("series"):
-                    core, _, more = record["name"].split(" on ")[0].partition(", ")
+                is_bare = record["bus"] == "none"
+                if record["device"] == device and is_bare and not record.get("series"):
+                    core = record["name"].split(" on ")[0].split(", ")[0]
                     cells = DEVICES[device].area(record["comb"], record["ff"])
-                    if more != "AXI":
-                        cores.setdefault(core, []).append((record["fmax_mhz"], cells))
+                    cores.setdefault(core, []).append((record["fmax_mhz"], cells))
             for core, points in cores.items():
                 if len(points) > 1:
                     color = colors.setdefault(core, f"C{len(colors)}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from extremum.hdl.axi.register_map import (
@@ -116,32 +115,13 @@ class CommandQueue(wiring.Component):
         m.d.comb += self.free.eq(free)
         command = Cat(self.value[: len(self.o_value)], self.number, self.misfit)
         kept = Cat(self.o_value, self.o_number, self.o_misfit)
-        parameters = timing_parameters(self.config)
-        if self.depth > parameters.lookup_queue:
-            m.submodules.queue = queue = Queue(len(kept), self.depth, parameters)
-            m.d.comb += [
-                queue.write.eq(self.write),
-                queue.i.eq(command),
-                queue.ready.eq(self.ready),
-                self.valid.eq(queue.valid),
-                kept.eq(queue.o),
-            ]
-            return m
-        # A small memory gives words early in the clock, and the starter takes them into registers.
-        m.submodules.memory = memory = Memory(
-            shape=len(kept), depth=self.depth, init=[], attrs={"ram_style": "distributed"}
-        )
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        m.d.sync += [
-            write.addr.eq(write.addr + self.write),
-            read.addr.eq(read.addr + leaves),
-        ]
+        m.submodules.queue = queue = Queue(len(kept), self.depth, timing_parameters(self.config))
         m.d.comb += [
-            write.data.eq(command),
-            write.en.eq(self.write),
-            kept.eq(read.data),
-            # The depth is a power of two, and no other number of commands has its highest bit.
-            self.valid.eq(~free[-1]),
+            queue.write.eq(self.write),
+            queue.i.eq(command),
+            queue.ready.eq(self.ready),
+            self.valid.eq(queue.valid),
+            kept.eq(queue.o),
         ]
         return m
 

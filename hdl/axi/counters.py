@@ -86,26 +86,32 @@ class CounterBank(wiring.Component):
             shape=BYTE_BITS, depth=VISIT_CLOCKS, init=[], attrs={"ram_style": "distributed"}
         )
         read, write = memory.read_port(domain="comb"), memory.write_port()
-        visited, second, shown = (
+        read_next, visited, second, shown = (
             Signal(range(VISIT_CLOCKS), name=name, init=-behind % VISIT_CLOCKS)
-            for behind, name in enumerate(("visited", "second", "shown"))
+            for behind, name in enumerate(("read_next", "visited", "second", "shown"), -1)
         )
-        m.d.sync += [visited.eq(visited + 1), second.eq(visited), shown.eq(second)]
-        m.d.comb += read.addr.eq(visited)
+        m.d.sync += [
+            read_next.eq(read_next + 1),
+            visited.eq(read_next),
+            second.eq(visited),
+            shown.eq(second),
+        ]
+        # Parts without memories of look-up tables take a block memory if a register follows.
+        stored = Signal(BYTE_BITS, name="stored")
+        m.d.comb += read.addr.eq(read_next)
+        m.d.sync += stored.eq(Mux(self._zeroes(m, read_next), 0, read.data))
 
         # First clock: the byte. Where the low part has bits of it, these take the place of those
         # of the last visit. If the highest bit of the low part has fallen since, the part has
         # begun anew, and the bits above it count. Second clock: their sum.
-        is_zeroed = self._zeroes(m, visited)
         low = self._low_byte(m, visited)
         word, total = Signal(BYTE_BITS, name="word"), Signal(BYTE_BITS + 1, name="total")
         carries = [total[BYTE_BITS] & (second[: len(self.place)] != 0)]
         for bit in range(BYTE_BITS):
-            kept = Mux(is_zeroed, 0, read.data[bit])
             is_low = self._is_byte(visited, lambda bits, at=bit: bits > at)
             is_top = self._is_byte(visited, lambda bits, at=bit: bits == at + 1)
-            m.d.sync += word[bit].eq(Mux(is_low, low[bit], kept))
-            carries.append(delay(m, is_top, 1) & delay(m, kept, 1) & ~word[bit])
+            m.d.sync += word[bit].eq(Mux(is_low, low[bit], stored[bit]))
+            carries.append(delay(m, is_top, 1) & delay(m, stored[bit], 1) & ~word[bit])
         m.d.sync += total.eq(word + Cat(carries))
         m.d.comb += [
             write.addr.eq(shown),
@@ -155,7 +161,7 @@ class CounterBank(wiring.Component):
         m.d.sync += kept.eq(Mux(place == 0, above, kept >> BYTE_BITS))
         return Mux(place == 0, lowest, kept)
 
-    def _zeroes(self, m: Module, visited: Value) -> Value:
+    def _zeroes(self, m: Module, read: Value) -> Value:
         """Return whether what the memory has is taken for zero: after a reset or a clear.
 
         It is until each counter has been visited at least once. In these clocks, two rounds at
@@ -164,6 +170,6 @@ class CounterBank(wiring.Component):
         rounds = Signal(2, name="rounds", init=0b11)
         with m.If(self.clear):
             m.d.sync += rounds.eq(0b11)
-        with m.Elif(visited.all()):
+        with m.Elif(read.all()):
             m.d.sync += rounds.eq(rounds >> 1)
         return rounds[0]

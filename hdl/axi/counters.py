@@ -96,7 +96,8 @@ class CounterBank(wiring.Component):
             second.eq(visited),
             shown.eq(second),
         ]
-        # Parts without memories of look-up tables take a block memory if a register follows.
+        # A register follows at once, so that a part without memories of look-up tables can use a
+        # block memory instead.
         stored = Signal(BYTE_BITS, name="stored")
         m.d.comb += read.addr.eq(read_next)
         m.d.sync += stored.eq(Mux(self._zeroes(m, read_next), 0, read.data))
@@ -162,10 +163,10 @@ class CounterBank(wiring.Component):
         return Mux(place == 0, lowest, kept)
 
     def _zeroes(self, m: Module, read: Value) -> Value:
-        """Return whether what the memory has is taken for zero: after a reset or a clear.
+        """Return whether the byte that is read is taken for zero: after a reset or a clear.
 
-        It is until each counter has been visited at least once. In these clocks, two rounds at
-        most, no low part begins anew.
+        It is until each has been read at least once. In these clocks, two rounds at most, no low
+        part begins anew.
         """
         rounds = Signal(2, name="rounds", init=0b11)
         with m.If(self.clear):

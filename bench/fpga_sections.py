@@ -156,9 +156,7 @@ def settings_section(records: Records) -> Iterator[str]:
         "core", "part", "COMB or cells", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
         "M elements/s",
     )  # fmt: skip
-    yield table(
-        columns, ((without_part(r), r["device"], *figures(r)[1:]) for r in rows), 2
-    )
+    yield table(columns, ((without_part(r), r["device"], *figures(r)[1:]) for r in rows), 2)
 
 
 def without_part(record: dict[str, Any]) -> str:
@@ -178,8 +176,8 @@ def block_section(records: Records) -> Iterator[str]:
     )
     bare = {record["name"]: record for record in records}
     columns = (
-        "core", "form", "ports", "COMB or cells", "more", "FF", "more", "block RAM", "latency", "MHz",
-        "clock lost",
+        "core", "form", "ports", "COMB or cells", "more", "FF", "more", "block RAM", "latency",
+        "MHz", "clock lost",
     )  # fmt: skip
     rows = []
     for block in records:

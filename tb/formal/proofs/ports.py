@@ -103,7 +103,7 @@ PROOFS = (
         "ports-block", "hdl/axi/block.py",
         "What a block of two lanes offers on its output streams and on AXI4-Lite stays, with its "
         "payload, until it is taken, also if a soft reset comes.",
-        partial(block, LANES), depth=6, search=20, faults=(ANSWER,),
+        partial(block, LANES), depth=7, search=20, faults=(ANSWER,),
     ),
     Proof(
         "ports-block-dataflow", "hdl/axi/block.py",

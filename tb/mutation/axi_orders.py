@@ -14,6 +14,8 @@ from extremum.tb.mutation.axi_counting import packet, read, settle, start
 from extremum.tb.mutation.axi_results import poolings, reductions
 from extremum.tb.mutation.axi_transport import SINKS, RecordedBlock
 
+WINDOW = regs.command_address(regs.command_number("width.window"))
+
 
 def shuffled(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
     """Write jobs back to back, their registers in any order, those of one half of numbers first."""
@@ -38,6 +40,10 @@ def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> N
     count = len(regs.written_bits(config))
     pairs = zip(poolings(rng, config, count), reductions(rng, config, count), strict=True)
     for number, job in enumerate(itertools.chain(*pairs)):
+        # Before the reset, the registers have anything.
+        for name, bits in regs.written_bits(config).items():
+            place = regs.command_address(regs.command_number(name))
+            block.access(place, rng.getrandbits(bits.width - bits.signed))
         block.access(regs.CONTROL, 1)
         words = [(place, word, 15) for place, word in job_words(job).items()]
         del words[number // 2]
@@ -47,6 +53,26 @@ def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> N
         block.forget()
     block.access(regs.CONTROL, 1)
     block.pass_clocks(5)
+
+
+def flips(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
+    """Start a pooling in which one bit of a register is another, each of them in turn.
+
+    Many are refused, and some wait for beats until they are ended.
+    """
+    block.rest(0)
+    for name, bits in regs.written_bits(config).items():
+        address = regs.command_address(regs.command_number(name))
+        for bit in range(bits.width):
+            job = max(poolings(rng, config, 4), key=lambda job: job_words(job)[WINDOW])
+            words = job_words(job)
+            words[address] ^= 1 << bit
+            block.overlap([(place, word, 15) for place, word in words.items()])
+            start(block, rng, job)
+            block.pass_clocks(job.beats_in + 30)
+            block.access(regs.ERROR)
+            block.access(regs.CONTROL, 1)
+            block.forget()
 
 
 def soft(block: RecordedBlock, rng: random.Random, job: Job, *, hard: bool = False) -> None:

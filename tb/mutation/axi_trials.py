@@ -122,6 +122,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "positions": lambda: results.positions(block, rng, config),
         "shuffled": lambda: orders.shuffled(block, rng, config),
         "unwritten": lambda: orders.unwritten(block, rng, config),
+        "flips": lambda: orders.flips(block, rng, config),
         "soft": lambda: orders.soft(block, rng, short),
         "flows": lambda: orders.soft(block, rng, full),
         "numbered": lambda: orders.numbered(block, short, misfit),
@@ -164,7 +165,7 @@ KINDS = (
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
     "flows", "numbered", "one behind", "forgotten", "ahead", "packets", "finishes", "strides",
-    "fills",
+    "fills", "flips",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

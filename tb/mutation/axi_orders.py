@@ -71,6 +71,8 @@ def flips(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
             start(block, rng, job)
             block.pass_clocks(job.beats_in + 30)
             block.access(regs.ERROR)
+            block.access(regs.IRQ_STATUS, rng.randrange(4))
+            block.access(regs.IRQ_STATUS)
             block.access(regs.CONTROL, 1)
             block.forget()
 

@@ -166,7 +166,7 @@ class CounterBank(wiring.Component):
         """Return whether the byte that is read is taken for zero: after a reset or a clear.
 
         It is until each has been read at least once. In these clocks, two rounds at most, no low
-        part begins anew.
+        part begins anew: what the byte that is read last has of it was taken with the lowest byte.
         """
         rounds = Signal(2, name="rounds", init=0b11)
         with m.If(self.clear):

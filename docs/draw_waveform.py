@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,9 @@ LONGEST = 200
 """Clocks after which a job that has not ended is an error."""
 
 
-def simulate() -> list[dict[str, int]]:
+def simulate(pipelining: str = "fast") -> list[dict[str, int]]:
     """Run the job; return the ports in every clock, from the one before START to the interrupt."""
-    config = PRESETS["pool2x2-int8"]
+    config = replace(PRESETS["pool2x2-int8"], pipelining=pipelining)
     problem = Pooling.of(PLANE.shape, PLANE.dtype, 2, strides=2)
     (job,) = plan(problem, config).jobs
     block = AxiBlock(config)

@@ -55,12 +55,27 @@ def test_every_error_of_the_block_is_explained():
     assert codes == set(BlockError)
 
 
-def test_the_waveform_is_that_of_the_block():
-    """`make waveform` draws it anew."""
+@pytest.fixture(scope="module")
+def drawing():
+    """The module that draws the waveform."""
     pytest.importorskip("wavedrom")
     spec = importlib.util.spec_from_file_location("draw_waveform", DOCS / "draw_waveform.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.figure() == module.FIGURE.read_text()
+    return module
+
+
+def test_the_waveform_is_that_of_the_block(drawing):
+    """`make waveform` draws it anew."""
+    assert drawing.figure() == drawing.FIGURE.read_text()
+
+
+@pytest.mark.parametrize(("pipelining", "clocks"), [("fast", 9), ("small", 10), ("balanced", 10)])
+def test_a_first_beat_waits_for_start_as_long_as_is_told(drawing, pipelining, clocks):
+    """Two beats wait in the buffer; the third is taken when the core has the first."""
+    seen = drawing.simulate(pipelining)
+    (start,) = (at for at, now in enumerate(seen) if now["s_axil_wvalid"] & now["s_axil_wready"])
+    taken = [at for at, now in enumerate(seen) if now["s_axis_tvalid"] & now["s_axis_tready"]]
+    assert taken[2] - start == clocks

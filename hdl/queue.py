@@ -1,4 +1,4 @@
-"""The FIFO in which results wait to leave the core, and in another place slots to enter."""
+"""The FIFO in which results wait to leave the core, slots to enter it, and commands their turn."""
 
 from __future__ import annotations
 

@@ -161,8 +161,8 @@ class AxiBlock(wiring.Component):
         -------
         Signal
             Whether jobs are being ended: from the first of these resets on, until nothing shows of
-            what the core did before the last. What happens in these clocks ends no job and is not
-            counted, so counters that the same write clears stay zero.
+            what the core did before the last. What happens in these clocks ends no job, is no
+            error, and is not counted, so counters that the same write clears stay zero.
         """
         names = ("reset", "input_reset", "jobs_reset", "late_reset", "ends")
         reset, input_reset, jobs_reset, late_reset, ends = (
@@ -256,11 +256,11 @@ class AxiBlock(wiring.Component):
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         job_left = outputs.job_left(m, self.config, taken, ends)
-        # It is told a clock late. No reader sees that: a read takes longer than a command takes to
-        # leave the queue.
+        # It is told a clock late. No reader sees that: a read behind the answer to a command takes the
+        # byte later.
         widths = port_widths(self.config)
         busy = (
-            queue.valid | starter.busy | packets.busy | core.status.busy
+            queue.busy | starter.busy | packets.busy | core.status.busy
             | Cat(getattr(self, f"{name}_tvalid") for name, width in widths.items()
                   if width and name != "s_axis").any()
         )  # fmt: skip
@@ -301,10 +301,11 @@ class AxiBlock(wiring.Component):
         ends: Value,
     ) -> None:
         """Tell why a job failed, and which: jobs are numbered in the order of their packets."""
-        # What is wrong is known late in the clock, so the registers are told of it in the next.
+        # What is wrong is known late in the clock, so the registers are told of it in the next. Of
+        # jobs that are being ended nothing is told, since the number has gone.
         failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
         m.d.sync += [
-            failed.eq(packets.refused | packets.early | packets.late),
+            failed.eq((packets.refused | packets.early | packets.late) & ~ends),
             code.eq(
                 Mux(packets.refused, starter.error,
                     Mux(packets.early, BlockError.TLAST_EARLY, BlockError.TLAST_LATE))

@@ -78,6 +78,16 @@ def packets(job: Job, x: np.ndarray) -> tuple[bytes, Packets]:
     return given, expected
 
 
+def misfits(config: CoreConfig) -> Iterator[tuple[int, int]]:
+    """Yield words that do not fit their job register, each behind the register's number."""
+    for name, bits in regs.written_bits(config).items():
+        beyond = [] if bits.width == regs.WORD_BITS else [1 << bits.width]
+        if bits.signed:
+            beyond = [1 << bits.width - 1, (1 << regs.WORD_BITS) - (1 << bits.width - 1) - 1]
+        if not regs.is_position(name):
+            yield from ((regs.command_number(name), word) for word in beyond)
+
+
 class Environment:
     """Agents on all ports of a block, and what is known of its registers.
 

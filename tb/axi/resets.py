@@ -14,7 +14,7 @@ from extremum.hdl.axi.register_map import BlockError
 from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
 from extremum.model import Reduction
-from extremum.tb.axi.environment import OKAY, Environment, packets
+from extremum.tb.axi.environment import OKAY, Environment, misfits, packets
 from extremum.tb.bench import core, examples
 from extremum.tb.sequences import jobs, tensor
 
@@ -182,6 +182,46 @@ async def a_packet_right_behind_a_soft_reset(dut: Any) -> None:
         await block.until("STATUS", "busy", 0)
         assert await block.field("IRQ_STATUS", "error") == 0
         assert block.source.idle(), "a beat was not taken"
+
+
+@cocotb.test()
+@cocotb.parametrize(code=[BlockError.RANGE, BlockError.TLAST_EARLY, BlockError.TLAST_LATE])
+async def errors_of_jobs_that_end(dut: Any, code: BlockError) -> None:
+    """A soft reset at any clock of a wrong job: the error is told of this job, or not at all."""
+    block = await Environment.started(dut)
+    register, word = next(misfits(core()))
+    drawn = jobs(random.Random(7), core(), 400)
+    good = next(pair for pair in drawn if 3 <= pair[0].beats_in <= 8)
+    beat_bytes = core().lanes * core().element_width // 8
+    given = packets(*good)[0]
+    packet = {
+        BlockError.RANGE: b"",
+        BlockError.TLAST_EARLY: given[:beat_bytes],
+        BlockError.TLAST_LATE: given + given,
+    }[code]
+    start, told = regs.command_address(regs.START_COMMAND), []
+    for clocks in range(32):
+        await block.carry_out([good, good])
+        if code == BlockError.RANGE:
+            await block.command(register, word)
+        if packet:
+            await block.send(packet)
+        block.lite.init_write(start, (1).to_bytes(4, "little"))
+        await block.clocks(clocks)
+        forget(block.source)
+        await block.lite.init_write(regs.CONTROL, SOFT_RESET.to_bytes(4, "little")).wait()
+        block.forget()
+        told.append(await block.field("IRQ_STATUS", "error"))
+        if told[-1]:
+            assert await block.field("ERROR", "code") == code
+            assert await block.field("ERROR", "job") == 2
+            if code == BlockError.RANGE:
+                assert await block.field("ERROR", "register") == register
+        await block.clocks(20)
+        forget(*block.sinks.values())
+        assert await block.write(regs.IRQ_STATUS, 0b11) == OKAY
+    assert told == sorted(told)
+    assert set(told) == {0, 1}
 
 
 async def _leaving(block: Environment, clocks: int) -> dict[str, int]:

@@ -256,8 +256,8 @@ class AxiBlock(wiring.Component):
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         job_left = outputs.job_left(m, self.config, taken, ends)
-        # It is told a clock late. No reader sees that: a read behind the answer to a command takes the
-        # byte later.
+        # It is told a clock late. No reader sees that: a read behind the answer to a command takes
+        # the byte later.
         widths = port_widths(self.config)
         busy = (
             queue.busy | starter.busy | packets.busy | core.status.busy

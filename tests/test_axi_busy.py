@@ -31,13 +31,8 @@ async def read_behind_start(context, block, rests):
     for _ in range(4 + rests):
         await clock(aresetn=1, s_axil_bready=1)
     start = regs.command_address(regs.START_COMMAND)
-    await clock(
-        s_axil_awaddr=address,
-        s_axil_awvalid=1,
-        s_axil_wdata=1,
-        s_axil_wstrb=0b1111,
-        s_axil_wvalid=1,
-    )
+    context.set(block.s_axil_wstrb, 0b1111)
+    await clock(s_axil_awaddr=start, s_axil_awvalid=1, s_axil_wdata=1, s_axil_wvalid=1)
     context.set(block.s_axil_awvalid, 0)
     context.set(block.s_axil_wvalid, 0)
     while not context.get(block.s_axil_bvalid):

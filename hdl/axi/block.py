@@ -256,11 +256,11 @@ class AxiBlock(wiring.Component):
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         job_left = outputs.job_left(m, self.config, taken, ends)
-        # It is told a clock late. No reader sees that: a read behind the answer to a command takes
-        # the byte later.
+        # A command that passes through the queue's memory does not count, and what counts is told a
+        # clock late. No reader sees that: the soonest read behind the answer to START comes later.
         widths = port_widths(self.config)
         busy = (
-            queue.busy | starter.busy | packets.busy | core.status.busy
+            queue.valid | starter.busy | packets.busy | core.status.busy
             | Cat(getattr(self, f"{name}_tvalid") for name, width in widths.items()
                   if width and name != "s_axis").any()
         )  # fmt: skip

@@ -73,8 +73,6 @@ class CommandQueue(wiring.Component):
         What it names, the word, and whether the word does not fit the register.
     free : Out
         Commands that there is space for.
-    busy : Out(1)
-        It holds a command.
     valid, o_number, o_value, o_misfit, ready
         The oldest command; it is taken in a clock in which ``valid`` and ``ready`` are set.
     """
@@ -84,7 +82,6 @@ class CommandQueue(wiring.Component):
     value: Signal
     misfit: Signal
     free: Signal
-    busy: Signal
     valid: Signal
     o_number: Signal
     o_value: Signal
@@ -101,7 +98,6 @@ class CommandQueue(wiring.Component):
                 "value": In(WORD_BITS),
                 "misfit": In(1),
                 "free": Out(range(self.depth + 1)),
-                "busy": Out(1),
                 "valid": Out(1),
                 "o_number": Out(NUMBER_BITS),
                 "o_value": Out(value_bits(config)),
@@ -116,8 +112,7 @@ class CommandQueue(wiring.Component):
         free = Signal.like(self.free, name="commands_free", init=self.depth)
         with m.If(self.write ^ leaves):
             m.d.sync += free.eq(free + Mux(leaves, 1, -1))
-        # The depth is a power of two, and nothing less has its highest bit.
-        m.d.comb += [self.free.eq(free), self.busy.eq(~free[-1])]
+        m.d.comb += self.free.eq(free)
         command = Cat(self.value[: len(self.o_value)], self.number, self.misfit)
         kept = Cat(self.o_value, self.o_number, self.o_misfit)
         m.submodules.queue = queue = Queue(len(kept), self.depth, timing_parameters(self.config))

@@ -7,6 +7,7 @@ import os
 import random
 import shlex
 import signal
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -327,6 +328,26 @@ def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
         assert figures.get("native", {"cases": 0})["cases"] == lots_counted * result.figures.cases
         assert bins == {name: whole * count for name, count in result.bins.items() if whole}
         assert database.done() == set()
+        database.close()
+
+
+def test_an_earlier_difference_counts_where_the_netlist_is_the_same(tmp_path):
+    """What was wrong in a core that has changed since is told by no later pass."""
+    path = tmp_path / "results.sqlite"
+    first, second = (TARGETS[number].name for number in (0, 1))
+    database = Database(path, Revision("a", "bench", "core"))
+    number = database.begin(0, "none", {})
+    for core in (0, 1):
+        result = run_lot(Lot("native", core, 0))
+        seeds = [core, -1 - core]
+        failed = replace(result, failures=[(seed, f"wrong in {seed}") for seed in seeds])
+        assert database.add(number, Lot("native", core, 0), failed)
+    assert [failure.seed for failure in database.failures()] == [-2, -1, 0, 1]
+    database.close()
+    for names, seeds in (((first,), [0]), ((second,), [1]), ((first, second), [0, 1])):
+        database = Database(path, Revision("now", "bench", "core"), {"a": names})
+        assert [failure.seed for failure in database.failures()] == seeds
+        assert database.figures()["native"]["differences"] == len(seeds)
         database.close()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.regression.lots import Lot, LotResult
-from extremum.tb.regression.pool import TARGETS
+from extremum.tb.regression.pool import TARGETS, target_of
 from extremum.tb.regression.random_cores import number_named
 from extremum.tb.regression.revision import Revision
 
@@ -252,13 +253,23 @@ class Database:
         return json.dumps([self.revision.gateware, *whole])
 
     def failures(self) -> list[Failure]:
-        """Return the failures that count on any bench, by backend and seed."""
+        """Return the failures that count, on any bench, by backend and seed."""
         rows = self._db.execute(
-            "select backend, seed, message, smallest, bench = ? from failures"
+            "select gateware, backend, seed, message, smallest, bench = ? from failures"
             " where gateware in (select value from json_each(?)) order by backend, seed",
             (self.revision.bench, json.dumps(self.counted())),
         )
-        return [Failure(*row) for row in rows]
+        found = [(gateware, Failure(*row)) for gateware, *row in rows]
+        return [failure for gateware, failure in found if self._holds(gateware, failure.seed)]
+
+    def _holds(self, gateware: str, seed: int) -> bool:
+        """Return whether what a case has shown of some gateware holds for the present one.
+
+        Of the cores drawn at random, whose seeds are negative, no netlists are kept.
+        """
+        if gateware == self.revision.gateware:
+            return True
+        return seed >= 0 and target_of(seed).name in self._earlier[gateware]
 
     def bins(self) -> dict[str, int]:
         """Return how often each bin was met, on all backends.
@@ -283,15 +294,9 @@ class Database:
         )
         names = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores")
         found = {backend: dict(zip(names, sums, strict=True)) for backend, *sums in rows}
-        counts = self._db.execute(
-            "select backend, count(*) from failures"
-            " where gateware in (select value from json_each(?)) group by backend",
-            (json.dumps(self.counted()),),
-        )
-        differences = dict(counts.fetchall())
+        differences = Counter(failure.backend for failure in self.failures())
         return {
-            backend: sums | {"differences": differences.get(backend, 0)}
-            for backend, sums in found.items()
+            backend: sums | {"differences": differences[backend]} for backend, sums in found.items()
         }
 
     def passes(self) -> list[dict[str, Any]]:

@@ -339,10 +339,10 @@ def test_an_earlier_difference_counts_where_the_netlist_is_the_same(tmp_path):
     number = database.begin(0, "none", {})
     for core in (0, 1):
         result = run_lot(Lot("native", core, 0))
-        seeds = [core, -1 - core]
+        seeds = [core, -1 - core, CORES_MOST - 1]  # the last: of a core that there is no more
         failed = replace(result, failures=[(seed, f"wrong in {seed}") for seed in seeds])
         assert database.add(number, Lot("native", core, 0), failed)
-    assert [failure.seed for failure in database.failures()] == [-2, -1, 0, 1]
+    assert [failure.seed for failure in database.failures()] == [-2, -1, 0, 1, CORES_MOST - 1]
     database.close()
     for names, seeds in (((first,), [0]), ((second,), [1]), ((first, second), [0, 1])):
         database = Database(path, Revision("now", "bench", "core"), {"a": names})

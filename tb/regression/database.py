@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.regression.lots import Lot, LotResult
-from extremum.tb.regression.pool import TARGETS, target_of
+from extremum.tb.regression.pool import CORES_MOST, TARGETS, target_of
 from extremum.tb.regression.random_cores import number_named
 from extremum.tb.regression.revision import Revision
 
@@ -265,11 +265,14 @@ class Database:
     def _holds(self, gateware: str, seed: int) -> bool:
         """Return whether what a case has shown of some gateware holds for the present one.
 
-        Of the cores drawn at random, whose seeds are negative, no netlists are kept.
+        Of the cores drawn at random, whose seeds are negative, no netlists are kept; and a core that
+        there is no more has none.
         """
         if gateware == self.revision.gateware:
             return True
-        return seed >= 0 and target_of(seed).name in self._earlier[gateware]
+        if seed < 0 or seed % CORES_MOST >= len(TARGETS):
+            return False
+        return target_of(seed).name in self._earlier[gateware]
 
     def bins(self) -> dict[str, int]:
         """Return how often each bin was met, on all backends.

@@ -265,8 +265,8 @@ class Database:
     def _holds(self, gateware: str, seed: int) -> bool:
         """Return whether what a case has shown of some gateware holds for the present one.
 
-        Of the cores drawn at random, whose seeds are negative, no netlists are kept; and a core that
-        there is no more has none.
+        Of the cores drawn at random, whose seeds are negative, no netlists are kept; and a core
+        that there is no more has none.
         """
         if gateware == self.revision.gateware:
             return True

@@ -85,6 +85,10 @@ async def flags(dut: Any) -> None:
     while not int(dut.irq.value):
         await FallingEdge(dut.aclk)
     assert await block.field("IRQ_STATUS", "error") == 1
+    for word, after in ((0b01, 1), (0b00, 1), (0b10, 0)):
+        assert await block.write(regs.IRQ_STATUS, word) == OKAY
+        assert await block.field("IRQ_STATUS", "error") == after
+        assert int(dut.irq.value) == after
 
 
 @cocotb.test()

@@ -5,6 +5,7 @@ Each of these functions leaves the block with jobs that may never end, so a soft
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 
@@ -137,20 +138,34 @@ def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Seq
 
 
 def races(block: RecordedBlock, rng: random.Random, job: Job) -> None:
-    """Clear an error in any of the clocks around the next error."""
-    good = job_words(job)
+    """Clear an error, or the other event alone, in any of the clocks around the next error.
+
+    The first error is a register that does not fit. The next is another one, or a packet that ends
+    too late; both are told when the job before, or of that packet, has its beats.
+    """
+    good, beats = job_words(job), job.beats_in * block.beat_bytes
+    block.rest(0)
     for address, word in good.items():
         block.access(address, word)
-    for delay in range(24):
-        for waits in (60, delay):
-            block.access(rng.choice(list(good)), 1 << 31)
+    for is_late, delay, clears in itertools.product((False, True), range(10), (1, 2, 3)):
+        address = rng.choice(list(good))
+        for word in (1 << 31, good[address]):
+            block.access(address, word)
             block.access(START, 1)
-            block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
-            block.pass_clocks(waits)
-        block.access(regs.IRQ_STATUS, rng.choice((1, 2, 3)))
+        block.send_beats(rng.randbytes(beats))
+        if not is_late:
+            block.access(address, 1 << 31)
+            block.access(START, 1)
         block.pass_clocks(60)
+        block.send_beats(rng.randbytes(beats + is_late * block.beat_bytes))
+        block.pass_clocks(delay)
+        block.access(regs.IRQ_STATUS, clears)
+        block.pass_clocks(60)
+        if not is_late:
+            block.send_beats(rng.randbytes(beats))
         look(block, rng)
         block.access(regs.IRQ_STATUS, 3)
+        block.access(address, good[address])
 
 
 def posted(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from accelerators import check
+from amounts import mostly_slow
 from simulation import NATIVE_FIRST, chosen
 
 from extremum.hdl.config import PIPELINING, CoreConfig
@@ -71,7 +72,7 @@ def test_gathered_in_several_jobs(hardware, simulator, monkeypatch):
     assert accelerator.report.jobs > 3
 
 
-@pytest.mark.parametrize("pipelining", PIPELINING)
+@pytest.mark.parametrize("pipelining", mostly_slow(PIPELINING, ["small"]))
 def test_a_reduction_where_a_pooling_would_end_with_its_plane(simulator, pipelining):
     """It has more slots than the plane of one element that a reduction is."""
     config = CoreConfig(

@@ -4,6 +4,7 @@ import random
 from dataclasses import dataclass
 
 import pytest
+from amounts import mostly_slow
 from gateware import run
 
 from extremum.hdl.axi.input_packets import InputPackets
@@ -163,7 +164,7 @@ def test_packets_of_the_right_length_pass_without_a_gap(is_plane):
     assert clocks == list(range(clocks[0], clocks[0] + sum(lengths)))
 
 
-@pytest.mark.parametrize("rate", [0, 0.4, 0.8])
+@pytest.mark.parametrize("rate", mostly_slow([0, 0.4, 0.8], [0, 0.4]))
 @pytest.mark.parametrize("waits", [0, 20])
 @pytest.mark.parametrize("is_plane", [False, True])
 def test_packets_of_any_length(rate, waits, is_plane):

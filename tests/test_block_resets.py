@@ -4,6 +4,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from amounts import mostly_slow
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.register_map import BlockError
@@ -20,7 +21,7 @@ COUNTERS = range(regs.COUNTER_BASE, regs.COUNTER_BASE + 4 * len(regs.COUNTERS), 
 CORE = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), coordinate_width=8)
 
 
-@pytest.mark.parametrize("pipelining", ["small", "fast"])
+@pytest.mark.parametrize("pipelining", mostly_slow(["small", "fast"], ["small"]))
 def test_jobs_are_numbered_from_the_last_reset_on(pipelining):
     """A job that the reset ends does not count, whether or not its packet was expected already.
 
@@ -70,7 +71,7 @@ def test_a_reset_of_one_clock_leaves_nothing(pipelining, stalls):
 
 
 @pytest.mark.parametrize("stalls", [{"output_stalls": 99}, {"input_stalls": 99}, {}], ids=str)
-@pytest.mark.parametrize("pipelining", ["small", "fast"])
+@pytest.mark.parametrize("pipelining", mostly_slow(["small", "fast"], ["small"]))
 def test_counters_that_are_cleared_with_the_jobs_stay_zero(pipelining, stalls):
     """Nothing that the ending jobs still do is counted, also if most of their windows are empty.
 

@@ -182,7 +182,7 @@ def golden(problem, x):
 
 
 @pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")
-@pytest.mark.parametrize("core", mostly_slow(list(CORES), ["image", "every_type"]))
+@pytest.mark.parametrize("core", mostly_slow(list(CORES), ["image"]))
 def test_operators_from_memory_to_memory(library, core):
     config, source = CORES[core], random.Random(core)
     system, strides_of = System(library, config), Comparison(library, source).random_strides

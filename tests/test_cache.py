@@ -12,7 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import numpy as np
 import pytest
 from command_line import run
-from simulation import BACKENDS
+from simulation import ONE_COCOTB
 
 from extremum.host import Accelerator, cache
 from extremum.host.cli import commands as cli
@@ -64,7 +64,7 @@ def test_two_processes_compile_at_once(monkeypatch, tmp_path):
     assert kinds == ["native", "runtime", "verilog"]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_a_folder_whose_name_tools_do_not_take(monkeypatch, tmp_path, backend):
     """A space, quotation marks, a number sign, and a byte that is no UTF-8."""
     folder = tmp_path / os.fsdecode(b"a b'\"#$c\xff")

@@ -13,7 +13,7 @@ QUICK = {
         "image": ("back_to_back", "reset", "rate", "refusal"),
         "reduction": ("backpressure",),
     },
-    "icarus": {"reduction": ("back_to_back", "reset")},
+    "icarus": {"reduction": ("reset",)},
 }
 """What runs in the quick tests: every bench, and each simulator. All runs in `make test-all`."""
 

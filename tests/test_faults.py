@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from faults import CONFIG, FAULTS, RESULTS, VERILOG
-from simulation import BACKENDS, ONE_COCOTB
+from simulation import ONE_COCOTB
 
 from extremum.host import Accelerator, SimulationError
 from extremum.host.simulation.backend import JobRun
@@ -43,7 +43,7 @@ def carry_out(simulator, fault):
     return values, positions, measured
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_without_a_fault(backend):
     """Without a fault this core gives right results, so the other tests see the fault alone."""
     simulator = started(backend)
@@ -78,7 +78,7 @@ def test_a_broken_rule_names_the_clock(backend, fault, message):
         ("late", "result 3 is not marked as its job's last"),
     ],
 )
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_the_wrong_last_result(backend, fault, message):
     simulator = started(backend)
     clock = r"clock \d+: " if backend == "native" else ""
@@ -101,14 +101,14 @@ def test_a_model_that_gives_up_names_the_clock(fault, message):
 
 
 @pytest.mark.parametrize("fault", ["fatal", "finish"])
-@pytest.mark.parametrize("backend", BACKENDS[1:])
+@pytest.mark.parametrize("backend", ONE_COCOTB[1:])
 def test_a_simulator_that_gives_up_says_so(backend, fault):
     simulator = started(backend)
     with pytest.raises(SimulationError, match=f"^{backend} ended before its results came"):
         carry_out(simulator, fault)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ONE_COCOTB)
 def test_an_accelerator_starts_afresh_after_a_fault(backend, monkeypatch):
     options = {"backend": backend, "max_window": CONFIG.max_window, "watchdog": 50}
     with Accelerator("int8", **options) as accelerator:

@@ -125,7 +125,7 @@ def check(config, jobs, rng, parts=4):
     return outcomes
 
 
-@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("name", mostly_slow(REDUCTIONS, {*REDUCTIONS} - {"folds of 200"}))
 def test_reductions(name):
     config, rng = REDUCTIONS[name], random.Random(name)
     jobs = list(reductions(config, rng, 24))
@@ -208,7 +208,7 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("name", mostly_slow(WINDOWS, {*WINDOWS} - {"depth alone"}))
 def test_windows(name):
     """Cores pool with windows of any size, and run reductions between them if they have any."""
     config, rng = WINDOWS[name], random.Random(name)
@@ -246,7 +246,7 @@ def test_windows(name):
     check(config, jobs, rng)
 
 
-@pytest.mark.parametrize("name", ["argmax", "both", "folds of 200"])
+@pytest.mark.parametrize("name", mostly_slow(["argmax", "folds of 200"], ["argmax"]))
 def test_busy_until_the_last_result_has_left(name):
     """The core is busy in each clock from the first beat on, also in a job of a single beat."""
     config, rng = REDUCTIONS[name], random.Random(name)

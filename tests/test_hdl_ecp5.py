@@ -164,14 +164,16 @@ def test_as_few_blocks_as_will_do(width, depth, blocks):
 @pytest.mark.parametrize(
     ("blocks", "max_line", "pipelining"),
     [
-        pytest.param("PDPW16KD", 300, "fast", id="words of 36"),
+        pytest.param("PDPW16KD", 300, "fast", id="words of 36", marks=pytest.mark.slow),
         pytest.param("PDPW16KD", 300, "small", id="words of 36, small"),
         pytest.param("DP16KD", 1024, "fast", id="words of 18", marks=pytest.mark.slow),
         pytest.param("DP16KD", 1500, "fast", id="words of 9"),
-        pytest.param("DP16KD", 1500, "balanced", id="words of 9, balanced"),
+        pytest.param("DP16KD", 1500, "balanced", id="words of 9, balanced", marks=pytest.mark.slow),
         pytest.param("DP16KD", 4096, "fast", id="words of 4", marks=pytest.mark.slow),
         pytest.param("DP16KD", 16390, "fast", id="two rows of blocks", marks=pytest.mark.slow),
-        pytest.param("DP16KD", 16390, "small", id="two rows of blocks, small"),
+        pytest.param(
+            "DP16KD", 16390, "small", id="two rows of blocks, small", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_pools_on_its_blocks(blocks, max_line, pipelining, monkeypatch):

@@ -59,7 +59,7 @@ def test_lint(name, tmp_path):
     assert (tmp_path / f"V{TOP}.mk").exists()
 
 
-@pytest.mark.parametrize("pipelining", ["small", "balanced", "fast"])
+@pytest.mark.parametrize("pipelining", mostly_slow(["small", "balanced", "fast"], ["fast"]))
 def test_verilog_grows_no_faster_than_the_window(pipelining):
     """No expression is written out for each tap that holds something for each tap itself."""
     sizes = [

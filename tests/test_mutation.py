@@ -9,6 +9,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amounts import mostly_slow
 
 from extremum.hdl.registers import job_shapes
 from extremum.hdl.timing import timing_parameters
@@ -185,7 +186,7 @@ def test_every_rule_is_about_a_mutant_that_there_is(name, blocks):
     assert not [rule for rule in explained.rules() if rule.block in blocks and rule not in used]
 
 
-@pytest.mark.parametrize("name", ["block", "small.block"])
+@pytest.mark.parametrize("name", mostly_slow(["block", "small.block"], ["block"]))
 def test_the_trials_of_a_block_are_recorded(name):
     """They drive the block by the driver, whose changes they must follow."""
     design = DESIGNS[name]

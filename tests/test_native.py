@@ -198,7 +198,7 @@ def test_waves_that_cannot_be_written(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-@pytest.mark.parametrize("bus", ["none", "axi"])
+@pytest.mark.parametrize("bus", mostly_slow(["none", "axi"], ["none"]))
 def test_a_full_disk_under_waves(bus):
     """It is told in the clock in which it is met, and the process goes on."""
     accelerator = Accelerator(**SMALL, bus=bus, waves="/dev/full")
@@ -253,6 +253,7 @@ def test_an_interrupt_is_clean():
         assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     "clang" in (compiler_version() or ""), reason="Clang compares the header with what was made"
 )

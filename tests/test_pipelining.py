@@ -46,6 +46,7 @@ def test_random_jobs(number):
         run_case(drawn_case(number + nth * CORES_MOST), rig_of("native"), Tally())
 
 
+@pytest.mark.slow
 def test_random_poolings_on_many_lanes(monkeypatch):
     """From 32 lanes on the timing parameters are others; the pool has no such core with windows."""
     crowded = CoreConfig(

@@ -9,6 +9,7 @@ import random
 import re
 
 import pytest
+from amounts import mostly_slow
 from simulation import NEEDS_ICARUS, run_bench
 from test_unknowns import BENCHES
 
@@ -55,7 +56,7 @@ def powered_up(bus, core, power_up):
     return verilog
 
 
-@pytest.mark.parametrize("power_up", POWER_UPS)
+@pytest.mark.parametrize("power_up", mostly_slow(POWER_UPS, ["unknown"]))
 @pytest.mark.parametrize(
     ("bus", "core"),
     [

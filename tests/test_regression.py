@@ -144,6 +144,7 @@ def test_names_that_are_of_no_random_core():
             target_named(name)
 
 
+@pytest.mark.slow
 def test_random_cores_go_on_where_the_last_pass_ended(tmp_path, monkeypatch):
     """Two cores of a pass, and two others of the next; none of their bins is counted."""
     monkeypatch.setattr(lots_module, "LOT_CASES", {"native": 2})

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from amounts import mostly_slow
 from simulation import ONE_COCOTB
 
 from extremum.host import Accelerator, SimulationError
@@ -193,7 +194,7 @@ DUPLICATES = [lambda a: pickle.loads(pickle.dumps(a)), copy.copy]
 
 
 @pytest.mark.parametrize("backend", ONE_COCOTB)
-@pytest.mark.parametrize("bus", ["none", "axi"])
+@pytest.mark.parametrize("bus", mostly_slow(["none", "axi"], ["none"]))
 @pytest.mark.parametrize("duplicate", DUPLICATES)
 def test_a_copy_has_a_simulation_of_its_own(backend, bus, duplicate):
     with Accelerator(**PARAMETERS, backend=backend, bus=bus) as accelerator:

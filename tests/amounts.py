@@ -1,7 +1,7 @@
 """How much the tests try: in `make test` a part, so that it takes minutes; all in `make test-all`.
 
 What is left out of `make test` are more cases of the same kind. Every test runs in it, with one
-case at least, unless a proof or the random regression asks the same question.
+case at least, unless a proof, the random regression, or another test asks much the same.
 """
 
 import math

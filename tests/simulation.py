@@ -32,7 +32,7 @@ ONE_COCOTB = (
 """The same backends, for tests in which Icarus and Verilator can only behave alike.
 
 `make test` runs these on Icarus, which compiles a core in a second where Verilator takes twenty,
-and `make test-all` on Verilator as well.
+and `make test-all` on Verilator as well. Without Icarus, both run them on Verilator.
 """
 
 NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.slow)

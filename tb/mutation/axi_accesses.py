@@ -140,8 +140,8 @@ def bits(block: RecordedBlock, rng: random.Random, config: CoreConfig, jobs: Seq
 def races(block: RecordedBlock, rng: random.Random, job: Job) -> None:
     """Clear an error, or the other event alone, in any of the clocks around the next error.
 
-    The first error is a register that does not fit. The next is another one, or a packet that ends
-    too late; both are told when the job before, or of that packet, has its beats.
+    The first error is a register that does not fit. The next one is, too, or it is a packet that
+    ends too late; either is told once a job has its beats, which are sent at a known time.
     """
     good, beats = job_words(job), job.beats_in * block.beat_bytes
     block.rest(0)

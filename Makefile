@@ -11,6 +11,9 @@ PYTHON ?= python3
 VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(patsubst -%,%,$(subst /,-,$(PYTHON))))
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Containers often set this, and then each of the thousand processes that the tests start compiles
+# the modules that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
 .PHONY: regress regress-quick formal mutation coverage fuzz faults gates report weekly
@@ -63,7 +66,7 @@ $(VENV)/pip:
 	@touch $@
 
 # The extras that a group of targets needs are installed in one go; each has a stamp, which is
-# renewed when the dependencies change.
+# renewed when the dependencies change. Pip would compile what it installs on one processor.
 #
 # setuptools warns, in every editable installation that is no "src layout", of a folder that is
 # named as the package is and would be imported in its place. A test sees to it that there is no
@@ -74,7 +77,9 @@ define group
 $(VENV)/$(lastword $(1)): pyproject.toml $(VENV)/pip
 	@echo "Installing what \`make $$(or $$(MAKECMDGOALS),help)\` needs into $(VENV):" \
 	  "extremum[$(subst $() ,$(comma),$(1))]. This takes a minute or two, once."
-	@$(QUIET) $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
+	@$(QUIET) $(BIN)/python -m pip install --quiet --no-compile --editable \
+	  '.[$(subst $() ,$(comma),$(1))]'
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $(addprefix $(VENV)/,$(1))
 endef
 $(eval $(call group,sim))

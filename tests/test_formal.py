@@ -15,6 +15,7 @@ import formal_examples
 import pytest
 from synthesis import needs
 
+from extremum.host.fpga import toolchain
 from extremum.host.processes import Processes
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proofs import all_proofs, proof_named
@@ -34,6 +35,7 @@ def solver(test):
 @pytest.fixture(name="outcome_of")
 def prover(monkeypatch):
     """Return a function that carries out an example."""
+    toolchain.prepare(toolchain.YOSYS)
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     monkeypatch.setenv("PYTHONPATH", path)
 

@@ -280,17 +280,17 @@ def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatc
         return 0, []
 
     monkeypatch.setattr(toolchain, "_run", run)
-    toolchain._prepare.cache_clear()
+    toolchain.prepare.cache_clear()
     for number in "12":
         toolchain.call(toolchain.YOSYS, [number], Path("build"))
-    toolchain._prepare.cache_clear()
+    toolchain.prepare.cache_clear()
     assert ran == [("--version", "alone"), ("1", "build"), ("2", "build")]
 
 
 def test_a_tool_whose_cache_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "file" / "kept"))
-    toolchain._prepare.cache_clear()
+    toolchain.prepare.cache_clear()
     with pytest.raises(
         SynthesisError, match=r"file/kept, which cannot be written: Not a directory"
     ):

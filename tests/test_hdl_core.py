@@ -110,8 +110,12 @@ def boards(config, jobs, rng, parts):
         yield board, board.run(seed=rng.getrandbits(31), **stalls)
 
 
-def check(config, jobs, rng, parts=4):
-    """Run jobs, and compare all results, and the status after the last job of each run."""
+def check(config, jobs, rng, parts=None):
+    """Run jobs, and compare all results, and the status after the last job of each run.
+
+    There are four runs, or so few that two jobs follow each other in each.
+    """
+    parts = parts or max(1, min(4, len(jobs) // 2))
     filled = list(boards(config, jobs, rng, parts))
     outcomes = stream(Core(config), [todo for _, todo in filled], quiet=latency(config) + 20)
     for (board, _), outcome in zip(filled, outcomes, strict=True):

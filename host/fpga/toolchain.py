@@ -31,7 +31,7 @@ def call(tool: str, arguments: list[str], build: Path) -> None:
     SynthesisError
         The tool ended with an error, or did not end.
     """
-    _prepare(tool)
+    prepare(tool)
     status, said = _run(tool, arguments, build)
     if status:
         said = said or [f"status {status}"]
@@ -40,11 +40,16 @@ def call(tool: str, arguments: list[str], build: Path) -> None:
 
 
 @lru_cache
-def _prepare(tool: str) -> None:
+def prepare(tool: str) -> None:
     """Let a tool compile itself, as it does when it is new, while no other process does.
 
-    The tool keeps its compiled form in a file that all processes share. A process that read the
-    file while another one writes it would fail.
+    The tool keeps its compiled form in a file that all processes share. Processes that find none
+    compile at once, and one that reads the file while another one writes it takes it for damaged.
+
+    Raises
+    ------
+    SynthesisError
+        The folder of that file cannot be written.
     """
     usual = user_cache_path("YoWASP", appauthor=False)
     kept = Path(os.environ.get("YOWASP_CACHE_DIR", usual))

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import onnx
 import pytest
+from amounts import mostly_slow
 from command_line import GOLDEN, run, spoil
 from onnx import helper
 from onnx_models import model_of, runtime
@@ -80,8 +81,10 @@ def test_plan_and_random(network):
     assert (status, err) == (0, [])
 
 
-def test_native(network):
-    status, (text,), err = run("", *line(network, "--json")[:2], *line(network, "--json")[4:])
+@pytest.mark.parametrize("setting", mostly_slow(["fast", "small"], ["small"]))
+def test_native(network, setting):
+    command, path, *_, x, flag = line(network)
+    status, (text,), err = run("", command, path, x, flag, "--json", "--pipelining", setting)
     told = json.loads(text)
     assert (status, err, told["agreement"]) == (0, [], True)
     for node in told["nodes"]:

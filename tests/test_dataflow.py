@@ -150,6 +150,20 @@ def test_a_driver_without_registers():
             getattr(block, told)
 
 
+def test_nothing_is_started_if_the_last_job_is_for_another_block():
+    """Most jobs of this pooling are those of the block, and its last has fewer planes."""
+    config = dataflow_core(Pooling.of((1, 4, 13, 6), "uint8", (2, 1), strides=(7, 1)))
+    problem = Pooling.of((1, 5, 13, 6), "uint8", (2, 1), strides=(7, 1))
+    x = np.zeros(problem.sizes, np.uint8)
+    block = NativeBlock(config)
+    driver = BlockDriver(block, config)
+    with pytest.raises(ValueError, match="job register groups fixed to 4, and the job needs 1"):
+        driver.compute(problem, x)
+    driver.reset()  # it says so if something is under way
+    assert block.clocks.taken == 0
+    block.close()
+
+
 def test_a_dataflow_block_that_lost_its_place():
     """It has no soft reset, so the driver says that it cannot end what is under way."""
     config, problem = CORES["row"]

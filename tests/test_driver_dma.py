@@ -100,6 +100,39 @@ def test_what_is_sent_is_awaited_where_no_packet_is_asked_for(block, interrupt):
     assert transport.wait() is False
 
 
+class Dead(Outgoing):
+    """A channel that never ends a transfer."""
+
+    idle = False
+
+
+def test_an_interrupt_that_nobody_clears_hides_nothing(block):
+    """As one does that also tells of ended jobs: the driver clears errors alone."""
+    sinks = {VALUES: Dead()}
+    transport = DmaTransport(block, Dead(), sinks, np.empty, interrupt=lambda: True, seconds=0)
+    assert transport.wait() is False
+    transport.receive(VALUES, 8, lambda *_: None)
+    with pytest.raises(DeviceError, match=r"^no packet has come for 0 s$"):
+        for _ in iter(transport.wait, False):
+            pass
+
+
+def test_errors_are_named_behind_aresetn(block):
+    """It clears the registers of the block, and also which events raise the interrupt."""
+    driver = BlockDriver(block, CONFIG)
+    work = drawn(10, 3)
+    carry_out(driver, work)
+    block.reset()
+    with block.resetting():
+        driver.reset()
+    carry_out(driver, work)
+    block.write(regs.command_address(regs.command_number("tail")), 1 << 20)
+    with pytest.raises(JobFailedError, match="RANGE in register tail"):
+        carry_out(driver, work)
+    with block.resetting():
+        driver.reset()
+
+
 def test_a_packet_that_never_comes(block):
     block.begin(StreamSettings())
     channels = [Channel(block, stream) for stream in (INPUT, VALUES)]

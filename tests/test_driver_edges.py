@@ -14,7 +14,7 @@ from extremum.hdl.axi.streams import INDICES, VALUES
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import latency, pipeline_latency
 from extremum.host.driver import block as block_module
-from extremum.host.driver.block import BlockDriver, unused_clocks
+from extremum.host.driver.block import BlockDriver, Work, unused_clocks
 from extremum.host.driver.dma import DmaTransport
 from extremum.host.driver.packets import ResultPackets
 from extremum.host.driver.words import job_words
@@ -48,7 +48,8 @@ def test_the_events_are_cleared_when_the_driver_begins_and_resets():
     assert transport.written == [cleared, (regs.IRQ_ENABLE, both["error"])]
     transport.written.clear()
     driver.reset()
-    assert transport.written == [(regs.CONTROL, 1), cleared]
+    # A reset by `aresetn` in front of it has cleared the enabled interrupts too.
+    assert transport.written == [(regs.CONTROL, 1), cleared, (regs.IRQ_ENABLE, both["error"])]
 
 
 def test_the_driver_waits_for_a_packet_while_the_queue_is_full(driver, monkeypatch):
@@ -101,6 +102,33 @@ def test_a_buffer_is_filled_piece_by_piece():
     assert [buffer.tolist() for buffer in sent] == [list(range(12))]
 
 
+def test_a_buffer_that_could_not_be_filled_or_queued_is_freed():
+    class Buffer(np.ndarray):
+        left = 0
+
+        def freebuffer(self):
+            Buffer.left -= 1
+
+    def allocate(sizes, dtype):
+        Buffer.left += 1
+        return np.empty(sizes, dtype).view(Buffer)
+
+    def interrupted():
+        yield np.zeros(3, np.uint8)
+        raise KeyboardInterrupt
+
+    registers: Any = None
+    transport = DmaTransport(registers, Idle(), {VALUES: Idle()}, allocate)
+    with pytest.raises(KeyboardInterrupt):
+        transport.send(interrupted(), 6)
+    told = "^the block gives results on m_axis_index, and sinks has a channel for m_axis_value$"
+    with pytest.raises(DeviceError, match=told):
+        transport.receive(INDICES, 6, lambda *_: None)
+    assert Buffer.left == 0
+    transport.send([np.zeros(6, np.uint8)], 6)
+    assert Buffer.left == 1
+
+
 @pytest.mark.parametrize(("size", "last"), [(4, True), (5, False), (6, True)])
 def test_a_packet_ends_with_its_last_byte(size, last):
     """A packet of five bytes that ends early, that goes on, that is too long."""
@@ -141,6 +169,17 @@ def test_an_operator_takes_a_tensor_in_any_byte_order(driver):
     expected = problem.evaluate(x)
     for tensor in (x, x.astype(">i8"), x.astype("<i8"), np.asfortranarray(x)):
         assert np.array_equal(driver.compute(problem, tensor), expected)
+
+
+def test_a_job_takes_a_tensor_in_any_byte_order(driver):
+    ((job, x),) = drawn(2, 1)
+    seen = []
+    for order in "<>":
+        given = []
+        tensor = x.astype(x.dtype.newbyteorder(order))
+        driver.run([Work(job, tensor, lambda *pair, to=given: to.extend(pair))])
+        seen.append([(array.dtype, array.tobytes()) for array in given])
+    assert seen[0] == seen[1] != []
 
 
 @pytest.mark.parametrize(

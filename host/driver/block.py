@@ -106,7 +106,7 @@ class Work:
 
 
 class BlockDriver:
-    """Drives one AXI block through a transport.
+    """Drives one AXI block through a transport, alone.
 
     It writes the registers of a job that have changed since they were written last, starts the
     job, sends its beats as one packet, and receives a packet of results on each output stream. Up
@@ -114,8 +114,10 @@ class BlockDriver:
     that one follows the other without a gap. A dataflow block has no registers, and so neither
     counters nor errors.
 
-    After an exception the block and its packets may be out of step: call :meth:`reset`. A dataflow
-    block needs a reset by ``aresetn`` and another driver.
+    After an exception the block and its packets may be out of step, and after ``aresetn`` the block
+    has lost its registers: call :meth:`reset`. Where somebody else has written job registers, such
+    as another driver, call :meth:`forget`. A dataflow block needs a reset by ``aresetn`` and another
+    driver.
 
     Parameters
     ----------
@@ -148,8 +150,12 @@ class BlockDriver:
         if self.is_programmable:
             self._registers = {register.name: register for register in register_map(config)}
             self._identify()
-            self._write("IRQ_STATUS", error=1, done=1)
-            self._write("IRQ_ENABLE", error=1)
+            self._begin()
+
+    def _begin(self) -> None:
+        """Clear what has been reported before, and let errors raise the interrupt."""
+        self._write("IRQ_STATUS", error=1, done=1)
+        self._write("IRQ_ENABLE", error=1)
 
     def _identify(self) -> None:
         """Make sure that this is the block of the configuration."""
@@ -175,12 +181,13 @@ class BlockDriver:
 
         Raises what :meth:`run` does, a SimulationError if the block marked other windows as empty
         than those that are, and a TypeError or ValueError if ``x`` is not of the operator's type
-        and sizes; then nothing is started.
+        and sizes, or if the operator needs another core; then nothing is started.
         """
         tensor = tensor_for(problem, x)
         results = Results.blank(problem, self._config)
-        jobs = plan(problem, self._config).jobs
-        self.run(Work(job, tensor, scattering(job, results)) for job in jobs)
+        planned = plan(problem, self._config)
+        planned.check_fixed()
+        self.run(Work(job, tensor, scattering(job, results)) for job in planned.jobs)
         results.count_empty_windows()
         return results.finish()
 
@@ -222,7 +229,7 @@ class BlockDriver:
                 self._transport.write(address, word)
             self._words.update(changed)
             self.written += len(changed)
-        results = ResultPackets(job, work.x.dtype, work.take)
+        results = ResultPackets(job, work.x.dtype.newbyteorder("="), work.take)
         self._pending.append(results)
         for name in results.names(config):
             self._transport.receive(name, results.size(name), partial(results.add, name))
@@ -283,7 +290,7 @@ class BlockDriver:
         self._space = 0
         if self.is_programmable:
             self._write("CONTROL", soft_reset=1)
-            self._write("IRQ_STATUS", error=1, done=1)
+            self._begin()
 
     def forget(self, addresses: Iterable[int] | None = None) -> None:
         """Write some registers again for the next job, whatever they hold; None means all."""

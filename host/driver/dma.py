@@ -127,13 +127,28 @@ class DmaTransport:
         """Do as :meth:`extremum.host.driver.transport.Transport.send`."""
         buffer = self._allocate((size,), np.uint8)
         start = 0
-        for piece in pieces:
-            buffer[start : start + len(piece)] = piece
-            start += len(piece)
+        try:
+            for piece in pieces:
+                buffer[start : start + len(piece)] = piece
+                start += len(piece)
+        except BaseException:  # also an interrupt while much is copied
+            _free(buffer)
+            raise
         self._source.add(buffer, lambda size: None)
 
     def receive(self, stream: str, size: int, take: Part) -> None:
-        """Do as :meth:`extremum.host.driver.transport.Transport.receive`."""
+        """Do as :meth:`extremum.host.driver.transport.Transport.receive`.
+
+        Raises
+        ------
+        DeviceError
+            No channel receives from this stream.
+        """
+        if stream not in self._sinks:
+            raise DeviceError(
+                f"the block gives results on {stream}, and sinks has a channel for "
+                f"{', '.join(self._sinks) or 'no stream'}"
+            )
         self._waited = 0.0
         buffer = self._allocate((size,), np.uint8)
         self._sinks[stream].add(buffer, partial(self._hand_out, buffer, take))
@@ -155,15 +170,16 @@ class DmaTransport:
             for transfers in self._all:
                 transfers.look()
             interrupts = self._interrupt is not None and self._interrupt()
-            if interrupts or self._received > before:
+            if self._received > before:
                 return interrupts or self._interrupt is None
             if not any(transfers.is_busy for transfers in self._all):
                 return False
             waits = time.monotonic() - begun
             self._waited = waited_before + waits
+            # An interrupt that nobody clears must not keep a packet from being given up.
             if self._waited > self._seconds:
                 raise DeviceError(f"no packet has come for {self._seconds} s")
-            if self._interrupt is None and waits >= LOOK_SECONDS:
+            if interrupts or (self._interrupt is None and waits >= LOOK_SECONDS):
                 return True
 
     def stop(self) -> None:

@@ -35,7 +35,8 @@ def input_pieces(job: Job, x: np.ndarray) -> Iterator[np.ndarray]:
     """
     lane = f"<u{job.config.element_width // 8}"
     for beats in job.pieces(x):
-        bits = np.ascontiguousarray(beats).view(f"u{beats.dtype.itemsize}")
+        native = np.ascontiguousarray(beats, beats.dtype.newbyteorder("="))
+        bits = native.view(f"u{native.dtype.itemsize}")
         yield bits.astype(lane, copy=False).view(np.uint8).reshape(-1)
 
 

@@ -116,8 +116,8 @@ class BlockDriver:
 
     After an exception the block and its packets may be out of step, and after ``aresetn`` the block
     has lost its registers: call :meth:`reset`. Where somebody else has written job registers, such
-    as another driver, call :meth:`forget`. A dataflow block needs a reset by ``aresetn`` and another
-    driver.
+    as another driver, call :meth:`forget`. A dataflow block needs a reset by ``aresetn`` and
+    another driver.
 
     Parameters
     ----------

@@ -103,7 +103,9 @@ def test_what_is_sent_is_awaited_where_no_packet_is_asked_for(block, interrupt):
 class Dead(Outgoing):
     """A channel that never ends a transfer."""
 
-    idle = False
+    @property
+    def idle(self):
+        return False
 
 
 def test_an_interrupt_that_nobody_clears_hides_nothing(block):

@@ -174,7 +174,7 @@ def test_an_operator_takes_a_tensor_in_any_byte_order(driver):
 def test_a_job_takes_a_tensor_in_any_byte_order(driver):
     ((job, x),) = drawn(2, 1)
     seen = []
-    for order in "<>":
+    for order in ("<", ">"):
         given = []
         tensor = x.astype(x.dtype.newbyteorder(order))
         driver.run([Work(job, tensor, lambda *pair, to=given: to.extend(pair))])

@@ -1,6 +1,7 @@
 """`extremum regress` as a command: where it comes from, and the options that it refuses."""
 
 import importlib
+import json
 import os
 import signal
 import sqlite3
@@ -79,10 +80,11 @@ def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypat
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_told_in_one_line(tmp_path):
-    """It reaches the workers, too, as Ctrl-C does, while they run lots."""
-    database, told = tmp_path / "lots.sqlite", tmp_path / "told"
+    """It reaches the workers, too, as Ctrl-C does, while they run lots. What was run counts."""
+    database, told, report = (tmp_path / name for name in ("lots.sqlite", "told", "evidence.json"))
     program = "from extremum.host.cli.main import main; main()"
     line = ["regress", "--workers", "2", "--minutes", "30", "--database", str(database)]
+    line += ["--evidence", str(report)]
     with told.open("w") as err:
         ran = subprocess.Popen(
             [sys.executable, "-c", program, *line], stdout=subprocess.DEVNULL, stderr=err,
@@ -102,3 +104,4 @@ def test_an_interrupt_is_told_in_one_line(tmp_path):
     lines = [line for line in told.read_text().splitlines() if line]
     assert lines[-1] == "extremum: interrupted"
     assert not [line for line in lines if "Traceback" in line or "Error" in line]
+    assert json.loads(report.read_text())["backends"]["native"]["cases"] > 0

@@ -165,8 +165,13 @@ def regress(
     except ValueError as error:
         raise click.UsageError(f"--database: {error}") from error
     try:
-        with _progress(seconds) as tell:
-            number = run_pass(settings, database, tell, evidence.versions())
+        try:
+            with _progress(seconds) as tell:
+                number = run_pass(settings, database, tell, evidence.versions())
+        except KeyboardInterrupt:  # what was run until then counts
+            if report is not None:
+                evidence.write(database, report)
+            raise
         if report is not None:
             evidence.write(database, report)
         return _tell_result(database, number, full_coverage=full_coverage)

@@ -125,6 +125,8 @@ def test_fixed_registers_are_read_with_their_values(driver, pairs):
         ("CORE", {"lanes": 65}, "BAD_CORE"),
         ("CAPACITY", {"coordinate_bits": 2}, "BAD_CORE"),
         ("DATA_TYPES_LOW", {"value": 0}, "BAD_CORE"),
+        ("DATA_TYPES_LOW", {"value": 0x11}, "BAD_CORE"),  # two types of the first code
+        ("DATA_TYPES_LOW", {"value": 0x30}, "BAD_CORE"),  # no type of the first code
     ],
 )
 def test_what_is_no_block_of_ours_is_refused(driver, register, values, error):
@@ -253,6 +255,32 @@ def test_each_way_a_job_fails_has_its_code(driver, code):
     fake.carry_out()
     assert fake.started[0] == fake.started[1]
     assert len(fake.started[1]) == len(regs.written_bits(CONFIG))
+
+
+def test_the_space_of_the_queue_is_read_anew_behind_a_reset_or_an_error(driver):
+    """So a number that was read wrong, as by an error on the bus, does not stay."""
+    fake, block = opened(driver)
+    block.queue_free = 255
+    driver.extremum_reset(block)
+    assert block.queue_free == 0
+    block.queue_free = 255
+    fake.fail(BlockError.QUEUE_FULL)
+    driver.extremum_take_events(block, Events())
+    assert block.queue_free == 0
+
+
+def test_the_space_of_the_queue_is_never_less_than_none(driver):
+    """Not even if an interrupt handler forgets the registers while they are written."""
+    fake, block = opened(driver)
+    write = fake.write
+
+    def write_and_fail(address, word):
+        write(address, word)
+        block.queue_free = 0
+
+    fake.write = write_and_fail
+    assert ERRORS[driver.extremum_start(block, some_job(driver, block.core))] == "OK"
+    assert block.queue_free == 0
 
 
 def test_what_an_earlier_program_left_is_not_taken_for_the_next_job(driver):

@@ -1344,10 +1344,21 @@ static uint32_t command_address(uint32_t number)
     return (uint32_t)EXTREMUM_ADDRESS_DATA_TYPE + 4 * number;
 }
 
-static void forget_words(struct extremum_block *block)
+/* Forget what the block's registers hold, and how much space its queue has. */
+static void forget_commands(struct extremum_block *block)
 {
+    block->queue_free = 0;
     for (uint32_t i = 0; i < block->commands; i++) {
         block->is_known[i] = false;
+    }
+}
+
+/* Write a command. */
+static void write_command(struct extremum_block *block, uint32_t address, uint32_t word)
+{
+    write_word(&block->bus, address, word);
+    if (block->queue_free > 0) {
+        block->queue_free--;
     }
 }
 
@@ -1369,16 +1380,22 @@ static uint32_t field_of(uint32_t word, uint32_t lowest, uint32_t width)
 }
 
 /* Bring the element types into the order of their codes. Each has four bits in the order of the
- * golden model: 0 if it is not built in, else one more than its code. */
+ * golden model: 0 if it is not built in, else one more than its code. The codes count from zero on,
+ * so a core of which that is not so, as if it had a type that is not known here, has no types. */
 static void read_data_types(struct extremum_core *core, uint64_t types)
 {
+    uint32_t seen = 0;
     core->data_type_count = 0;
     for (uint32_t type = 0; type < EXTREMUM_MAX_DATA_TYPES; type++) {
         uint32_t code = (uint32_t)(types >> 4 * type) & 0xF;
         if (code > 0 && code <= EXTREMUM_MAX_DATA_TYPES) {
             core->data_types[code - 1] = (enum extremum_data_type)type;
             core->data_type_count++;
+            seen |= (uint32_t)1 << (code - 1);
         }
+    }
+    if (seen != ((uint32_t)1 << core->data_type_count) - 1) {
+        core->data_type_count = 0;
     }
 }
 
@@ -1435,7 +1452,6 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
     enum extremum_error error;
     uint32_t version;
     block->bus = *bus;
-    block->queue_free = 0;
     block->commands = 0;
     if (read_word(bus, EXTREMUM_ADDRESS_ID) != IDENTIFICATION) {
         return EXTREMUM_NO_BLOCK;
@@ -1445,7 +1461,7 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
         return EXTREMUM_WRONG_VERSION;
     }
     read_core(block);
-    forget_words(block);
+    forget_commands(block);
     error = check_core(&block->core);
     if (error == EXTREMUM_OK) {
         write_word(bus, EXTREMUM_ADDRESS_IRQ_STATUS, ALL_EVENTS);
@@ -1500,14 +1516,12 @@ enum extremum_error extremum_start(struct extremum_block *block, const struct ex
     for (uint32_t i = 0; i < block->commands; i++) {
         uint32_t word = word_for(block, job, i);
         if (has_changed(block, i, word)) {
-            write_word(&block->bus, command_address(block->numbers[i]), word);
+            write_command(block, command_address(block->numbers[i]), word);
             block->words[i] = word;
             block->is_known[i] = true;
-            block->queue_free--;
         }
     }
-    write_word(&block->bus, EXTREMUM_ADDRESS_START, 1);
-    block->queue_free--;
+    write_command(block, EXTREMUM_ADDRESS_START, 1);
     return EXTREMUM_OK;
 }
 
@@ -1549,7 +1563,7 @@ void extremum_take_events(struct extremum_block *block, struct extremum_events *
         events->job = field_of(word, 16, 8);
         /* A value that does not fit was not taken; nor was a command that found no space. Only the
          * first error is told, so that any other may hide one of these. */
-        forget_words(block);
+        forget_commands(block);
     }
     write_word(bus, EXTREMUM_ADDRESS_IRQ_STATUS, events->events);
 }
@@ -1597,7 +1611,7 @@ void extremum_reset(struct extremum_block *block)
     write_word(&block->bus, EXTREMUM_ADDRESS_CONTROL, SOFT_RESET);
     /* What jobs before the reset have told says nothing of those behind it. */
     write_word(&block->bus, EXTREMUM_ADDRESS_IRQ_STATUS, ALL_EVENTS);
-    forget_words(block);
+    forget_commands(block);
 }
 
 /* ---- Errors ---- */

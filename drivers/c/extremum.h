@@ -30,7 +30,8 @@
  *     error = extremum_wait(&block, 100000);
  *
  * That half keeps what it has written in `struct extremum_block`, so only one thread may use a
- * block at a time.
+ * block at a time. An interrupt handler is a thread too: it may call these functions if the program
+ * is within none of them.
  */
 
 #ifndef EXTREMUM_H
@@ -493,9 +494,9 @@ enum extremum_event {
 };
 
 /* What has happened in the block: a mask of enum extremum_event, and about the first error, if
- * there was one: its code, the number of its job (jobs started before it, modulo 256), and for
- * EXTREMUM_JOB_RANGE the register whose value did not fit, by its number:
- * words behind EXTREMUM_ADDRESS_DATA_TYPE. */
+ * there was one: its code, the number of its job (jobs started before it since the block was reset,
+ * modulo 256; without a meaning for EXTREMUM_JOB_QUEUE_FULL), and for EXTREMUM_JOB_RANGE the register
+ * whose value did not fit, by its number: words behind EXTREMUM_ADDRESS_DATA_TYPE. */
 struct extremum_events {
     uint32_t events;
     enum extremum_error error;
@@ -529,7 +530,8 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
  * does, start those again that were started behind it: they may have relied on the refused word. */
 enum extremum_error extremum_start(struct extremum_block *block, const struct extremum_job *job);
 
-/* Whether a job is under way, or waits to be carried out. */
+/* Whether a job is under way, or waits to be carried out. Behind extremum_reset the block may be busy
+ * until the beat that it still offers has been taken. */
 bool extremum_is_busy(const struct extremum_block *block);
 
 /* Poll until no job is under way any more, at most so many times. Then take the events, and return
@@ -541,9 +543,11 @@ enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls);
 void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
 
 /* Take what has happened since the last call: it is read, and cleared in the block, so that the
- * interrupt ends. EXTREMUM_EVENT_DONE stands for any number of jobs: how many have ended is told by
- * extremum_is_busy, or by the counter of jobs, when they are read afterwards. After an error the
- * next job writes all registers, since the block may not have taken all that was written. */
+ * interrupt ends. EXTREMUM_EVENT_DONE says that the last result of some jobs has left: the counter
+ * of jobs, read afterwards, tells of how many. The block may still take the elements behind the last
+ * window. No event tells the end of that, and an error of their packet comes behind it. So when the
+ * results of the last job have come, call extremum_wait. After an error the next job writes all
+ * registers, since the block may not have taken all that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 
 /* Read the counters, one after the other, and set all of them to zero. */

@@ -79,7 +79,7 @@ $(VENV)/$(lastword $(1)): pyproject.toml $(VENV)/pip
 	  "extremum[$(subst $() ,$(comma),$(1))]. This takes a minute or two, once."
 	@$(QUIET) $(BIN)/python -m pip install --quiet --no-compile --editable \
 	  '.[$(subst $() ,$(comma),$(1))]'
-	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $(addprefix $(VENV)/,$(1))
 endef
 $(eval $(call group,sim))

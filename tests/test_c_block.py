@@ -127,6 +127,7 @@ def test_fixed_registers_are_read_with_their_values(driver, pairs):
         ("DATA_TYPES_LOW", {"value": 0}, "BAD_CORE"),
         ("DATA_TYPES_LOW", {"value": 0x11}, "BAD_CORE"),  # two types of the first code
         ("DATA_TYPES_LOW", {"value": 0x30}, "BAD_CORE"),  # no type of the first code
+        ("DATA_TYPES_LOW", {"value": 0xF1}, "BAD_CORE"),  # one beyond the last code that there is
     ],
 )
 def test_what_is_no_block_of_ours_is_refused(driver, register, values, error):
@@ -270,7 +271,7 @@ def test_the_space_of_the_queue_is_read_anew_behind_a_reset_or_an_error(driver):
 
 
 def test_the_space_of_the_queue_is_never_less_than_none(driver):
-    """Not even if an interrupt handler forgets the registers while they are written."""
+    """Not even if an interrupt handler takes an error in the middle, which the header forbids."""
     fake, block = opened(driver)
     write = fake.write
 

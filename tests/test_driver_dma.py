@@ -1,5 +1,6 @@
 """The driver on memory-mapped registers and DMA channels, which a simulated block stands behind."""
 
+import time
 from collections import Counter
 from functools import partial
 
@@ -117,6 +118,20 @@ def test_an_interrupt_that_nobody_clears_hides_nothing(block):
     with pytest.raises(DeviceError, match=r"^no packet has come for 0 s$"):
         for _ in iter(transport.wait, False):
             pass
+
+
+def test_an_interrupt_that_comes_at_the_last_moment_is_looked_at(block):
+    """The process may have been stopped meanwhile, and the block has told what is wrong."""
+    transport = DmaTransport(
+        block, Dead(), {VALUES: Dead()}, np.empty, interrupt=late, seconds=0.01
+    )
+    transport.receive(VALUES, 8, lambda *_: None)
+    assert transport.wait() is True
+
+
+def late():
+    time.sleep(0.02)
+    return True
 
 
 def test_errors_are_named_behind_aresetn(block):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from extremum.host.cli import commands
-from extremum.tb.regression import pool
+from extremum.tb.regression import command, pool
 from extremum.tb.regression.command import regress
 
 ROOT = Path(__file__).parents[1]
@@ -75,6 +75,21 @@ def test_a_wrong_option_is_told_in_one_line(arguments, told, tmp_path, monkeypat
     assert line.startswith("extremum: ")
     assert told in line
     assert not os.path.exists("/dev/null-journal")
+
+
+def test_an_interrupt_before_the_first_lot_leaves_the_evidence(tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run_pass", interrupted)
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    report = tmp_path / "evidence.json"
+    report.write_text("of an earlier pass")
+    line = ["regress", "--database", str(tmp_path / "lots"), "--evidence", str(report)]
+    assert commands.main(line) == 130
+    assert capsys.readouterr().err.endswith("extremum: interrupted\n")
+    assert report.read_text() == "of an earlier pass"
 
 
 @pytest.mark.slow

@@ -1380,19 +1380,23 @@ static uint32_t field_of(uint32_t word, uint32_t lowest, uint32_t width)
 }
 
 /* Bring the element types into the order of their codes. Each has four bits in the order of the
- * golden model: 0 if it is not built in, else one more than its code. The codes count from zero on,
- * so a core of which that is not so, as if it had a type that is not known here, has no types. */
+ * golden model: 0 if it is not built in, else one more than its code. The codes are 0, 1, 2, ...
+ * without a gap. If they are not, for example because the block has a type that this driver does not
+ * know, the core is left without types, and so refused. */
 static void read_data_types(struct extremum_core *core, uint64_t types)
 {
     uint32_t seen = 0;
     core->data_type_count = 0;
     for (uint32_t type = 0; type < EXTREMUM_MAX_DATA_TYPES; type++) {
         uint32_t code = (uint32_t)(types >> 4 * type) & 0xF;
-        if (code > 0 && code <= EXTREMUM_MAX_DATA_TYPES) {
-            core->data_types[code - 1] = (enum extremum_data_type)type;
-            core->data_type_count++;
-            seen |= (uint32_t)1 << (code - 1);
+        if (code == 0) {
+            continue;
         }
+        if (code <= EXTREMUM_MAX_DATA_TYPES) {
+            core->data_types[code - 1] = (enum extremum_data_type)type;
+        }
+        core->data_type_count++;
+        seen |= (uint32_t)1 << (code - 1);
     }
     if (seen != ((uint32_t)1 << core->data_type_count) - 1) {
         core->data_type_count = 0;

@@ -543,10 +543,11 @@ enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls);
 void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
 
 /* Take what has happened since the last call: it is read, and cleared in the block, so that the
- * interrupt ends. EXTREMUM_EVENT_DONE says that the last result of some jobs has left: the counter
- * of jobs, read afterwards, tells of how many. The block may still take the elements behind the last
- * window. No event tells the end of that, and an error of their packet comes behind it. So when the
- * results of the last job have come, call extremum_wait. After an error the next job writes all
+ * interrupt ends. EXTREMUM_EVENT_DONE says that the last results of some jobs have left, or that
+ * the packets of refused ones were dropped: the counter of jobs, read afterwards, tells of how many.
+ * The block may still take the elements behind the last window. No event tells the end of that, and
+ * an error of their packet comes behind it. So when the results of the last job have come, call
+ * extremum_wait. After an error the next job writes all
  * registers, since the block may not have taken all that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 

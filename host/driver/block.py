@@ -273,6 +273,9 @@ class BlockDriver:
     def reset(self) -> None:
         """End all jobs at once by the soft reset, and forget what was started.
 
+        Afterwards errors raise the interrupt, and nothing else: what a program has enabled besides
+        has to be enabled again.
+
         The channel that sends must have been stopped before. What the block still offers on its
         output streams has to be taken behind it, and those channels then be stopped too.
 

@@ -142,7 +142,7 @@ class DmaTransport:
         Raises
         ------
         DeviceError
-            No channel receives from this stream.
+            No channel receives from this stream. The job of the packet has been started.
         """
         if stream not in self._sinks:
             raise DeviceError(
@@ -176,10 +176,13 @@ class DmaTransport:
                 return False
             waits = time.monotonic() - begun
             self._waited = waited_before + waits
-            # An interrupt that nobody clears must not keep a packet from being given up.
+            # An interrupt that has come so late is looked at once more. One that nobody clears must
+            # not keep a packet from being given up.
+            if interrupts and waited_before <= self._seconds:
+                return True
             if self._waited > self._seconds:
                 raise DeviceError(f"no packet has come for {self._seconds} s")
-            if interrupts or (self._interrupt is None and waits >= LOOK_SECONDS):
+            if self._interrupt is None and waits >= LOOK_SECONDS:
                 return True
 
     def stop(self) -> None:

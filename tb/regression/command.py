@@ -168,8 +168,9 @@ def regress(
         try:
             with _progress(seconds) as tell:
                 number = run_pass(settings, database, tell, evidence.versions())
-        except KeyboardInterrupt:  # what was run until then counts
-            if report is not None:
+        except KeyboardInterrupt:
+            # What was run until then counts, but nothing is no evidence.
+            if report is not None and database.figures():
                 evidence.write(database, report)
             raise
         if report is not None:

@@ -46,7 +46,7 @@ def regression(evidence: dict[str, Any]) -> Told:
         *_drawn(evidence),
         paragraph(
             "The passes so far. A pass that was interrupted, or ran on an earlier gateware, is "
-            "listed with what it did; how long an interrupted one took is not known. One that "
+            "listed with what it did; how long one took that was killed is not known. One that "
             "ended before its first case is not listed."
         ),
         passes,

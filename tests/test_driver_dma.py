@@ -112,10 +112,10 @@ class Dead(Outgoing):
 def test_an_interrupt_that_nobody_clears_hides_nothing(block):
     """As one does that also tells of ended jobs: the driver clears errors alone."""
     sinks = {VALUES: Dead()}
-    transport = DmaTransport(block, Dead(), sinks, np.empty, interrupt=lambda: True, seconds=0)
+    transport = DmaTransport(block, Dead(), sinks, np.empty, interrupt=lambda: True, seconds=0.01)
     assert transport.wait() is False
     transport.receive(VALUES, 8, lambda *_: None)
-    with pytest.raises(DeviceError, match=r"^no packet has come for 0 s$"):
+    with pytest.raises(DeviceError, match=r"^no packet has come for 0\.01 s$"):
         for _ in iter(transport.wait, False):
             pass
 

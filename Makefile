@@ -66,7 +66,8 @@ $(VENV)/pip:
 	@touch $@
 
 # The extras that a group of targets needs are installed in one go; each has a stamp, which is
-# renewed when the dependencies change. Pip would compile what it installs on one processor.
+# renewed when the dependencies change. Pip would compile what it installs on one processor; some files
+# that packages bring are for another Python and do not compile.
 #
 # setuptools warns, in every editable installation that is no "src layout", of a folder that is
 # named as the package is and would be imported in its place. A test sees to it that there is no

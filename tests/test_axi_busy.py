@@ -1,4 +1,4 @@
-"""`STATUS.busy` is set for whoever reads it behind the answer to START, however soon."""
+"""Whoever reads `STATUS.busy` behind START, or clears `idle`, is told of the job, however soon."""
 
 import pytest
 from amaranth.sim import Simulator
@@ -16,8 +16,11 @@ CONFIGS = {
 }
 
 
-async def read_behind_start(context, block, rests):
-    """Start a job that gets no beats, and read the status; return it."""
+START = regs.command_address(regs.START_COMMAND)
+
+
+async def begin(context, block, rests):
+    """Reset the block; return what lets a clock pass with some levels at its ports."""
 
     async def clock(**ports):
         for name, level in ports.items():
@@ -30,9 +33,14 @@ async def read_behind_start(context, block, rests):
     await clock(aresetn=0)
     for _ in range(4 + rests):
         await clock(aresetn=1, s_axil_bready=1)
-    start = regs.command_address(regs.START_COMMAND)
+    return clock
+
+
+async def read_behind_start(context, block, rests):
+    """Start a job that gets no beats, and read the status; return it."""
+    clock = await begin(context, block, rests)
     context.set(block.s_axil_wstrb, 0b1111)
-    await clock(s_axil_awaddr=start, s_axil_awvalid=1, s_axil_wdata=1, s_axil_wvalid=1)
+    await clock(s_axil_awaddr=START, s_axil_awvalid=1, s_axil_wdata=1, s_axil_wvalid=1)
     context.set(block.s_axil_awvalid, 0)
     context.set(block.s_axil_wvalid, 0)
     while not context.get(block.s_axil_bvalid):
@@ -62,3 +70,42 @@ def test_a_started_job_is_seen_by_the_soonest_read(name):
     simulator.run()
     assert all(status & 1 for status in seen)
     assert len(seen) == VISIT_CLOCKS
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_soonest_clear_behind_a_start_is_not_undone(name):
+    """The address and the data of the clear wait at their ports while START is carried out."""
+    block = AxiBlock(CONFIGS[name])
+
+    async def write(context, clock, address, word):
+        context.set(block.s_axil_awaddr, address)
+        context.set(block.s_axil_wdata, word)
+        taken = set()
+        while taken != {"aw", "w"}:
+            for channel in {"aw", "w"} - taken:
+                context.set(getattr(block, f"s_axil_{channel}valid"), 1)
+            ready = {channel for channel in {"aw", "w"} - taken
+                     if context.get(getattr(block, f"s_axil_{channel}ready"))}  # fmt: skip
+            await clock()
+            for channel in ready:
+                context.set(getattr(block, f"s_axil_{channel}valid"), 0)
+            taken |= ready
+
+    async def bench(context):
+        clock = await begin(context, block, 0)
+        context.set(block.s_axil_wstrb, 0b1111)
+        await write(context, clock, regs.IRQ_ENABLE, regs.IDLE)
+        for _ in range(4):
+            await clock()
+        assert context.get(block.irq)
+        await write(context, clock, START, 1)
+        await write(context, clock, regs.IRQ_STATUS, regs.IDLE)
+        for _ in range(4):
+            await clock()
+        for _ in range(60):
+            assert not context.get(block.irq)
+            await clock()
+
+    simulator = Simulator(block)
+    simulator.add_testbench(bench)
+    simulator.run()

@@ -158,11 +158,11 @@ def test_a_write_of_some_bytes(strobes):
         assert not context.get(control.soft_reset)
         await context.tick()
         assert not context.get(control.soft_reset | control.clear_counters)
-        assert not await bus.write(regs.IRQ_ENABLE, 0b11, strobes)
-        assert await bus.read(regs.IRQ_ENABLE) == (0b11 if lowest else 0)
+        assert not await bus.write(regs.IRQ_ENABLE, 0b111, strobes)
+        assert await bus.read(regs.IRQ_ENABLE) == (0b111 if lowest else 0)
         await bus.clock(done=1)
-        assert not await bus.write(regs.IRQ_STATUS, 0b11, strobes)
-        assert await bus.read(regs.IRQ_STATUS) == (0 if lowest else DONE)
+        assert not await bus.write(regs.IRQ_STATUS, 0b111, strobes)
+        assert await bus.read(regs.IRQ_STATUS) == (0 if lowest else DONE | regs.IDLE)
         bus_ports = control.bus
         context.set(bus_ports.write, 1)
         context.set(bus_ports.write_address, COMMAND // WORD_BYTES)
@@ -178,7 +178,9 @@ def test_a_write_of_some_bytes(strobes):
     carry_out(bench)
 
 
-@pytest.mark.parametrize(("port", "flag"), [("done", DONE), ("failed", ERROR)])
+@pytest.mark.parametrize(
+    ("port", "flag"), [("done", DONE), ("failed", ERROR), ("idle", regs.IDLE)]
+)
 def test_an_event_around_its_clear(port, flag):
     """It is lost if it comes before the write takes effect; in this clock, or later, it is kept."""
 
@@ -186,7 +188,7 @@ def test_an_event_around_its_clear(port, flag):
         await bus.write(regs.IRQ_ENABLE, flag)
         for before in (False, True):
             for at in (-1, 0, 1, 2):
-                await bus.write(regs.IRQ_STATUS, 0b11)
+                await bus.write(regs.IRQ_STATUS, 0b111)
                 await context.tick().repeat(2)
                 assert not context.get(control.irq)
                 if before:
@@ -199,18 +201,30 @@ def test_an_event_around_its_clear(port, flag):
                     context.set(getattr(control, port), 1)
                     context.set(control.bus.write, 1)
                     context.set(control.bus.write_address, regs.IRQ_STATUS // WORD_BYTES)
-                    context.set(control.bus.write_data, 0b11)
+                    context.set(control.bus.write_data, 0b111)
                     context.set(control.bus.write_strobes, ALL)
                     await bus.clock(**{port: 1})
                     context.set(control.bus.write, 0)
                     await context.tick()
                 else:
-                    await bus.write(regs.IRQ_STATUS, 0b11, **({port: 1} if at == 1 else {}))
+                    await bus.write(regs.IRQ_STATUS, 0b111, **({port: 1} if at == 1 else {}))
                 if at == 2:
                     await bus.clock(**{port: 1})
                 await context.tick()
                 assert context.get(control.irq) == (at > 0), (before, at)
                 assert await bus.read(regs.IRQ_STATUS) == (flag if at > 0 else 0)
+
+    carry_out(bench)
+
+
+def test_an_event_that_lasts_is_set_again():
+    """One that has ended stays until it is cleared, and a 0 does not clear it."""
+
+    async def bench(bus, context, control):
+        for lasts, word, after in ((1, 0b111, 1), (0, 0b011, 1), (0, 0b100, 0), (0, 0b000, 0)):
+            context.set(control.idle, lasts)
+            await bus.write(regs.IRQ_STATUS, word)
+            assert await bus.field(regs.IRQ_STATUS, "idle") == after
 
     carry_out(bench)
 
@@ -240,6 +254,7 @@ def test_the_first_error_is_told_until_it_is_cleared():
         def error(code, register, job):
             return {"failed": 1, "code": code, "register": register, "job": job}
 
+        await bus.write(regs.IRQ_STATUS, regs.IDLE)
         assert await told() == [0, 0, 0]
         await bus.clock(**error(BlockError.TAIL, 0, 7))
         await bus.clock(**error(BlockError.RANGE, 3, 8))

@@ -1322,7 +1322,8 @@ bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job)
 #define SOFT_RESET UINT32_C(1)
 #define CLEAR_COUNTERS UINT32_C(2)
 #define BUSY UINT32_C(1)
-#define ALL_EVENTS ((uint32_t)EXTREMUM_EVENT_DONE | (uint32_t)EXTREMUM_EVENT_ERROR)
+#define ALL_EVENTS \
+    ((uint32_t)EXTREMUM_EVENT_DONE | (uint32_t)EXTREMUM_EVENT_ERROR | (uint32_t)EXTREMUM_EVENT_IDLE)
 
 static uint32_t read_word(const struct extremum_bus *bus, uint32_t address)
 {
@@ -1586,6 +1587,7 @@ enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls)
 
 void extremum_enable_interrupts(struct extremum_block *block, uint32_t events)
 {
+    write_word(&block->bus, EXTREMUM_ADDRESS_IRQ_STATUS, EXTREMUM_EVENT_IDLE);
     write_word(&block->bus, EXTREMUM_ADDRESS_IRQ_ENABLE, events & ALL_EVENTS);
 }
 

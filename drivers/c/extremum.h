@@ -435,7 +435,7 @@ const char *extremum_error_text(enum extremum_error error);
 /* The version of the register map that this driver needs: the same first number, and a second one
  * of at least this. */
 #define EXTREMUM_VERSION_MAJOR 2
-#define EXTREMUM_VERSION_MINOR 0
+#define EXTREMUM_VERSION_MINOR 1
 
 /* The addresses of the registers, in bytes from the block's first one. */
 enum extremum_address {
@@ -490,7 +490,8 @@ struct extremum_block {
 /* What may raise the block's interrupt, as bits of a mask. */
 enum extremum_event {
     EXTREMUM_EVENT_DONE = 1,
-    EXTREMUM_EVENT_ERROR = 2
+    EXTREMUM_EVENT_ERROR = 2,
+    EXTREMUM_EVENT_IDLE = 4
 };
 
 /* What has happened in the block: a mask of enum extremum_event, and about the first error, if
@@ -506,8 +507,8 @@ struct extremum_events {
 
 /* What the block has counted since it was cleared, modulo 2^32: clocks in which it was busy; beats
  * of input and of results; clocks in which the core waited for input, and in which an output stream
- * held it up; jobs that have ended; results whose position is that of an empty window, which are none
- * in a block without positions. */
+ * held it up; jobs whose last results have left, or that were refused; results whose position is
+ * that of an empty window, which are none in a block without positions. */
 struct extremum_counters {
     uint32_t cycles;
     uint32_t beats_in;
@@ -539,16 +540,19 @@ bool extremum_is_busy(const struct extremum_block *block);
  */
 enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls);
 
-/* Let these events, a mask of enum extremum_event, raise the interrupt, and no others. */
+/* Let these events, a mask of enum extremum_event, raise the interrupt, and no others.
+ * EXTREMUM_EVENT_IDLE lasts as long as the block has nothing to do. So enable it when all jobs have
+ * been started, and no longer when it has come: that the block was idle before this call does not
+ * count. */
 void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
 
 /* Take what has happened since the last call: it is read, and cleared in the block, so that the
  * interrupt ends. EXTREMUM_EVENT_DONE says that the last results of some jobs have left, or that
  * the packets of refused ones were dropped: the counter of jobs, read afterwards, tells of how many.
- * The block may still take the elements behind the last window. No event tells the end of that, and
- * an error of their packet comes behind it. So when the results of the last job have come, call
- * extremum_wait. After an error the next job writes all
- * registers, since the block may not have taken all that was written. */
+ * The block may still take the elements behind the last window, and an error of their packet comes
+ * behind that. EXTREMUM_EVENT_IDLE says that there was nothing left to do: all jobs had ended, with
+ * their packets and their results, and what was wrong with them has been told. After an error the
+ * next job writes all registers, since the block may not have taken all that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 
 /* Read the counters, one after the other, and set all of them to zero. */

@@ -266,6 +266,7 @@ class AxiBlock(wiring.Component):
         )  # fmt: skip
         m.d.comb += [
             control.busy.eq(delay(m, busy, 1)),
+            control.idle.eq(delay(m, queue.is_empty & ~busy, 1)),
             control.done.eq((job_left | packets.dropped) & ~ends),
             control.register.eq(starter.register),
         ]  # fmt: skip

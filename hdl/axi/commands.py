@@ -73,6 +73,8 @@ class CommandQueue(wiring.Component):
         What it names, the word, and whether the word does not fit the register.
     free : Out
         Commands that there is space for.
+    is_empty : Out(1)
+        No command is in the queue, nor on its way through it.
     valid, o_number, o_value, o_misfit, ready
         The oldest command; it is taken in a clock in which ``valid`` and ``ready`` are set.
     """
@@ -82,6 +84,7 @@ class CommandQueue(wiring.Component):
     value: Signal
     misfit: Signal
     free: Signal
+    is_empty: Signal
     valid: Signal
     o_number: Signal
     o_value: Signal
@@ -98,6 +101,7 @@ class CommandQueue(wiring.Component):
                 "value": In(WORD_BITS),
                 "misfit": In(1),
                 "free": Out(range(self.depth + 1)),
+                "is_empty": Out(1),
                 "valid": Out(1),
                 "o_number": Out(NUMBER_BITS),
                 "o_value": Out(value_bits(config)),
@@ -112,7 +116,8 @@ class CommandQueue(wiring.Component):
         free = Signal.like(self.free, name="commands_free", init=self.depth)
         with m.If(self.write ^ leaves):
             m.d.sync += free.eq(free + Mux(leaves, 1, -1))
-        m.d.comb += self.free.eq(free)
+        # The depth is a power of two, and only the whole of it has the highest bit.
+        m.d.comb += [self.free.eq(free), self.is_empty.eq(free[-1])]
         command = Cat(self.value[: len(self.o_value)], self.number, self.misfit)
         kept = Cat(self.o_value, self.o_number, self.o_misfit)
         m.submodules.queue = queue = Queue(len(kept), self.depth, timing_parameters(self.config))

@@ -41,8 +41,11 @@ class BlockControl(wiring.Component):
         Space in the queue.
     busy : In(1)
         A command waits, or a job is under way.
+    idle : In(1)
+        No command waits, and no job is under way. Told soon enough to be 0 in the second clock behind
+        a ``command``, in which the next write may be carried out.
     done, failed : In(1)
-        A job has ended; a job failed.
+        The results of a job have left; a job failed.
     code, register, job : In
         Why it failed, the number of the register whose value does not fit, and the job's number.
     soft_reset, clear_counters : Out(1)
@@ -61,6 +64,7 @@ class BlockControl(wiring.Component):
     misfit: Signal
     free: Signal
     busy: Signal
+    idle: Signal
     done: Signal
     failed: Signal
     code: Signal
@@ -85,6 +89,7 @@ class BlockControl(wiring.Component):
                 "misfit": Out(1),
                 "free": In(range(regs.command_queue_depth(config) + 1)),
                 "busy": In(1),
+                "idle": In(1),
                 "done": In(1),
                 "failed": In(1),
                 "code": In(BlockError),
@@ -165,12 +170,13 @@ class BlockControl(wiring.Component):
     def _events(self, m: Module, written: Value, overflow: Value) -> tuple[Signal, Signal, Value]:
         """Add the interrupt; return what enables it, the events, and those being cleared."""
         bus, count = self.bus, len(regs.EVENTS)
-        enable, events = Signal(count, name="irq_enable"), Signal(count, name="irq_status")
+        enable = Signal(count, name="irq_enable")
+        events = Signal(count, name="irq_status", init=self._map[regs.IRQ_STATUS].reset)
         with m.If(written & self._at(m, regs.IRQ_ENABLE)):
             m.d.sync += enable.eq(bus.write_data)
         clear: Value = Mux(written & self._at(m, regs.IRQ_STATUS), bus.write_data[:count], 0)
         # An event in the clock in which it is cleared is not lost.
-        happened = Cat(self.done, self.failed | overflow)
+        happened = Cat(self.done, self.failed | overflow, self.idle)
         m.d.sync += [
             events.eq((events & ~clear) | happened),
             self.irq.eq((events & enable).any()),
@@ -215,14 +221,17 @@ class BlockControl(wiring.Component):
         is_counter, shifts = Signal(name="is_counter"), Signal(name="shifts")
         # The place whose byte will pass in the next clock.
         place = (self.counter_place + 1)[: len(self.counter_place)]
-        word_byte = Signal(BYTE_BITS, name="word_byte")
+        live_byte, constant_byte = (
+            Signal(BYTE_BITS, name=name) for name in ("live_byte", "constant_byte")
+        )
         # The address is stable: some clocks later, what depends on it is known.
         is_known = Signal(READ_CLOCKS, name="is_known")
         m.d.sync += [
             is_known.eq(Mux(bus.read, Cat(bus.read, is_known[:-1]), 0)),
             is_counter.eq(address[3:] == regs.COUNTER_BASE // WORD_BYTES >> 3),
             bus.read_error.eq(~self._names(address, lambda register: register.is_readable)),
-            word_byte.eq(self._live_byte(m, place, live) | self._constant_byte(m, place, live)),
+            live_byte.eq(self._live_byte(m, place, live)),
+            constant_byte.eq(self._constant_byte(m, place, live)),
         ]
         is_lowest = self.counter_place == 0
         is_first = is_lowest & (~is_counter | (self.counter_number == address[:3]))
@@ -232,7 +241,7 @@ class BlockControl(wiring.Component):
         byte, taken = Signal(BYTE_BITS, name="byte"), Signal(name="taken")
         m.d.sync += [
             shifts.eq(takes & ~is_last),
-            byte.eq(Mux(is_counter, self.counter_byte, word_byte)),
+            byte.eq(Mux(is_counter, self.counter_byte, live_byte | constant_byte)),
             taken.eq(takes),
             bus.read_done.eq(is_last),
         ]

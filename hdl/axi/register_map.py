@@ -42,7 +42,7 @@ ADDRESS_BITS = 10
 ID = int.from_bytes(b"XTRM", "big")
 """What the register ``ID`` holds: the letters XTRM."""
 
-VERSION = (2, 0)
+VERSION = (2, 1)
 """Version of the register map: a driver works with every map of the same first number."""
 
 JOB_BITS = 8
@@ -84,15 +84,23 @@ def _whole(access: Access, text: str, reset: int = 0) -> tuple[Field, ...]:
     return (Field("value", 0, WORD_BITS, access, reset, text),)
 
 
-def _flags(access: Access, *flags: tuple[str, str]) -> tuple[Field, ...]:
-    return tuple(Field(name, n, 1, access, 0, text) for n, (name, text) in enumerate(flags))
+def _flags(access: Access, *flags: tuple[str, str], reset: int = 0) -> tuple[Field, ...]:
+    return tuple(
+        Field(name, n, 1, access, reset >> n & 1, text) for n, (name, text) in enumerate(flags)
+    )
 
 
 EVENTS = (
-    ("done", "A job has ended: its last beat has left the block, or it was refused."),
-    ("error", "A job failed; ERROR tells why."),
+    ("done", "The last results of a job have left the block, or its packet was dropped since the "
+     "job was refused. Of an accepted job's packet, elements behind its last window may follow."),
+    ("error", "A job failed, or a command found no space; ERROR tells why."),
+    ("idle", "The block had nothing to do: no command waited, and all jobs had ended, with their "
+     "packets and their results. It is set as long as that lasts, so it is cleared behind START."),
 )
 """The events that can raise the interrupt, in the order of their bits."""
+
+IDLE = 0b100
+"""The bit of the event that has happened behind a reset."""
 
 COUNTERS = (
     ("CYCLES", "Clocks in which the block was busy."),
@@ -103,7 +111,7 @@ COUNTERS = (
         "Clocks in which the core wanted a beat and none had reached it.",
     ),
     ("STALLS_OUT", "Clocks in which a result was ready and an output stream did not take it."),
-    ("JOBS", "Jobs that have ended, refused ones included."),
+    ("JOBS", "Jobs whose last results have left the block, or that were refused."),
     (
         "EMPTY_WINDOWS",
         "Results whose position is all ones, as that of an empty window is; 0 without positions.",
@@ -212,7 +220,7 @@ def _general(config: CoreConfig) -> Iterator[Register]:
         "The events that raise the interrupt.",
     )  # fmt: skip
     yield Register(
-        "IRQ_STATUS", IRQ_STATUS, _flags(Access.CLEAR, *EVENTS),
+        "IRQ_STATUS", IRQ_STATUS, _flags(Access.CLEAR, *EVENTS, reset=IDLE),
         "The events that have happened since they were cleared.",
     )  # fmt: skip
     error = (

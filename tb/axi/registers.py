@@ -92,6 +92,29 @@ async def flags(dut: Any) -> None:
 
 
 @cocotb.test()
+async def idle(dut: Any) -> None:
+    """The block is idle when all of a job has left it, and tells so as long as that lasts."""
+    block = await Environment.started(dut)
+    assert await block.write(regs.IRQ_ENABLE, regs.IDLE) == OKAY
+    await block.clocks(2)
+    assert int(dut.irq.value)
+    for pair in jobs(random.Random(5), core(), 3):
+        await block.start(pair[0])
+        assert await block.write(regs.IRQ_STATUS, regs.IDLE) == OKAY
+        for _ in range(100):
+            await FallingEdge(dut.aclk)
+            assert not int(dut.irq.value), "a job waits for its packet"
+        given, _ = packets(*pair)
+        await block.send(given)
+        while not int(dut.irq.value):
+            await FallingEdge(dut.aclk)
+            assert not (int(dut.m_axis_value_tvalid.value) and int(dut.irq.value))
+        assert await block.field("STATUS", "busy") == 0
+        assert await block.write(regs.IRQ_STATUS, regs.IDLE) == OKAY
+        assert await block.field("IRQ_STATUS", "idle") == 1
+
+
+@cocotb.test()
 async def counters(dut: Any) -> None:
     """They stand still while the block is idle, and begin again at zero when they are cleared."""
     block = await Environment.started(dut)

@@ -247,7 +247,7 @@ def sweep(block: RecordedBlock, rng: random.Random) -> None:
         address = regs.WORD_BYTES * word
         if address in (regs.CONTROL, regs.command_address(regs.START_COMMAND)):
             continue
-        if not block.access(regs.IRQ_STATUS)[0]:
+        if not block.access(regs.IRQ_STATUS)[0] & ~regs.IDLE:
             # A word that does not fit and the start behind it make an error.
             block.access(regs.command_address(regs.command_number("tail")), 1 << 31)
             block.access(regs.command_address(regs.START_COMMAND), 1)
@@ -255,9 +255,36 @@ def sweep(block: RecordedBlock, rng: random.Random) -> None:
             block.pass_clocks(10)
             block.access(regs.IRQ_STATUS)
         block.access(regs.IRQ_ENABLE, rng.randrange(3))
-        block.access(address, 3, 15 if address < regs.COMMAND_BASE else 7)
+        block.access(address, 7, 15 if address < regs.COMMAND_BASE else 7)
         block.access(regs.IRQ_STATUS)
         block.access(regs.IRQ_STATUS, rng.randrange(3))
         block.access(regs.IRQ_STATUS)
         block.access(regs.IRQ_ENABLE)
         read(block, "JOBS")
+
+
+def idles(
+    block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple[int, int]
+) -> None:
+    """Give the block something to do, and let it end in every way; the interrupt tells when.
+
+    The event is cleared right behind each start, and while the block has nothing to do.
+    """
+    block.access(regs.IRQ_ENABLE, regs.IDLE)
+    words = [(address, word, 15) for address, word in job_words(job).items()]
+    for _ in range(60):
+        block.rest(0)
+        wrong = [(*misfit, 15)] if rng.random() < 0.2 else []
+        starts = [(regs.command_address(regs.START_COMMAND), 1, 15)] * rng.choice((1, 1, 2))
+        clears = [(regs.IRQ_STATUS, rng.choice((regs.IDLE, regs.IDLE, 3, 7)), 15)]
+        block.overlap([*words, *wrong, *starts, *clears])
+        block.rest(rng.choice((0, 100)), rng.choice(SINKS))
+        for _ in starts:
+            block.pass_clocks(rng.choice((0, 2, 20)))
+            beats = max(1, job.beats_in + rng.choice((0, 0, 0, -1, 1, 5)))
+            block.send_beats(rng.randbytes(beats * block.beat_bytes))
+        block.pass_clocks(rng.randint(20, 40) + len(starts) * job.beats_in)
+        block.rest(0)
+        block.pass_clocks(40)
+        block.access(*rng.choice(clears)[:2])
+        block.access(regs.IRQ_STATUS)

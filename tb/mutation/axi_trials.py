@@ -131,6 +131,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "hard": lambda: orders.soft(block, rng, rng.choice((short, full)), hard=True),
         "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
         "sweep": lambda: orders.sweep(block, rng),
+        "idles": lambda: orders.idles(block, rng, short, misfit),
     }
     if kind in odd:
         odd[kind]()
@@ -165,7 +166,7 @@ KINDS = (
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
     "flows", "numbered", "one behind", "forgotten", "ahead", "packets", "finishes", "strides",
-    "fills", "flips",
+    "fills", "flips", "idles",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

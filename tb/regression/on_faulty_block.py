@@ -22,8 +22,10 @@ from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.block_registers import (
+    ALL_EVENTS,
     DONE,
     ERROR,
+    IDLE,
     PASS_CLOCKS,
     BlockRegisters,
     Counts,
@@ -106,7 +108,7 @@ class _Run:
         if batch.accesses and isinstance(block, NativeBlock):
             block.rest_answers(self._source.choice((0, 30, 80)), batch.seed)
         self.registers.write("CONTROL", 0b01)
-        self.registers.write("IRQ_STATUS", DONE | ERROR)
+        self.registers.write("IRQ_STATUS", ALL_EVENTS)
         self.registers.enable(0)
         self._counts.begin()
 
@@ -215,6 +217,10 @@ class _Run:
         self._words |= words if known is None else known
         self._started += 1
         self._counts.expected["JOBS"] += 1
+        if self.batch.accesses:
+            # Its packet has not been sent, so there is something to do.
+            self.registers.write("IRQ_STATUS", IDLE)
+            self.registers.check("IRQ_STATUS", "idle", 0)
 
     def _expect(self, each: Todo, received: Received | None) -> None:
         packets = ResultPackets(each.job, each.x.dtype, received or _anything)
@@ -264,11 +270,12 @@ class _Run:
             registers.check("ERROR", "code", fault.code)
             registers.check("ERROR", "register", fault.register)
             registers.check("ERROR", "job", job)
-        for cleared in (0, DONE, ERROR):
+        for cleared in (0, DONE, ERROR, IDLE):
             registers.check("IRQ_STATUS", "done", self._events & DONE)
             registers.check("IRQ_STATUS", "error", self._events >> 1)
+            registers.check("IRQ_STATUS", "idle", 1)  # it lasts, and cannot be cleared
             if self.batch.accesses:
-                registers.check_interrupt(self._events)
+                registers.check_interrupt(self._events | IDLE)
             registers.write("IRQ_STATUS", cleared)
             self._events &= ~cleared
         self._wrong = None

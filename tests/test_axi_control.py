@@ -178,9 +178,7 @@ def test_a_write_of_some_bytes(strobes):
     carry_out(bench)
 
 
-@pytest.mark.parametrize(
-    ("port", "flag"), [("done", DONE), ("failed", ERROR), ("idle", regs.IDLE)]
-)
+@pytest.mark.parametrize(("port", "flag"), [("done", DONE), ("failed", ERROR), ("idle", regs.IDLE)])
 def test_an_event_around_its_clear(port, flag):
     """It is lost if it comes before the write takes effect; in this clock, or later, it is kept."""
 

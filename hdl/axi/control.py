@@ -42,8 +42,8 @@ class BlockControl(wiring.Component):
     busy : In(1)
         A command waits, or a job is under way.
     idle : In(1)
-        No command waits, and no job is under way. Told soon enough to be 0 in the second clock behind
-        a ``command``, in which the next write may be carried out.
+        No command waits, and no job is under way. It is 0 in the second clock behind a ``command``
+        at the latest: in that clock the next write may be carried out.
     done, failed : In(1)
         The results of a job have left; a job failed.
     code, register, job : In

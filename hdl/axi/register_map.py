@@ -91,11 +91,17 @@ def _flags(access: Access, *flags: tuple[str, str], reset: int = 0) -> tuple[Fie
 
 
 EVENTS = (
-    ("done", "The last results of a job have left the block, or its packet was dropped since the "
-     "job was refused. Of an accepted job's packet, elements behind its last window may follow."),
+    (
+        "done",
+        "The last results of a job have left the block, or its packet was dropped since the "
+        "job was refused. Of an accepted job's packet, elements behind its last window may follow.",
+    ),
     ("error", "A job failed, or a command found no space; ERROR tells why."),
-    ("idle", "The block had nothing to do: no command waited, and all jobs had ended, with their "
-     "packets and their results. It is set as long as that lasts, so it is cleared behind START."),
+    (
+        "idle",
+        "The block had nothing to do: no command waited, and all jobs had ended, with their "
+        "packets and their results. It is set as long as that lasts, so clear it behind START.",
+    ),
 )
 """The events that can raise the interrupt, in the order of their bits."""
 

@@ -263,9 +263,7 @@ def sweep(block: RecordedBlock, rng: random.Random) -> None:
         read(block, "JOBS")
 
 
-def idles(
-    block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple[int, int]
-) -> None:
+def idles(block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple[int, int]) -> None:
     """Give the block something to do, and let it end in every way; the interrupt tells when.
 
     The event is cleared right behind each start, and while the block has nothing to do.

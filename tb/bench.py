@@ -22,8 +22,16 @@ def core() -> CoreConfig:
 
 
 def examples(usual: int) -> int:
-    """Return how many random examples to run: ``usual``, scaled by the environment variable."""
-    return usual * int(os.environ.get(EXAMPLES, "40")) // 40
+    """Return how many random examples to run: ``usual``, scaled by the environment variable.
+
+    Raises
+    ------
+    ValueError
+        The variable does not hold a number above 0.
+    """
+    if (wanted := int(os.environ.get(EXAMPLES, "40"))) < 1:
+        raise ValueError(f"{EXAMPLES} must be at least 1, not {wanted}")
+    return max(1, usual * wanted // 40)
 
 
 async def started(dut: Any) -> CoreBench:

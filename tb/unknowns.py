@@ -37,7 +37,7 @@ async def unknown_payloads(dut: Any, input_stalls: int, output_stalls: int) -> N
     """All results are right, and no output that controls something is ever unknown."""
     agents._Source = UnknownSource
     bench = await started(dut)
-    for seed in range(examples(2) or 1):
+    for seed in range(examples(2)):
         board = Scoreboard(core())
         for job, x in jobs(random.Random(seed), core(), 12):
             board.add(job, x)

@@ -134,6 +134,27 @@ def test_the_bench_passes_and_finds_what_is_wrong(folder, tmp_path):
         assert "PASS" not in told
 
 
+@NEEDS_ICARUS
+@pytest.mark.parametrize("part", ["width", "height"])
+def test_the_bench_finds_a_block_that_does_not_compare(folder, verilog, tmp_path, part):
+    """One of the two taps always wins, or one does whenever it is there."""
+    start = verilog.index(f"module {NAME}_core_{part}_window(")
+    module = verilog[start : verilog.index("endmodule", start)]
+    (choice,) = re.findall(r"assign (\w+) = (\w+) \? (line_\w+) : (line_\w+);", module)
+    chosen, wins, left, right = choice
+    (is_there,) = re.findall(rf"assign {wins} = (line_\w+) & \w+;", module)
+    faults = [f"{chosen} = {left}", f"{chosen} = {right}", f"{wins} = {is_there}"]
+    for number, fault in enumerate(faults):
+        name = fault.partition(" ")[0]
+        changed, count = re.subn(rf"assign {name} = [^;]*;", f"assign {fault};", module)
+        assert count == 1
+        (tmp_path / f"{number}.v").write_text(verilog.replace(module, changed))
+        bench = str(folder / f"{NAME}_tb.v")
+        status, told = icarus(tmp_path, f"{NAME}_tb", bench, f"{number}.v")
+        assert status != 0, fault
+        assert "FAIL" in told
+
+
 @pytest.mark.parametrize("edition", COMPONENTS)
 def test_ip_xact(folder, edition):
     schema = etree.XMLSchema(etree.parse(str(schema_of(edition))))

@@ -180,26 +180,27 @@ def test_all_cores_are_those_of_the_pool_and_some_drawn_at_random():
         ("[" * 100000, "recursion"),
         ("[1]", r"a case must be an object, not \[1\]"),
         ('{"batches":[]}', "the case lacks the field 'target'"),
-        ('{"target":1}', "'target' must be a name, not 1"),
+        ('{"target":1,"batches":[]}', "'target' must be a name, not 1"),
         ('{"target":"image","batch":[]}', "a case has no field 'batch', only target, batches"),
         ('{"target":"image","batches":{}}', "'batches' must be a list"),
         ("BATCH 1", "a batch must be an object"),
         ('BATCH {"no":1}', "a batch has no field 'no'"),
-        ('BATCH {"items":[],"seed":true}', "'seed' must be a number from 0 to 2147483647"),
-        ('BATCH {"items":[],"input_stalls":101}', "'input_stalls' must be a percentage, or pairs"),
-        ('BATCH {"items":[],"input_stalls":100}', "below 100 at last, not 100"),
-        ('BATCH {"items":[],"output_stalls":[[5,100]]}', "'output_stalls' must be a percentage"),
-        ('BATCH {"items":[],"output_stalls":[[16777216,100],[1,0]]}', "'output_stalls' must be"),
-        ('BATCH {"items":[],"reset_clocks":16777216}', "'reset_clocks' must be a number of clocks"),
-        ('BATCH {"items":[],"job_stalls":[[5,50],[5]]}', "'job_stalls' must be a percentage"),
-        ('BATCH {"items":[],"output_stalls":[[-1,5]]}', "'output_stalls' must be a percentage"),
-        ('BATCH {"items":[],"accesses":-1}', "'accesses' must be a percentage"),
-        ('BATCH {"items":[],"reset_after":-1}', "'reset_after' must be null or a number of"),
+        ('BATCH {"items":[0],"seed":true}', "'seed' must be a number from 0 to 2147483647"),
+        ('BATCH {"items":[0],"input_stalls":101}', "'input_stalls' must be a percentage, or pairs"),
+        ('BATCH {"items":[0],"input_stalls":100}', "below 100 at last, not 100"),
+        ('BATCH {"items":[0],"output_stalls":[[5,100]]}', "'output_stalls' must be a percentage"),
+        ('BATCH {"items":[0],"output_stalls":[[16777216,100],[1,0]]}', "'output_stalls' must be"),
+        ('BATCH {"items":[0],"reset_clocks":16777216}', "'reset_clocks' must be a number of clocks"),
+        ('BATCH {"items":[0],"job_stalls":[[5,50],[5]]}', "'job_stalls' must be a percentage"),
+        ('BATCH {"items":[0],"output_stalls":[[-1,5]]}', "'output_stalls' must be a percentage"),
+        ('BATCH {"items":[0],"accesses":-1}', "'accesses' must be a percentage"),
+        ('BATCH {"items":[0],"reset_after":-1}', "'reset_after' must be null or a number of"),
+        ('BATCH {"items":[]}', "'items' must be a list that is not empty"),
         ('ITEM {"operator":"reduction"}', "the item lacks the field 'arguments'"),
         ('ITEM {"operator":"sum","arguments":{}}', "'operator' must be one of reduction, pooling"),
         ('ITEM {"operator":"pooling","arguments":[]}', "'arguments' must be an object"),
         ('ITEM {"operator":"pooling","arguments":{},"fill":[]}', "'fill' must be one of few, "),
-        ('ITEM {"operator":"pooling","arguments":{},"jobs":1.5}', "'jobs' must be a number from 0"),
+        ('ITEM {"operator":"pooling","arguments":{},"jobs":1.5}', "'jobs' must be a number from 1"),
         ('ITEM {"operator":"pooling","arguments":{},"fault":"x"}', "'fault' must be null or one"),
     ],
 )  # fmt: skip
@@ -423,3 +424,9 @@ def test_an_error_that_names_another_job_is_a_difference(monkeypatch):
     with Rig("native") as rig:
         told = failure(Case("axi-reduction", [Batch([item])]), rig)
     assert told == "batch 0: ERROR.job is 0, expected 1"
+
+
+def test_there_are_no_lots_of_cores_that_no_backend_drives():
+    """Nor does the search for one go on without an end."""
+    assert not list(lots(("icarus", "verilator"), ("endless", "small-endless1"), ()))
+    assert next(lots(("icarus", "native"), ("endless",), ())).backend == "native"

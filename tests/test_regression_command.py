@@ -36,11 +36,24 @@ def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsy
     assert "seed modulo 64 must be below 63" in capsys.readouterr().err
 
 
+def case(target, **fields):
+    """Return a case of one small reduction, as JSON."""
+    item = {"operator": "reduction", "arguments": {"function": "argmax", "sizes": [2, 3]}} | fields
+    return json.dumps({"target": target, "batches": [{"items": [item]}]})
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("--case", "\u00b2"), "this is no case"),
-        (("--case", '{"target":"nix","batches":[]}'), "core must be one of"),
+        (("--case", case("nix")), "core must be one of"),
+        (("--case", '{"target":"image"}'), "the case lacks the field 'batches'"),
+        (("--case", '{"target":"image","batches":[]}'), "a list that is not empty, not []"),
+        (("--case", case("image", jobs=0)), "'jobs' must be a number from 1"),
+        (("--case", case("image", fault="late")), "are for AXI blocks, and image is none"),
+        (("--case", case("endless"), "--backend", "icarus"), "endless: a core without a job port"),
+        (("--case", "26", "--backend", "verilator"), "on the native backend alone"),
+        (("--core", "endless", "--backend", "verilator"), "on the native backend alone"),
         (("--case", "663", "--lots", "0", "--core", "volume"), "not with --core, --lots"),
         (("--hours", "0"), "not in the range"),
         (("--minutes", "nan"), "nan is no finite number"),

@@ -121,7 +121,7 @@ module pool3x3_tb;
   always @(negedge clk) if (!rst) begin
     clocks = clocks + 1;
     if (clocks > 1000) $fatal(1, "only %0d results of %0d came", seen, ELEMENTS);
-    if (refused) $fatal(1, "the job was refused with error %0d", error);
+    if (refused !== 0 || error !== 0) $fatal(1, "the job was refused with error %0d", error);
 
     // The job stays on its port until the core has taken it.
     if (job_taken) job_valid = 0;
@@ -144,7 +144,7 @@ module pool3x3_tb;
 
     // Nothing more may come after the last result.
     if (seen == ELEMENTS && clocks == done_at + 100) begin
-      if (sent != ELEMENTS || job_valid || status[0]) $fatal(1, "the core is not at rest");
+      if (sent != ELEMENTS || job_valid || status[0] !== 0) $fatal(1, "the core is not at rest");
       $display("%0d results are right", seen);
       $finish;
     end

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.package.candidates import candidates
+from extremum.host.package.example_data import example_tensor
 from extremum.host.plan import plan
 from extremum.host.plan.expected import numbers_of_results, winners
 from extremum.host.plan.jobs import Job
@@ -26,9 +26,6 @@ MOST_BEATS = 1 << 15
 
 TRIED = 500
 """Operators that are tried before a core counts as one without a small job."""
-
-ALPHABET = (-3, 0, 1, 5, 1, 0)
-"""Elements of the tensor. They are few, so that windows have ties."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,7 @@ def _only_job(problem: Reduction | Pooling, config: CoreConfig) -> ReductionJob 
 def _carried_out(problem: Reduction | Pooling, job: ReductionJob | SlidingJob) -> Example:
     """Return a job with a tensor and the results of the golden model."""
     config, dtype = job.config, problem.data_type.dtype
-    source = random.Random(1)
-    count = int(np.prod(problem.sizes))
-    letters = np.array([source.choice(ALPHABET) for _ in range(count)])
-    x = (letters if dtype.kind != "u" else letters + 3).astype(dtype).reshape(problem.sizes)
+    x = example_tensor(problem)
     won, where = winners(problem, x)
     shape = (job.beats_out, config.lanes)
     values = np.zeros(shape, dtype)

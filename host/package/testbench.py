@@ -194,7 +194,9 @@ def _core_job(settings: Settings, example: Example, widths: dict[str, int]) -> I
     yield "      while (!job__ready) @(negedge clk);"
     yield "      @(negedge clk);"
     yield "      job__valid = 0;"
-    yield '      if (status[1]) $fatal(1, "FAIL: the job was refused with error %0d", status[4:2]);'
+    yield "      if (status[4:1] !== 0)"
+    yield '        $fatal(1, "FAIL: the job was refused with error %0d", status[4:2]);'
+    yield '      if (status[0] !== 1) $fatal(1, "FAIL: the core has a job, and is at rest");'
     yield "    end"
     yield "  endtask"
     yield ""
@@ -204,7 +206,7 @@ def _at_rest(widths: Mapping[str, int], example: Example) -> Iterable[str]:
     """Yield the checks of what has been taken, and of the status of a bare core."""
     yield '    if (sent != BEATS) $fatal(1, "FAIL: %0d of %0d beats were taken", sent, BEATS);'
     if "status" in widths:
-        yield '    if (status[0]) $fatal(1, "FAIL: the core is not at rest");'
+        yield '    if (status[0] !== 0) $fatal(1, "FAIL: the core is not at rest");'
         problem = example.problem
         is_empty = int(isinstance(problem, Pooling) and problem.empty_windows > 0)
         yield f"    if (status[5] !== {is_empty})"

@@ -24,6 +24,7 @@ from cocotbext.axi import (
 from extremum.host.simulation.agents import Pace
 from extremum.host.simulation.backend import RESET_CLOCKS
 from extremum.host.simulation.stalls import Phases, Stalls
+from extremum.host.simulation.stream_rules import watched
 
 OUTPUTS = ("m_axis_value", "m_axis_index")
 PERIOD = 2
@@ -203,16 +204,17 @@ class BlockAgents:
         edge = FallingEdge(dut.aclk)
         pace = Pace()
         taken = (dut.s_axis_tvalid, dut.s_axis_tready)
-        given = [
-            (getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready"))
-            for name in self._outputs
-        ]
+        channels = watched(dut)
         writes = (dut.s_axil_wvalid, dut.s_axil_wready) if self.is_programmable else None
         while True:
             await edge
             seen = self.seen
             took = _moves(taken)
-            gave = any(map(_moves, given))
+            gave, complaint = False, ""
+            for channel in channels:
+                moves, wrong = channel.look()
+                gave = gave or (moves and channel.name in self._outputs)
+                complaint = complaint or wrong
             if took:
                 seen.taken += 1
                 seen.first = seen.now if seen.first is None else seen.first
@@ -227,6 +229,8 @@ class BlockAgents:
                 )
             else:
                 seen.idle = idle
+            if complaint:
+                seen.failure = f"clock {seen.now}: {complaint}"
             seen.now += 1
             if seen.failure or self.has_interrupt:
                 self.news.set()

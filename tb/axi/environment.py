@@ -11,7 +11,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, with_timeout
+from cocotb.triggers import ClockCycles, FallingEdge, with_timeout
 from cocotbext.axi import (
     AxiLiteBus,
     AxiLiteMaster,
@@ -28,6 +28,7 @@ from extremum.hdl.ports import output_layout
 from extremum.host.driver.packets import filled_beats
 from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
+from extremum.host.simulation.stream_rules import watched
 from extremum.tb.bench import core
 from extremum.tb.scoreboard import Scoreboard
 
@@ -113,7 +114,17 @@ class Environment:
         await ClockCycles(dut.aclk, 3)
         made._connect()
         await made.reset()
+        cocotb.start_soon(made._watch())
         return made
+
+    async def _watch(self) -> None:
+        """Let the test fail if the block takes back or changes what it offers."""
+        channels, edge = watched(self.dut), FallingEdge(self.dut.aclk)
+        while True:
+            await edge
+            for channel in channels:
+                _, complaint = channel.look()
+                assert not complaint, complaint
 
     def _drive_low(self) -> None:
         """Give all inputs a value before the agents look at their answers."""
@@ -249,5 +260,6 @@ class Environment:
         await self.until("STATUS", "busy", 0)
         await self.clocks(20)
         assert all(sink.empty() for sink in self.sinks.values()), "a packet too many came"
+        assert all(sink.idle() for sink in self.sinks.values()), "beats came behind the last packet"
         assert self.source.empty(), "a packet was not taken"
         assert self.source.idle(), "a packet was not taken whole"

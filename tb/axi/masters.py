@@ -67,7 +67,7 @@ async def writes_in_every_phase(dut: Any) -> None:
     block = await Environment.started(dut)
     source = random.Random(62)
     first, second = good_jobs(2, least_beats=8)
-    for clock in range(0, 120, max(1, 400 // (10 * (examples(4) or 1)))):
+    for clock in range(0, 120, max(1, 400 // (10 * examples(4)))):
         for job, x in (first, second):
             await block.send(packets(job, x)[0])
         await block.start(first[0])

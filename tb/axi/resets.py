@@ -40,7 +40,7 @@ def forget(*agents: AxiStreamSource | AxiStreamSink) -> None:
 async def aresetn(dut: Any) -> None:
     """All outputs are silent in reset, and no word of the jobs before comes afterwards."""
     block = await Environment.started(dut)
-    for clock in range(1, 120, max(1, 400 // (10 * (examples(4) or 1)))):
+    for clock in range(1, 120, max(1, 400 // (10 * examples(4)))):
         await begin(block, clock)
         await block.clocks(clock)
         block.source.clear()
@@ -56,7 +56,7 @@ async def aresetn(dut: Any) -> None:
 async def soft_reset(dut: Any, stall: int) -> None:
     """It ends all jobs; a beat that was offered stays until it is taken, and then nothing comes."""
     block = await Environment.started(dut)
-    for clock in range(1, 120, max(1, 400 // (10 * (examples(4) or 1)))):
+    for clock in range(1, 120, max(1, 400 // (10 * examples(4)))):
         block.stall(0, stall)
         await begin(block, 500 + clock)
         await block.clocks(clock)
@@ -159,7 +159,7 @@ async def soft_reset_of_one_stream(dut: Any) -> None:
 async def a_packet_right_behind_a_soft_reset(dut: Any) -> None:
     """Whoever waits for the answer may offer beats from the next clock on."""
     block = await Environment.started(dut)
-    for clock in range(1, 60, max(1, 200 // (10 * (examples(4) or 1)))):
+    for clock in range(1, 60, max(1, 200 // (10 * examples(4)))):
         await begin(block, clock)
         await block.clocks(clock)
         forget(block.source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from extremum.model import Pooling, Reduction
@@ -108,7 +108,7 @@ class Case:
     """
 
     target: str
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[Batch]
 
     def to_json(self) -> str:
         """Return the case in one line; what has its default is left out."""
@@ -130,7 +130,7 @@ class Case:
         """
         try:
             case = checked_fields(json.loads(text), cls)
-            batches = [checked_fields(batch, Batch) for batch in case.get("batches", ())]
+            batches = [checked_fields(batch, Batch) for batch in case["batches"]]
             for batch in batches:
                 batch["items"] = [Item(**checked_fields(item, Item)) for item in batch["items"]]
             return cls(case["target"], [Batch(**batch) for batch in batches])

@@ -96,7 +96,7 @@ _COUNT = _Kind(f"a number from 0 to {COUNTS - 1}", _is_count)
 _PERCENTAGE = _Kind("a percentage", _is_percentage)
 _CLOCK = _Kind(f"a number of clocks from 0 to {CLOCKS - 1}", _is_clock)
 _RESTS = _Kind("a percentage, or pairs of clocks and a percentage, below 100 at last", _are_rests)
-_LIST = _Kind("a list", lambda value: isinstance(value, list))
+_LIST = _Kind("a list that is not empty", lambda value: isinstance(value, list) and value != [])
 _KINDS = {
     "target": _Kind("a name", lambda value: isinstance(value, str)),
     "batches": _LIST,
@@ -111,6 +111,7 @@ _KINDS = {
     "arguments": _Kind("an object", lambda value: isinstance(value, dict)),
     "fill": _is_one_of(*FILLS),
     "refused": _or_none(_COUNT),
+    "jobs": _Kind(f"a number from 1 to {COUNTS - 1}", lambda value: _is_count(value) and value > 0),
     "fault": _or_none(_is_one_of(*FAULTS)),
 }
 """What each field holds; one that is not named here is a count."""

@@ -32,7 +32,7 @@ from extremum.tb.regression.campaign import (
 from extremum.tb.regression.case import Case
 from extremum.tb.regression.database import Database, Failure
 from extremum.tb.regression.draw import SCALES, drawn_case
-from extremum.tb.regression.pool import TARGETS, target_of
+from extremum.tb.regression.pool import TARGETS, target_named, target_of
 from extremum.tb.regression.random_cores import RANDOM
 from extremum.tb.regression.revision import revision
 from extremum.tb.regression.run import Rig, run_case
@@ -149,6 +149,9 @@ def regress(
     if unknown := set(cores) - set(names):
         known = ", ".join(names)
         raise click.UsageError(f"--core must be of {known}, not {sorted(unknown)[0]!r}")
+    for target in TARGETS:
+        if target.name in cores and not any(map(target.runs_on, backends)):
+            raise click.UsageError(f"--core {target.name}: {_NO_JOBS}, not on {backends[0]}")
     seconds = 3600 * (hours or 0) + 60 * (minutes or 0)
     if hours is None and minutes is None:
         seconds = 60.0 if most_lots is None else float("inf")
@@ -197,6 +200,7 @@ def _run_one(text: str, backend: str) -> int:
             case = Case.from_json(text)
         except ValueError as error:
             raise click.UsageError(f"--case: {error}") from error
+    _refuse_misfits(case, backend)
     click.echo(f"core: {case.target}\nbackend: {backend}")
     for number, batch in enumerate(case.batches):
         options = f"stalls {batch.input_stalls}, {batch.output_stalls}, {batch.job_stalls}"
@@ -218,6 +222,25 @@ def _run_one(text: str, backend: str) -> int:
         raise click.UsageError(f"--case: no core can run it: {told}") from error
     click.echo(f"{figures.jobs} jobs, {figures.beats} beats, no difference\n1 passed, 0 failed")
     return AGREEMENT
+
+
+_NO_JOBS = "a core without a job port runs on the native backend alone"
+
+
+def _refuse_misfits(case: Case, backend: str) -> None:
+    """Refuse a case of which a part would not be run."""
+    try:
+        target = target_named(case.target)
+    except ValueError as error:
+        raise click.UsageError(f"--case: {error}") from error
+    if not target.runs_on(backend):
+        raise click.UsageError(f"--case: {case.target}: {_NO_JOBS}, not on {backend}")
+    if target.bus == "none":
+        has_faults = any(item.fault for batch in case.batches for item in batch.items)
+        if has_faults or any(batch.accesses for batch in case.batches):
+            raise click.UsageError(
+                f"--case: 'fault' and 'accesses' are for AXI blocks, and {case.target} is none"
+            )
 
 
 def repeat_command(failure: Failure) -> str:

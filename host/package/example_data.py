@@ -1,0 +1,100 @@
+"""The tensor of a package's example: numbers that show what a block overlooks.
+
+Few numbers would tie often, and then a block that never looks at some taps of a window, or at the
+end of a row, could give the same results. So every tap wins somewhere, if there are as many windows
+as taps, and every row has its best element twice, the two far from its ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+
+from extremum.model import DataType, Pooling, Reduction
+
+__all__ = ["example_tensor"]
+
+DRAWS = 300
+"""Tensors that are drawn for a pooling; the one in which most taps win is taken."""
+
+
+def example_tensor(problem: Reduction | Pooling) -> np.ndarray:
+    """Return a tensor for an operator, always the same."""
+    levels = _levels(problem.data_type)
+    if isinstance(problem, Reduction):
+        ranks = _rows(problem, len(levels), random.Random(1))
+        if problem.function.is_minimum:
+            ranks = len(levels) - 1 - ranks
+        return levels[ranks]
+    drawn = (_ranks(problem, len(levels), seed) for seed in range(DRAWS))
+    taps, best = int(np.prod(problem.window)), (-1, np.zeros(0, np.intp))
+    for ranks in drawn:
+        if (found := len(_winning_taps(problem, ranks))) > best[0]:
+            best = found, ranks
+        if found == taps:
+            break
+    return levels[best[1]]
+
+
+def _levels(data_type: DataType) -> np.ndarray:
+    """Return numbers of a type in ascending order, which differ in its lowest and highest bits."""
+    dtype = data_type.dtype
+    if dtype.kind == "f":
+        most = float(np.finfo(dtype).max)
+        steps = [0.5, 1.0, 1.0 + 2 * float(np.finfo(dtype).eps), 3.0, 1000.0, most, np.inf]
+        return np.array([*(-step for step in reversed(steps)), 0.0, *steps], dtype)
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    near = [-37, -2, -1] if low else [high // 2, high // 2 + 1]
+    return np.unique(
+        np.array([low, low + 1, *near, 0, 1, 2, 5, 90, high // 3, high - 1, high], dtype)
+    )
+
+
+def _rows(problem: Reduction, levels: int, rng: random.Random) -> np.ndarray:
+    """Return ranks of the elements of a reduction: the higher the better."""
+    kept = [axis for axis in range(len(problem.sizes)) if axis not in problem.axes]
+    rows, count = int(np.prod([problem.sizes[axis] for axis in kept])), problem.count
+    ranks = np.empty((rows, count), np.intp)
+    for row in range(rows):
+        best = rng.randrange(levels // 2, levels)
+        ranks[row] = [rng.randrange(best) for _ in range(count)]
+        # A single row has its best elements in the middle: before, between and behind them a block
+        # may overlook something.
+        first, end = (0, count) if rows > 1 else (count // 4, count - count // 4)
+        for place in rng.sample(range(first, end), min(2, end - first)):
+            ranks[row, place] = best
+    moved = [problem.sizes[axis] for axis in (*kept, *problem.axes)]
+    return ranks.reshape(moved).transpose(np.argsort([*kept, *problem.axes]))
+
+
+def _ranks(problem: Pooling, levels: int, seed: int) -> np.ndarray:
+    """Draw ranks of the elements of a pooling."""
+    rng = random.Random(seed)
+    count = int(np.prod(problem.sizes))
+    return np.array([rng.randrange(levels) for _ in range(count)]).reshape(problem.sizes)
+
+
+def _winning_taps(problem: Pooling, ranks: np.ndarray) -> set[int]:
+    """Return the taps without which some result would be another one.
+
+    Without positions that is a tap that is better than all others of some window. With them it is
+    also the first of several best ones.
+    """
+    around = [(0, 0), (0, 0), *zip(problem.start_padding, problem.end_padding, strict=True)]
+    padded = np.pad(ranks, around, constant_values=-1)
+    outputs = problem.output_sizes[2:]
+    taps = []
+    for tap in itertools.product(*map(range, problem.window)):
+        starts = [at * step for at, step in zip(tap, problem.dilations, strict=True)]
+        places = tuple(
+            slice(start, start + (count - 1) * stride + 1, stride)
+            for start, count, stride in zip(starts, outputs, problem.strides, strict=True)
+        )
+        taps.append(padded[(..., *places)].reshape(-1))
+    every = np.array(taps)
+    counts = (every == every.max(axis=0)) & (every >= 0)
+    if not problem.return_indices:
+        counts &= counts.sum(axis=0) == 1
+    return set(counts.argmax(axis=0)[counts.any(axis=0)].tolist())

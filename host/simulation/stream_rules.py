@@ -1,0 +1,68 @@
+"""The rule of AXI that an offer stays: held against the outputs of a simulated block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extremum.hdl.axi.streams import INDICES, VALUES
+
+
+class Offers:
+    """Watches the handshake of one channel on which the block sends.
+
+    Parameters
+    ----------
+    dut
+        The block's module.
+    name
+        What its signals begin with: that of a stream, or a channel of AXI4-Lite.
+    t
+        What ``valid`` and ``ready`` begin with behind the name.
+    payload
+        The other signals of the channel, in the same way.
+    """
+
+    def __init__(self, dut: Any, name: str, t: str, payload: tuple[str, ...]) -> None:
+        self.name = name
+        self._valid, self._ready = (getattr(dut, f"{name}_{t}{end}") for end in ("valid", "ready"))
+        self._payload = {end: getattr(dut, f"{name}_{t}{end}") for end in payload}
+        self._reset = dut.aresetn
+        self._offered: dict[str, Any] | None = None
+
+    def look(self) -> tuple[bool, str]:
+        """Look at the channel between two rising edges of the clock, once in every clock.
+
+        Returns
+        -------
+        moves : bool
+            Whether the coming edge takes what is offered.
+        complaint : str
+            What is against the rule; empty if nothing is.
+        """
+        valid, ready = self._valid.value, self._ready.value
+        before, self._offered = self._offered, None
+        if self._reset.value != 1:
+            return False, ""
+        if before is not None:
+            if valid != 1:
+                return False, f"{self.name}: an offer was taken back before it was accepted"
+            for end, value in before.items():
+                if self._payload[end].value != value:
+                    told = f"{value} to {self._payload[end].value}"
+                    return False, f"{self.name}: {end} of an offer changed from {told}"
+        if valid == 1 and ready != 1:
+            self._offered = {end: signal.value for end, signal in self._payload.items()}
+        return valid == 1 and ready == 1, ""
+
+
+def watched(dut: Any) -> list[Offers]:
+    """Return what watches each channel on which a block sends, those of its streams first."""
+    found = [
+        Offers(dut, name, "t", ("data", "keep", "last"))
+        for name in (VALUES, INDICES)
+        if hasattr(dut, f"{name}_tvalid")
+    ]
+    if hasattr(dut, "s_axil_awvalid"):
+        found.append(Offers(dut, "s_axil", "b", ("resp",)))
+        found.append(Offers(dut, "s_axil", "r", ("data", "resp")))
+    return found

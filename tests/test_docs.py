@@ -153,8 +153,9 @@ FAULTS = {
     "W_HEAD +: 9] = 1": ("W_HEAD +: 9] = 2", "result 0 is 5 at 7, not 1 at 7"),
     "GROUP_STEP +: 32] = 1": ("GROUP_STEP +: 32] = 2", "result 24 is 5 at 31, not 5 at 30"),
     "SLOTS +: 32] = 55": ("SLOTS +: 32] = 54", "only 47 results of 48 came"),
+    ".status(status)": (".status()", "the job was refused"),
 }
-"""For lines of the bench that write a register: a wrong one in its place, and the complaint."""
+"""For lines of the bench: a wrong one in its place, and the complaint."""
 
 
 @pytest.fixture(scope="module")

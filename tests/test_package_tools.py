@@ -219,6 +219,12 @@ def test_bare_cores(name, tmp_path):
     assert found, told
     assert example is not None
     assert int(found[1]) == example.job.cycles
+    if ".status(status)" in (bench := (tmp_path / f"{name}_tb.v").read_text()):
+        # A status that nobody drives is none.
+        (tmp_path / "open.v").write_text(bench.replace(".status(status)", ".status()"))
+        status, told = icarus(tmp_path, f"{name}_tb", "open.v", f"{name}.v")
+        assert status != 0
+        assert "FAIL: the job was refused" in told
 
 
 ODD = {

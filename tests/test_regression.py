@@ -190,7 +190,7 @@ def test_all_cores_are_those_of_the_pool_and_some_drawn_at_random():
         ('BATCH {"items":[0],"input_stalls":100}', "below 100 at last, not 100"),
         ('BATCH {"items":[0],"output_stalls":[[5,100]]}', "'output_stalls' must be a percentage"),
         ('BATCH {"items":[0],"output_stalls":[[16777216,100],[1,0]]}', "'output_stalls' must be"),
-        ('BATCH {"items":[0],"reset_clocks":16777216}', "'reset_clocks' must be a number of clocks"),
+        ('BATCH {"items":[0],"reset_clocks":16777216}', "'reset_clocks' must be a number of"),
         ('BATCH {"items":[0],"job_stalls":[[5,50],[5]]}', "'job_stalls' must be a percentage"),
         ('BATCH {"items":[0],"output_stalls":[[-1,5]]}', "'output_stalls' must be a percentage"),
         ('BATCH {"items":[0],"accesses":-1}', "'accesses' must be a percentage"),

@@ -27,6 +27,7 @@ class Offers:
         self._valid, self._ready = (getattr(dut, f"{name}_{t}{end}") for end in ("valid", "ready"))
         self._payload = {end: getattr(dut, f"{name}_{t}{end}") for end in payload}
         self._reset = dut.aresetn
+        self._was_reset = True
         self._offered: dict[str, Any] | None = None
 
     def look(self) -> tuple[bool, str]:
@@ -41,8 +42,14 @@ class Offers:
         """
         valid, ready = self._valid.value, self._ready.value
         before, self._offered = self._offered, None
-        if self._reset.value != 1:
+        was_reset, self._was_reset = self._was_reset, self._reset.value != 1
+        if self._was_reset:
             return False, ""
+        moves = valid == 1 and ready == 1
+        if was_reset:
+            # The block takes a reset into a register first, so one of a single clock ends offers
+            # only at the next edge.
+            return moves, ""
         if before is not None:
             if valid != 1:
                 return False, f"{self.name}: an offer was taken back before it was accepted"
@@ -52,7 +59,7 @@ class Offers:
                     return False, f"{self.name}: {end} of an offer changed from {told}"
         if valid == 1 and ready != 1:
             self._offered = {end: signal.value for end, signal in self._payload.items()}
-        return valid == 1 and ready == 1, ""
+        return moves, ""
 
 
 def watched(dut: Any) -> list[Offers]:

@@ -1,5 +1,7 @@
 """Whoever reads `STATUS.busy` behind START, or clears `idle`, is told of the job, however soon."""
 
+from typing import Any
+
 import pytest
 from amaranth.sim import Simulator
 
@@ -75,7 +77,7 @@ def test_a_started_job_is_seen_by_the_soonest_read(name):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_soonest_clear_behind_a_start_is_not_undone(name):
     """The address and the data of the clear wait at their ports while START is carried out."""
-    block = AxiBlock(CONFIGS[name])
+    block: Any = AxiBlock(CONFIGS[name])
 
     async def write(context, clock, address, word):
         context.set(block.s_axil_awaddr, address)

@@ -31,6 +31,7 @@ def worst(data_type, *, minimum=False):
 def test_every_tap_of_a_window_matters(name):
     """Computed by the golden model from tensors with a slice for each tap, one tap left out."""
     example = example_job(CONFIGS[name])
+    assert example is not None
     problem = example.problem
     if isinstance(problem, Reduction):
         pytest.skip("a reduction has no windows")

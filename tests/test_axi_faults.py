@@ -46,7 +46,7 @@ FAULTS = {
   assign {STREAM}_tlast = inner_{STREAM}_tlast && !more;
   assign inner_{STREAM}_tready = {STREAM}_tready && !more;
 """,
-        "beats came behind the last packet|m_axis_value of",
+        "beats came behind the last packet",
     ),
     "an answer that changes": (
         """
@@ -84,7 +84,7 @@ def test_a_broken_rule_is_found(name, tmp_path):
     bench = "axi.masters" if "s_axil" in fault else "axi.streams"
     with pytest.raises(AssertionError, match="tests failed") as found:
         run_bench("icarus", CORE, bench, tmp_path, bus="axi", verilog=around(fault))
-    assert any(part in str(found.value) for part in complaint.split("|"))
+    assert complaint in str(found.value)
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ CORES = {
     "lanes": CoreConfig((DataType.INT8,), 4, max_window=(1, 2, 2), max_line=64),
 }
 BUSY, CAN_START = 1, 2
+DONE, ERROR = 1, 2
 MOST_CLOCKS, ROUNDS = 4000, 60
 FAULTS = ("early", "late", "registers", "range")
 
@@ -53,10 +54,12 @@ def start(block, config, jobs, rng):
 
     Returns
     -------
-    list of int
+    packets : list of int
         The beats of the packets.
+    events : int
+        What the block must have told when it is idle.
     """
-    packets, known = [], {}
+    packets, known, events = [], {}, regs.IDLE | DONE
     for _ in range(rng.randint(1, 3)):
         if packets:
             send(block, config, packets[-1])
@@ -65,6 +68,7 @@ def start(block, config, jobs, rng):
         fault = fault_of(name, rng.randrange(50), job) if name else None
         if fault is not None:
             words, beats = known | words | fault.words, fault.beats
+            events |= ERROR
         for address, word in (*words.items(), (START, 1)):
             for _ in range(MOST_CLOCKS):
                 if block.read(regs.STATUS) & CAN_START:
@@ -72,7 +76,7 @@ def start(block, config, jobs, rng):
             block.write(address, word)
         packets.append(beats)
         known = job_words(job)
-    return packets
+    return packets, events
 
 
 def send(block, config, beats):
@@ -95,24 +99,29 @@ def test_idle_comes_once_behind_the_last_beat(name, pipelining):
             for stream in (VALUES, INDICES):
                 for _ in range(3):
                     block.receive(stream, 1 << 20, lambda part, last: None)
-            packets = start(block, config, jobs, rng)
+            packets, events = start(block, config, jobs, rng)
             block.write(regs.IRQ_STATUS, regs.IDLE)
             block.pass_clocks(4)
             for _ in range(rng.choice((0, 3, 60))):
                 block.pass_clocks(1)
                 assert not block.interrupt
             send(block, config, packets[-1])
-            came = None
+            came, seen = None, 0
             for _ in range(MOST_CLOCKS):
                 block.pass_clocks(1)
                 if block.interrupt:
-                    came = came or block.clocks.now
+                    if came is None:
+                        came = block.clocks.now
+                        seen = block.read(regs.IRQ_STATUS)
+                        block.write(regs.IRQ_STATUS, DONE | ERROR)
                     if block.clocks.now > came + SOON:
                         break
             assert came is not None
             assert block.clocks.last < came < block.clocks.last + SOON
             assert block.clocks.taken == sum(packets)
             assert not block.read(regs.STATUS) & BUSY
+            assert seen == events
+            assert block.read(regs.IRQ_STATUS) == regs.IDLE, "an event came behind it"
             # It lasts, and cannot be cleared meanwhile.
             block.write(regs.IRQ_STATUS, regs.IDLE)
             block.pass_clocks(4)

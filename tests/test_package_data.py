@@ -62,7 +62,9 @@ def test_every_tap_of_a_window_matters(name):
 @pytest.mark.parametrize("data_type", DataType, ids=lambda kind: kind.value)
 @pytest.mark.parametrize("sizes", [(1, 1000), (8, 40), (3, 7), (2, 1)])
 def test_a_row_is_looked_at_as_a_whole(sizes, data_type, function, direction):
-    """Its best element is there twice, so another rule for ties shows; and neither is at an end."""
+    """Its best element is there twice, so another rule for ties shows; in a single row neither is
+    near an end.
+    """
     problem = Reduction.of(function, sizes, data_type, 1, axis_direction=direction)
     x = example_tensor(problem)
     assert x.dtype == data_type.dtype

@@ -551,7 +551,10 @@ void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
  * the packets of refused ones were dropped: the counter of jobs, read afterwards, tells of how many.
  * The block may still take the elements behind the last window, and an error of their packet comes
  * behind that. EXTREMUM_EVENT_IDLE says that there was nothing left to do: all jobs had ended, with
- * their packets and their results, and what was wrong with them has been told. After an error the
+ * their packets and their results, and what was wrong with them has been told. That may have been
+ * before the last start, unless extremum_enable_interrupts was called behind it. It lasts, so it is
+ * among the events of every block without work, and its interrupt ends only when it is no longer
+ * enabled. After an error the
  * next job writes all registers, since the block may not have taken all that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 
@@ -562,7 +565,8 @@ void extremum_clear_counters(struct extremum_block *block);
 /* End all jobs at once, and forget what they have told. Stop the channel of the DMA that sends
  * before the call. After it, let the channels that receive take the beat that is still offered, if
  * there is one, and stop them too: the next packet belongs to the next job. That job writes all
- * registers. Enabled interrupts stay so, and counters keep their numbers. */
+ * registers. Enabled interrupts stay so, and counters keep their numbers. EXTREMUM_EVENT_IDLE comes
+ * when nothing is offered any more. */
 void extremum_reset(struct extremum_block *block);
 
 #ifdef __cplusplus

@@ -43,7 +43,8 @@ ID = int.from_bytes(b"XTRM", "big")
 """What the register ``ID`` holds: the letters XTRM."""
 
 VERSION = (2, 1)
-"""Version of the register map: a driver works with every map of the same first number."""
+"""Version of the register map. A driver works with every map of the same first number whose second
+one is not less than that of the map it was written for."""
 
 JOB_BITS = 8
 """Bits of the number of a job."""
@@ -106,7 +107,7 @@ EVENTS = (
 """The events that can raise the interrupt, in the order of their bits."""
 
 IDLE = 0b100
-"""The bit of the event that has happened behind a reset."""
+"""The mask of the event ``idle``, which is set behind a reset."""
 
 COUNTERS = (
     ("CYCLES", "Clocks in which the block was busy."),

@@ -229,7 +229,7 @@ class BlockAgents:
                 )
             else:
                 seen.idle = idle
-            if complaint:
+            if complaint and not seen.failure:
                 seen.failure = f"clock {seen.now}: {complaint}"
             seen.now += 1
             if seen.failure or self.has_interrupt:

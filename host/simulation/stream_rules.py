@@ -55,11 +55,16 @@ class Offers:
                 return False, f"{self.name}: an offer was taken back before it was accepted"
             for end, value in before.items():
                 if self._payload[end].value != value:
-                    told = f"{value} to {self._payload[end].value}"
+                    told = f"{_number(value)} to {_number(self._payload[end].value)}"
                     return False, f"{self.name}: {end} of an offer changed from {told}"
         if valid == 1 and ready != 1:
             self._offered = {end: signal.value for end, signal in self._payload.items()}
         return moves, ""
+
+
+def _number(value: Any) -> str:
+    """Return a signal's value as a number, or bit by bit if not all of it is known."""
+    return f"{int(value):#x}" if value.is_resolvable else str(value)
 
 
 def watched(dut: Any) -> list[Offers]:

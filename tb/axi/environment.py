@@ -11,7 +11,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge, with_timeout
+from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, with_timeout
 from cocotbext.axi import (
     AxiLiteBus,
     AxiLiteMaster,
@@ -122,6 +122,7 @@ class Environment:
         channels, edge = watched(self.dut), FallingEdge(self.dut.aclk)
         while True:
             await edge
+            await ReadOnly()  # a bench may drive its inputs at this edge
             for channel in channels:
                 _, complaint = channel.look()
                 assert not complaint, complaint

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from extremum.hdl.axi.streams import is_programmable
 from extremum.host.tools import BACKEND_TOOLS, require
 from extremum.tb.coverage import BINS, Tally
 from extremum.tb.regression import evidence
@@ -151,7 +152,9 @@ def regress(
         raise click.UsageError(f"--core must be of {known}, not {sorted(unknown)[0]!r}")
     for target in TARGETS:
         if target.name in cores and not any(map(target.runs_on, backends)):
-            raise click.UsageError(f"--core {target.name}: {_NO_JOBS}, not on {backends[0]}")
+            raise click.UsageError(
+                f"--core {target.name}: {_NO_JOBS}, not on {', '.join(backends)}"
+            )
     seconds = 3600 * (hours or 0) + 60 * (minutes or 0)
     if hours is None and minutes is None:
         seconds = 60.0 if most_lots is None else float("inf")
@@ -235,11 +238,12 @@ def _refuse_misfits(case: Case, backend: str) -> None:
         raise click.UsageError(f"--case: {error}") from error
     if not target.runs_on(backend):
         raise click.UsageError(f"--case: {case.target}: {_NO_JOBS}, not on {backend}")
-    if target.bus == "none":
+    if target.bus == "none" or not is_programmable(target.config):
         has_faults = any(item.fault for batch in case.batches for item in batch.items)
         if has_faults or any(batch.accesses for batch in case.batches):
             raise click.UsageError(
-                f"--case: 'fault' and 'accesses' are for AXI blocks, and {case.target} is none"
+                "--case: 'fault' and 'accesses' are for AXI blocks with registers, "
+                f"and {case.target} is none"
             )
 
 

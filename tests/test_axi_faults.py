@@ -1,12 +1,19 @@
 """The benches of `tb/axi` find a block that breaks a rule of its streams."""
 
+from functools import partial
+
 import pytest
 from amounts import mostly_slow
 from simulation import NEEDS_ICARUS, run_bench
 
 from extremum.hdl.verilog import TOPS, generate
 from extremum.host.package.ports import ports_of
+from extremum.host.simulation import cocotb_block, cocotb_simulator
 from extremum.tb.cores import CORES
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.work import Difference
 
 CORE, TOP = "reduction", TOPS["axi"]
 STREAM = "m_axis_value"
@@ -85,6 +92,18 @@ def test_a_broken_rule_is_found(name, tmp_path):
     with pytest.raises(AssertionError, match="tests failed") as found:
         run_bench("icarus", CORE, bench, tmp_path, bus="axi", verilog=around(fault))
     assert complaint in str(found.value)
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("name", ["data that depends on ready", "an offer that is taken back"])
+def test_the_random_regression_finds_it_too(name, monkeypatch):
+    fault, complaint = FAULTS[name]
+    compiled = partial(cocotb_simulator.compile_core, verilog=around(fault))
+    monkeypatch.setattr(cocotb_block, "compile_core", compiled)
+    arguments = {"function": "argmax", "sizes": [9, 3], "data_type": "float32", "axes": 1}
+    batch = Batch([Item("reduction", arguments)], output_stalls=60)
+    with Rig("icarus") as rig, pytest.raises(Difference, match=complaint):
+        run_case(Case(f"axi-{CORE}", [batch]), rig, Tally())
 
 
 @pytest.mark.slow

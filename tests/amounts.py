@@ -12,7 +12,7 @@ import pytest
 EXAMPLES = int(os.environ.get("EXTREMUM_EXAMPLES", "40"))
 """Random examples of a test of the whole accelerator; other numbers follow it."""
 if EXAMPLES < 1:
-    raise ValueError(f"EXTREMUM_EXAMPLES must be at least 1, not {EXAMPLES}")
+    pytest.exit(f"EXTREMUM_EXAMPLES must be at least 1, not {EXAMPLES}", returncode=4)
 
 ALL = 160
 """Examples from which on every test tries as much as it can."""

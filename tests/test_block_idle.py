@@ -127,3 +127,26 @@ def test_idle_comes_once_behind_the_last_beat(name, pipelining):
             block.pass_clocks(4)
             assert block.interrupt
             block.reset(1)
+
+
+@pytest.mark.parametrize("pipelining", mostly_slow(["small", "fast"], ["small"]))
+def test_a_soft_reset_leaves_the_block_idle_when_nothing_is_offered(pipelining):
+    """The beat that an output stream offers stays, and until it is taken the block is not idle."""
+    config = CoreConfig(**vars(CORES["reductions"]) | {"pipelining": pipelining})
+    (job,) = plan(Reduction.of("argmax", (4, 6), "int8", 1), config).jobs
+    with closing(NativeBlock(config)) as block:
+        block.begin(StreamSettings(output_stalls=[(400, 100), (1, 0)]))
+        for stream in (VALUES, INDICES):
+            block.receive(stream, 1 << 20, lambda part, last: None)
+        for address, word in (*job_words(job).items(), (START, 1)):
+            block.write(address, word)
+        send(block, config, job.beats_in)
+        block.pass_clocks(100)
+        block.write(regs.CONTROL, 1)
+        block.pass_clocks(10)
+        block.write(regs.IRQ_STATUS, regs.IDLE | DONE | ERROR)
+        block.pass_clocks(10)
+        assert block.read(regs.STATUS) & BUSY
+        assert block.read(regs.IRQ_STATUS) == 0
+        block.pass_clocks(400)
+        assert block.read(regs.IRQ_STATUS) == regs.IDLE

@@ -265,9 +265,12 @@ def test_the_first_error_is_told_until_it_is_cleared():
         assert await told() == [BlockError.RANGE, 5, 10]
         await bus.write(regs.IRQ_STATUS, ERROR)
         assert await told() == [BlockError.RANGE, 5, 10]
+        # What the ports of a job's error still hold is not that of a command without space.
         context.set(control.free, 0)
+        context.set(control.code, BlockError.RANGE)
+        context.set(control.register, 5)
         assert await bus.write(COMMAND, 1)
         assert await bus.read(regs.IRQ_STATUS) == ERROR
-        assert (await told())[0] == BlockError.QUEUE_FULL
+        assert (await told())[:2] == [BlockError.QUEUE_FULL, 0]
 
     carry_out(bench)

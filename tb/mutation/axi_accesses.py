@@ -269,11 +269,20 @@ def errors(
 
 
 def overflow(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
-    """Fill the command queue behind jobs that get no beat, more than fill it, and let it drain."""
+    """Fill the command queue behind jobs that get no beat, more than fill it, and let it drain.
+
+    Before, a job fails for a word that does not fit: of that nothing shows in the next error.
+    """
     good = job_words(job)
     for address, word in good.items():
         block.access(address, word)
     for _ in range(3):
+        block.access(regs.command_address(regs.command_number("decreasing")), 1 << 31)
+        block.access(START, 1)
+        block.send_beats(rng.randbytes(block.beat_bytes))
+        block.pass_clocks(100)
+        block.access(regs.ERROR)
+        block.access(regs.IRQ_STATUS, 7)
         started = 0
         for number in range(regs.command_queue_depth(config) + rng.choice((2, 6))):
             starts = number < 2 or rng.random() < 0.3

@@ -15,17 +15,19 @@ class Offers:
     dut
         The block's module.
     name
-        What its signals begin with: that of a stream, or a channel of AXI4-Lite.
-    t
-        What ``valid`` and ``ready`` begin with behind the name.
+        The name of the stream, or of the AXI4-Lite port.
+    letter
+        What ``valid``, ``ready`` and the payload begin with behind the name: ``"t"`` of a stream,
+        the channel's own of AXI4-Lite.
     payload
-        The other signals of the channel, in the same way.
+        The other signals of the channel, without the letter.
     """
 
-    def __init__(self, dut: Any, name: str, t: str, payload: tuple[str, ...]) -> None:
+    def __init__(self, dut: Any, name: str, letter: str, payload: tuple[str, ...]) -> None:
         self.name = name
-        self._valid, self._ready = (getattr(dut, f"{name}_{t}{end}") for end in ("valid", "ready"))
-        self._payload = {end: getattr(dut, f"{name}_{t}{end}") for end in payload}
+        start = f"{name}_{letter}"
+        self._valid, self._ready = (getattr(dut, start + end) for end in ("valid", "ready"))
+        self._payload = {end: getattr(dut, start + end) for end in payload}
         self._reset = dut.aresetn
         self._was_reset = True
         self._offered: dict[str, Any] | None = None

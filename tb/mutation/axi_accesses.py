@@ -268,16 +268,23 @@ def errors(
     block.pass_clocks(600)
 
 
-def overflow(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
+def overflow(
+    block: RecordedBlock,
+    rng: random.Random,
+    config: CoreConfig,
+    job: Job,
+    misfit: tuple[int, int],
+) -> None:
     """Fill the command queue behind jobs that get no beat, more than fill it, and let it drain.
 
-    Before, a job fails for a word that does not fit: of that nothing shows in the next error.
+    Before, a job fails for ``misfit``, an address and a word that does not fit the register there:
+    of that nothing shows in the next error, and the next jobs have the register's former value.
     """
     good = job_words(job)
     for address, word in good.items():
         block.access(address, word)
     for _ in range(3):
-        block.access(regs.command_address(regs.command_number("decreasing")), 1 << 31)
+        block.access(*misfit)
         block.access(START, 1)
         block.send_beats(rng.randbytes(block.beat_bytes))
         block.pass_clocks(100)

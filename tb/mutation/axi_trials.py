@@ -96,7 +96,9 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
     few = min(plain, key=lambda job: job.beats_out)
     full = max(plain, key=lambda job: job.beats_out)
     longest = max(plain, key=lambda job: job.beats_in)
-    misfit = regs.command_address(regs.command_number("decreasing")), 1 << 31
+    # Its low bit is not that of the register, so that a block which takes the word shows it.
+    decreasing = regs.command_address(regs.command_number("decreasing"))
+    misfit = decreasing, job_words(short).get(decreasing, 0) ^ (1 << 31 | 1)
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),
@@ -107,7 +109,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "posted": lambda: accesses.posted(block, rng, config, short),
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
-        "overflow": lambda: accesses.overflow(block, rng, config, short),
+        "overflow": lambda: accesses.overflow(block, rng, config, short, misfit),
         "packets": lambda: accesses.packets(block, rng, (short, full)),
         "clears": lambda: counting.clears(block, rng, config),
         "carries": lambda: counting.carries(block, rng, config),

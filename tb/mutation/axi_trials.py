@@ -12,6 +12,7 @@ from extremum.hdl.axi import register_map as regs
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import all_bits
 from extremum.host.driver.block import BlockDriver, Work
+from extremum.host.driver.words import job_words
 from extremum.host.plan import plan
 from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.host.plan.jobs import Job, scattering

@@ -37,6 +37,17 @@ static void unstage(uint32_t place, int32_t offset)
     positions[offset] = staged_positions[place];
 }
 
+/* Wait until the block has nothing left to do; return why the job failed. The event lasts, so it is
+ * enabled behind the start of the job, and no longer than until it has come. */
+static enum extremum_error await_end(void)
+{
+    bool is_told;
+    extremum_enable_interrupts(&block, EXTREMUM_EVENT_IDLE);
+    is_told = system_sleep();
+    extremum_enable_interrupts(&block, 0);
+    return extremum_wait(&block, is_told ? 1 : POLLS);
+}
+
 /* Run one job: registers, packets, and the wait for the end. */
 static enum extremum_error run_job(uint32_t missing_bytes)
 {
@@ -71,8 +82,7 @@ static enum extremum_error run_job(uint32_t missing_bytes)
         return error;
     }
     system_send(packet, job.input.beats * VALUE_BYTES - missing_bytes);
-    system_sleep();
-    error = extremum_wait(&block, POLLS);
+    error = await_end();
     if (error && error != EXTREMUM_JOB_TLAST_EARLY && error != EXTREMUM_JOB_TLAST_LATE) {
         return error; /* No results come of a job that was refused. */
     }
@@ -148,7 +158,6 @@ int main(void)
         print("\nFAIL\n");
         return 1;
     }
-    extremum_enable_interrupts(&block, EXTREMUM_EVENT_DONE | EXTREMUM_EVENT_ERROR);
     is_right = recovers(&CASES[0]);
     print("                                          processor's clocks     block's\n");
     print("operator                        jobs   to plan    to run    clocks  beats in beats out\n");

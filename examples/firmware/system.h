@@ -18,8 +18,8 @@ void system_put(char character);
 /* End the simulation; 0 says that all went well. On a board, stay here. */
 void system_end(int status);
 
-/* Wait until the block has interrupted, or do nothing if the system has no interrupts. */
-void system_sleep(void);
+/* Wait until the block interrupts, and return true. A system without interrupts returns false. */
+bool system_sleep(void);
 
 /* Let the DMA take the next packets of the output streams, of so many bytes, to memory. The
  * addresses are multiples of four. */

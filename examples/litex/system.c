@@ -33,8 +33,9 @@ void system_end(int status)
 
 /* The program polls, since the minimal VexRiscv would need an interrupt handler for anything else.
  */
-void system_sleep(void)
+bool system_sleep(void)
 {
+    return false;
 }
 
 /* LiteX's DMA begins with the rising edge of `enable`. */

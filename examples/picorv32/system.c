@@ -27,10 +27,11 @@ void system_end(int status)
 }
 
 /* PicoRV32's own instruction `waitirq` waits until an interrupt is pending, even a masked one. */
-void system_sleep(void)
+bool system_sleep(void)
 {
     uint32_t pending;
     __asm__ volatile(".insn r 0x0b, 4, 4, %0, zero, zero" : "=r"(pending) : : "memory");
+    return true;
 }
 
 /* The writers end by TLAST, so they do not need the lengths. */

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from amounts import mostly_slow
 from equal_bits import assert_equal_bits
 from simulation import BLOCKS, chosen
 
@@ -17,8 +18,6 @@ from extremum.host.plan.dataflow import fixed_to
 from extremum.host.report import BlockReport
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import DataType, Pooling, Reduction
-
-pytestmark = pytest.mark.slow
 
 PLANES = Pooling.of((1, 4, 8, 8), "int8", 2, strides=2, return_indices=True)
 PADDED = Pooling.of((1, 4, 6, 7), "int8", 3, start_padding=1, end_padding=1)
@@ -79,9 +78,12 @@ CORES = {
 }  # fmt: skip
 
 
+QUICK = ["row", "tailed planes", "uneven planes, small"]
+
+
 @pytest.mark.parametrize("stalls", [{}, {"input_stalls": 50, "output_stalls": 50}])
-@pytest.mark.parametrize("core", CORES)
-@pytest.mark.parametrize("simulator", BLOCKS)
+@pytest.mark.parametrize("core", mostly_slow(CORES, QUICK))
+@pytest.mark.parametrize("simulator", ["native axi", *BLOCKS[1:]])
 def test_operators(simulator, core, stalls):
     """Results are those of the model; the simulation counts, since such a block does not."""
     config, problem = CORES[core]
@@ -107,7 +109,7 @@ def test_operators(simulator, core, stalls):
 
 
 @pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")
-@pytest.mark.parametrize("pipelining", ["small", "fast"])
+@pytest.mark.parametrize("pipelining", mostly_slow(["small", "fast"], ["small"]))
 def test_the_first_beat_may_wait_for_windows_of_padding_alone(pipelining):
     """Three rows of them: that many clocks more are predicted, and nearly as many counted."""
     problem = Pooling.of((1, 1, 12, 12), "int8", 2, start_padding=(6, 0))

@@ -154,12 +154,17 @@ def test_parts_of_results_without_values():
     assert [values.tolist() for values, _ in given] == [[[0, 0]]] * 4
 
 
-def test_a_core_that_holds_one_job_is_busy_until_its_last_slot_has_left():
-    config = replace(CONFIG, pipelining="small")
-    problem = Pooling.of((1, 1, 1, 200), "int8", 1, strides=(1, 150))
-    job = only_job(problem, config)
-    assert job.schedule.last_window + latency(config) < job.schedule.last_element
-    assert unused_clocks(job) == pipeline_latency(config) + 4
+SMALL = replace(CONFIG, pipelining="small")
+
+
+@pytest.mark.parametrize("elements", [latency(SMALL) + 1, 200])
+def test_a_core_that_holds_one_job_is_busy_until_its_last_slot_has_left(elements):
+    """Also if the last element comes with the only result."""
+    problem = Pooling.of((1, 1, 1, elements), "int8", 1, strides=(1, 250))
+    job = only_job(problem, SMALL)
+    assert job.schedule.last_window == 0
+    assert job.schedule.last_element == elements - 1 >= latency(SMALL)
+    assert unused_clocks(job) == pipeline_latency(SMALL) + 4
     assert unused_clocks(job) != unused_clocks(only_job(problem))
 
 

@@ -7,16 +7,16 @@ import pytest
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.register_map import BlockError
-from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, has_input_buffer, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import latency
 from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.driver import dma
-from extremum.host.driver.block import END_CLOCKS, BlockDriver, unused_clocks
+from extremum.host.driver.block import END_CLOCKS, BlockDriver, unused_clocks, waiting_clocks
 from extremum.host.driver.dma import DmaTransport
 from extremum.host.driver.packets import ResultPackets, filled_beats, input_pieces, input_size
 from extremum.host.errors import DeviceError, JobFailedError
-from extremum.host.plan import plan
+from extremum.host.plan import dataflow_core, plan
 from extremum.model import DataType, Pooling, Reduction
 
 CONFIG = CoreConfig((DataType.INT8,), lanes=3, max_window=(1, 3, 3))
@@ -68,6 +68,21 @@ def test_clocks_in_which_a_block_is_busy_with_no_element_of_the_core(padding, si
     assert unused_clocks(job) == padding + END_CLOCKS == padding + 9
     dense = only_job(Pooling.of((1, 1, 1, size), "int8", 1, start_padding=(0, padding)))
     assert unused_clocks(dense) == padding + max(0, END_CLOCKS - latency(CONFIG))
+
+
+@pytest.mark.parametrize("width", [1, 12])
+@pytest.mark.parametrize("padding", [0, 1, 2, 6])
+@pytest.mark.parametrize(("pipelining", "begins"), [("small", 1), ("balanced", 1), ("fast", 0)])
+def test_the_first_beat_of_a_job_may_wait_in_the_buffer_of_a_dataflow_block(
+    padding, width, pipelining, begins
+):
+    """While windows of padding alone pass, and one clock more until a core of one job has begun."""
+    problem = Pooling.of((1, 1, 12, width), "int8", (2, 1), start_padding=(padding, 0))
+    job = only_job(problem, dataflow_core(problem, pipelining=pipelining))
+    slots = max(0, padding - 1) * width
+    assert job.schedule.first_element == slots
+    assert has_input_buffer(job.config)
+    assert waiting_clocks(job) == (slots + begins if slots else 0)
 
 
 def taken(job, dtype, streams):
@@ -122,6 +137,19 @@ def test_parts_of_results_without_positions():
     assert [positions.tolist() for _, positions in given] == [[[0, 0]]] * 4
 
 
+def test_results_are_handed_over_when_there_are_more_of_them():
+    """Half of a position makes no beat, so it hands over nothing."""
+    config = CoreConfig((DataType.INT8,))
+    job = only_job(Reduction.of("argmax", (300, 3), "int8", 1), config)
+    given = []
+    packets = ResultPackets(job, np.dtype(np.int8), lambda *pair: given.append(pair))
+    packets.add(VALUES, np.zeros(300, np.uint8), True)
+    positions = np.arange(300, dtype="<u4").view(np.uint8)
+    for first, stop in ((0, 1120), (1120, 1122), (1122, 1200)):
+        packets.add(INDICES, positions[first:stop], stop == 1200)
+    assert [len(values) for values, _ in given] == [280, 20]
+
+
 def test_elements_go_into_the_low_bytes_of_their_lanes():
     config = CoreConfig((DataType.INT8, DataType.INT32), lanes=2)
     for dtype in ("int8", "int32"):
@@ -166,6 +194,52 @@ def test_only_an_error_of_range_names_a_register(code):
     assert (error.value.code, error.value.job, error.value.register) == (code.name, 7, named)
 
 
+class Waiting(Failed):
+    """Such a transport in which the interrupt is raised until the error is cleared."""
+
+    def __init__(self):
+        super().__init__(BlockError.TLAST_LATE, 0, 3)
+        self._waits = 0
+
+    def wait(self):
+        self._waits += 1
+        assert self._waits < 3, "nobody has looked at what the interrupt tells"
+        return bool(self._words[regs.IRQ_STATUS])
+
+    def write(self, address, word):
+        if address == regs.IRQ_STATUS:
+            self._words[address] &= ~word
+
+
+def test_an_error_behind_the_last_result_is_told():
+    transport: Any = Waiting()
+    driver = BlockDriver(transport, CONFIG)
+    transport._words[regs.IRQ_STATUS] = 1 << 1
+    with pytest.raises(JobFailedError) as error:
+        driver.finish()
+    assert (error.value.code, error.value.job) == ("TLAST_LATE", 3)
+    driver.finish()
+
+
+class Streams:
+    """The transport of a dataflow block, which has no registers; something moves for a while."""
+
+    def __init__(self):
+        self.moves = 2
+
+    def wait(self):
+        self.moves -= 1
+        return self.moves > 0
+
+
+def test_a_dataflow_block_is_not_asked_for_errors():
+    transport: Any = Streams()
+    config = dataflow_core(Reduction.of("argmax", (3, 5), "int8", 1))
+    driver = BlockDriver(transport, config)
+    driver.finish()
+    assert transport.moves == 0
+
+
 @pytest.mark.parametrize("found", [0, 2, 0xFFFF])
 def test_only_the_same_major_version_is_taken(monkeypatch, found):
     """A driver of version 1 refuses older and newer blocks alike."""
@@ -186,7 +260,7 @@ class Clock:
     """Stands for the module ``time``: each look at it takes some seconds."""
 
     def __init__(self, step):
-        self.now, self._step = 1000.0, step
+        self.now, self._step = 0.0, step
 
     def monotonic(self):
         self.now += self._step

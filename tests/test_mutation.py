@@ -395,3 +395,19 @@ def test_a_larger_sample_holds_a_smaller_one():
     assert sample(every, 20)[:7] == sample(every, 7)
     assert sample(every, 7) != every[:7]
     assert sorted(sample(every, 90), key=lambda mutant: mutant.occurrence) == every
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_rule_for_software_is_about_code_that_there_is(package, request):
+    """A change of the code may leave rules behind that explain nothing any more."""
+    root = request.config.rootpath
+    paths = [path for name in PACKAGES[package].modules for path in sorted(root.glob(f"{name}*"))]
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py"))]
+    codes = {
+        f"{file.relative_to(root).as_posix()}: {line.strip()}"
+        for file in files
+        for line in file.read_text().splitlines()
+    }
+    some = [rule for rule in explained.rules() if rule.block == package]
+    assert some
+    assert not [rule.at for rule in some if not any(re.fullmatch(rule.at, c) for c in codes)]

@@ -9,8 +9,6 @@ from extremum.host.errors import SimulationError
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 
-pytestmark = pytest.mark.slow
-
 CONFIG, _ = CORES["row"]
 
 FAULTS = ("none", "changed", "fell", "hole", "keep", "last", "fatal")

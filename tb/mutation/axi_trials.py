@@ -97,9 +97,13 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
     few = min(plain, key=lambda job: job.beats_out)
     full = max(plain, key=lambda job: job.beats_out)
     longest = max(plain, key=lambda job: job.beats_in)
+    # The least and the greatest of its elements differ.
+    telling = min(
+        (job for job in plain if job.beats_in > 8), default=longest, key=lambda job: job.beats_in
+    )
     # Its low bit is not that of the register, so that a block which takes the word shows it.
     minimum = regs.command_address(regs.command_number("minimum"))
-    misfit = minimum, job_words(short).get(minimum, 0) ^ (1 << 31 | 1)
+    misfit = minimum, job_words(telling).get(minimum, 0) ^ (1 << 31 | 1)
     odd = {
         "registers": lambda: accesses.registers(block, rng, config),
         "overlapped": lambda: accesses.overlapped(block, rng),
@@ -110,8 +114,8 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         "posted": lambda: accesses.posted(block, rng, config, short),
         "numbers": lambda: accesses.numbers(block, rng, short),
         "errors": lambda: accesses.errors(block, rng, config, plain),
-        "overflow": lambda: accesses.overflow(block, rng, config, short, misfit),
-        "everywhere": lambda: accesses.everywhere(block, rng, short, misfit),
+        "overflow": lambda: accesses.overflow(block, rng, config, telling, misfit),
+        "everywhere": lambda: accesses.everywhere(block, rng, telling, misfit),
         "packets": lambda: accesses.packets(block, rng, (short, full)),
         "clears": lambda: counting.clears(block, rng, config),
         "carries": lambda: counting.carries(block, rng, config),

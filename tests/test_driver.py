@@ -101,6 +101,33 @@ def test_jobs_one_behind_the_other(block, driver, stalls):
     assert counted["beats_in"] < counted["cycles"] < block.clocks.now
 
 
+@pytest.mark.parametrize("events", range(1 << len(regs.EVENTS)))
+def test_any_event_may_be_enabled(block, driver, transport, events):
+    """What a program has enabled besides errors, such as `idle`, which lasts, ends no wait for ever."""
+    transport.write(regs.IRQ_ENABLE, events)
+    carry_out(driver, drawn(6, 2 * JOBS_AHEAD))
+    assert not transport.wait()
+    ((job, x),) = drawn(7, 1, least_beats=4)
+    driver.start(Work(job, x, lambda *_: None))
+    with transport.resetting():
+        driver.reset()
+    assert transport.read(regs.IRQ_ENABLE) == 1 << 1
+    carry_out(driver, [(job, x)])
+
+
+def test_an_interrupt_that_lasts_hides_no_hang():
+    """A program has enabled `idle`, and asks for a packet of which no job has been started."""
+    block = NativeBlock(CONFIG)
+    block.begin(StreamSettings(watchdog=2000))
+    driver = BlockDriver(block, CONFIG)
+    block.write(regs.IRQ_ENABLE, regs.IDLE)
+    block.receive(INDICES, 4, lambda *_: None)
+    with pytest.raises(SimulationError, match=r"nothing moved for 2001 clocks"):
+        while block.wait():
+            driver.check()
+    block.close()
+
+
 def test_only_changed_registers_are_written(driver, transport):
     (first, x), (second, y) = drawn(2, 2)
     known = {}

@@ -199,6 +199,57 @@ def test_subgraphs_and_functions():
     assert [node.layer is None for node in outputs.nodes] == [True, True, False]
 
 
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+@pytest.mark.parametrize(("called", "instead"), [("ArgMax", "ArgMin"), ("Relu", "Neg")])
+def test_a_function_takes_no_operators_place(domain, called, instead):
+    """Of an operator and a function of the same name, ONNX Runtime takes the operator."""
+    axis = {"axis": 1} if called == "ArgMax" else {}
+    inside = helper.make_node(instead, ["a"], ["b"], **axis)
+    opsets = [helper.make_opsetid("", 18)]
+    function = helper.make_function(domain, called, ["a"], ["b"], [inside], opsets)
+    call = helper.make_node(called, ["x"], ["y"], **axis)
+    model = model_of([call], {"x": ("float32", (2, 3))}, ["y"], functions=[function])
+    x = np.array([[3, -1, 2], [-5, 4, 4]], np.float32)
+    (y,) = check(model, {"x": x})
+    assert y.tolist() == ([[0], [1]] if called == "ArgMax" else np.maximum(x, 0).tolist())
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_function_that_is_left_finds_the_functions_that_it_calls(within):
+    """The outer one is left, since an attribute has a default; the graph calls the inner one too."""
+    node = helper.make_node
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(OWN, 1)]
+    call = node("Inner", ["a"], ["c"], domain=OWN)
+    result = [helper.make_tensor_value_info("c", TensorProto.FLOAT, None)]
+    branch = helper.make_graph([call], "branch", [], result)
+    calls = [
+        node("Constant", [], ["flag"], value_int=1),
+        node("Cast", ["flag"], ["is_set"], to=TensorProto.BOOL),
+        node("If", ["is_set"], ["c"], then_branch=branch, else_branch=branch),
+    ]
+    leaky = node("LeakyRelu", ["c"], ["b"])
+    alpha = onnx.AttributeProto.FLOAT
+    leaky.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=alpha))
+    functions = [
+        helper.make_function(OWN, "Deep", ["a"], ["b"], [node("Neg", ["a"], ["b"])], opsets),
+        helper.make_function(
+            OWN, "Inner", ["a"], ["b"], [node("Deep", ["a"], ["b"], domain=OWN)], opsets
+        ),
+        helper.make_function(
+            OWN, "Outer", ["a"], ["b"], [*(calls if within else [call]), leaky], opsets,
+            [], [helper.make_attribute("alpha", 0.5)],
+        ),
+    ]  # fmt: skip
+    nodes = [
+        node("Outer", ["x"], ["y"], domain=OWN),
+        node("Inner", ["x"], ["w"], domain=OWN),
+        node("ReduceMax", ["y"], ["z"]),
+    ]
+    model = model_of(nodes, {"x": ("float32", (1, 3))}, ["z", "w"], functions=functions)
+    outputs = check(model, {"x": np.array([[3, -1, 2]], np.float32)})
+    assert outputs["z"].tolist() == [[1.0]]
+
+
 def test_types_that_numpy_has_not_pass_through_unchanged():
     nodes = [
         helper.make_node("Cast", ["x"], ["b"], to=TensorProto.BFLOAT16),

@@ -78,8 +78,8 @@ class Transport(Protocol):
         -------
         bool
             Whether the block may have raised its interrupt. A transport that cannot see it
-            returns True, and the driver reads the register; but False, if no packet is asked for
-            and all has been taken.
+            returns True, and the driver reads the register. If no packet is asked for and all has
+            been taken, there is nothing to wait for: then it is False, for an interrupt may last.
 
         Raises
         ------

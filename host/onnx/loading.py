@@ -8,6 +8,7 @@ there, so that a model may be larger than two GiB.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import onnx
@@ -16,10 +17,17 @@ import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import (
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+)
 
 from extremum.onnx.external_data import checkable, files_of, follow_links, load_external
-from extremum.onnx.graphs import name_of, sizes_of, subgraphs
+from extremum.onnx.graphs import inner_nodes, name_of, sizes_of, subgraphs
 from extremum.onnx.layers import attributes_of, is_candidate
 from extremum.onnx.network import Network, NetworkError
 from extremum.onnx.pooled_sizes import with_sizes
@@ -28,6 +36,12 @@ __all__ = ["fits", "load", "sizes_text"]
 
 REMARKS = ("doc_string", "producer_name", "producer_version")
 """Texts of a model that nothing depends on."""
+
+STANDARD_DOMAINS = ("", "ai.onnx")
+"""The names of the domain of ONNX's own operators."""
+
+DOMAINS_OF_RUNTIME = ("ai.onnx.", "com.microsoft")
+"""What other domains begin with in which ONNX Runtime has operators."""
 
 
 def load(
@@ -121,23 +135,40 @@ def _unreadable(message: Message) -> Iterator[bytes]:
 
 
 def _inlined(model: ModelProto) -> ModelProto:
-    """Put functions in the place of their calls, but for those that are left to ONNX Runtime."""
-    left = [function for function in model.functions if _is_left(function, model)]
-    for function in left:
-        model.functions.remove(function)
+    """Put functions in the place of their calls, but for those that are left to ONNX Runtime.
+
+    It takes the operator of its own where a function has the same name, so that a function in the
+    domain of the standard operators is never called.
+    """
+    every = {_identity(f): f for f in model.functions if f.domain not in STANDARD_DOMAINS}
+    left = [name for name, function in every.items() if _is_left(function, model)]
+    model.ClearField("functions")
+    model.functions.extend(function for name, function in every.items() if name not in left)
     inlined = onnx.inliner.inline_local_functions(model)
-    inlined.functions.extend(left)
+    for name in left:  # which grows meanwhile
+        nodes = ((node, *inner_nodes(node)) for node in every[name].node)
+        calls = {_identity(node) for node in chain(*nodes)}
+        left += [each for each in every if each in calls and each not in left]
+    inlined.functions.extend(every[name] for name in left)
     return inlined
+
+
+def _identity(named: FunctionProto | NodeProto) -> tuple[str, str, str]:
+    """Return what a call has in common with its function."""
+    is_function = isinstance(named, FunctionProto)
+    return named.domain, named.name if is_function else named.op_type, named.overload
 
 
 def _is_left(function: FunctionProto, model: ModelProto) -> bool:
     """Tell whether a function is left to ONNX Runtime.
 
-    ONNX's inliner refuses one of another opset, and forgets the defaults of attributes.
+    ONNX's inliner refuses one of another opset, and forgets the defaults of attributes. And where
+    ONNX Runtime has an operator of the same name, it takes that.
     """
     versions = {opset.domain: opset.version for opset in model.opset_import}
     differs = any(versions.get(o.domain, o.version) != o.version for o in function.opset_import)
-    return differs or bool(function.attribute_proto)
+    is_known = function.domain.startswith(DOMAINS_OF_RUNTIME)
+    return differs or is_known or bool(function.attribute_proto)
 
 
 def _check_more(graph: GraphProto) -> None:

@@ -138,6 +138,9 @@ class AxiPump {
         }
     }
 
+    // Whether no packet is asked for, and all that was to be sent has been taken.
+    bool is_idle() const { return !value.asked && !index.asked && !beats_.left; }
+
     // Ends the waveforms, as `Model::close` does.
     int close() { return model_.close(); }
 
@@ -154,8 +157,6 @@ class AxiPump {
         return goal == EVENT ? ended() || outcome.irq || is_idle() : outcome.clock >= end;
     }
 
-    bool is_idle() const { return !value.asked && !index.asked && !beats_.left; }
-
     void step() {
         lite_.offer(core_);
         beats_.offer(core_.i_valid, core_.i_data, PACK<Lane>);
@@ -166,7 +167,7 @@ class AxiPump {
         core_.value_ready = value_ready;
         core_.index_ready = index_ready;
         model_.tick();
-        const bool accessed = lite_.look(core_);
+        const bool wrote = lite_.look(core_);
         const bool took = beats_.moves(core_.i_ready);
         const uint64_t clock = outcome.clock;
         bool gave = value.look(core_.value_valid, value_ready, &core_.value_data, &core_.value_keep,
@@ -182,7 +183,7 @@ class AxiPump {
         if (lite_.refused_write != LiteMaster::NONE)
             outcome.refused_write = std::exchange(lite_.refused_write, LiteMaster::NONE);
         ++outcome.clock;
-        if (took || gave || accessed || !waits_) {
+        if (took || gave || wrote || !waits_) {
             idle_ = 0;
         } else if (++idle_ > settings_.watchdog) {
             --outcome.clock;
@@ -291,6 +292,8 @@ EXPORT void pump_reset(void* pump, uint64_t clocks) { pump_of(pump)->reset(clock
 EXPORT int pump_advance(void* pump, double seconds, int goal, uint64_t clocks) {
     return pump_of(pump)->advance(seconds, static_cast<Goal>(goal), clocks);
 }
+
+EXPORT int pump_is_idle(void* pump) { return pump_of(pump)->is_idle(); }
 
 EXPORT const Outcome* pump_outcome(void* pump) { return &pump_of(pump)->outcome; }
 

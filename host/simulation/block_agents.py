@@ -183,15 +183,19 @@ class BlockAgents:
     async def wait(self) -> bool:
         """Wait until a packet has come or the interrupt is raised; return whether it is.
 
-        If no packet is asked for, wait until all has been sent.
+        If no packet is asked for, wait until all has been sent; then the interrupt does not count.
         """
         if not any(self._asked.values()) and not self.seen.come:
             await self.source.wait()
-            return self.has_interrupt
-        while not (self.seen.come or self.has_interrupt or self.seen.failure):
+        while not (self._is_idle or self.seen.come or self.has_interrupt or self.seen.failure):
             self.news.clear()
             await self.news.wait()
-        return self.has_interrupt
+        return self.has_interrupt and not self._is_idle
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no packet is asked for, and all that was to be sent has been taken."""
+        return not any(self._asked.values()) and self.source.idle()
 
     @property
     def has_interrupt(self) -> bool:

@@ -52,7 +52,8 @@ class LiteMaster {
         core.rready = takes_read_ = !rests_();
     }
 
-    // Looks at the answers; returns whether something moved.
+    // Looks at the answers; returns whether a part of a write was taken. A read is no progress: who
+    // only reads, over and over, waits for something that may never come.
     bool look(const Vcore& core) {
         const bool took_address = has_address_ && core.awready, took_data = has_data_ && core.wready;
         if (took_address) has_address_ = false;
@@ -65,14 +66,13 @@ class LiteMaster {
             written_.pop_front();
         }
         if (asks_ && core.arready) asks_ = false;
-        const bool took_word = core.rvalid && takes_read_;
-        if (took_word) {
+        if (core.rvalid && takes_read_) {
             if (!awaits_ || asks_) throw std::runtime_error("an answer without a read");
             awaits_ = false;
             word = core.rdata;
             refused_read = core.rresp != 0;
         }
-        return took_address || took_data || took_word;
+        return took_address || took_data;
     }
 
     static constexpr uint32_t NONE = ~uint32_t{0};

@@ -77,6 +77,7 @@ _FUNCTIONS: tuple[native_library.Function, ...] = (
     ("pump_stop_sending", None, POINTER),
     ("pump_stop_receiving", None, POINTER, COUNT),
     ("pump_advance", ctypes.c_int, POINTER, ctypes.c_double, ctypes.c_int, COUNT),
+    ("pump_is_idle", ctypes.c_int, POINTER),
     ("pump_outcome", ctypes.POINTER(_Outcome), POINTER),
 )
 
@@ -174,7 +175,7 @@ class NativeBlock(NativeModel):
         self._advance(_ANSWERS)
         self._advance(_EVENT)
         self._hand_out()
-        return bool(self._outcome.irq)
+        return self.interrupt and not self._library.pump_is_idle(self._pump)
 
     def rest_answers(self, rate: int, seed: int) -> None:
         """From now on, let answers to reads and writes wait in this percentage of the clocks."""

@@ -79,12 +79,24 @@ def check_input(network: Network, name: str, x: ArrayLike) -> np.ndarray:
             f"the input {name} must be {wanted} of the sizes {sizes_text(value)}, "
             f"not {given} of the sizes {made.shape}"
         )
+    if given == "string" and not _is_unicode(made):
+        raise NetworkError(f"the input {name} has text with code points that Unicode has not")
     return np.asarray(made, made.dtype.newbyteorder("="), order="C")
 
 
 def _foreign(network: Network, name: str) -> NetworkError:
     known = ", ".join(network.input_names) or "none"
     return NetworkError(f"the network has no input {name}: it has {known}")
+
+
+def _is_unicode(texts: np.ndarray) -> bool:
+    """Tell whether all texts of an array can be written as UTF-8."""
+    try:
+        for text in texts.reshape(-1):
+            str(text).encode()
+    except (UnicodeEncodeError, SystemError):  # half of a pair; beyond the last code point
+        return False
+    return True
 
 
 def _array(name: str, value: ValueInfoProto, x: Any) -> np.ndarray:
@@ -97,6 +109,11 @@ def _array(name: str, value: ValueInfoProto, x: Any) -> np.ndarray:
         raise NetworkError(f"the input {name} is no array: {error}") from error
     if plain.dtype.kind == "T":  # NumPy's text of any length
         plain = plain.astype(object)
+    if plain.dtype.kind in "fO" and not hasattr(x, "__array__"):
+        # Of integers that no integer type of NumPy's choice holds, it makes something else.
+        objects = np.asarray(x, object)
+        if objects.size and all(isinstance(number, int) for number in objects.reshape(-1)):
+            return _integers(name, value, objects)
     if plain.dtype.kind == "O" and not all(isinstance(text, str) for text in plain.reshape(-1)):
         raise NetworkError(f"the input {name} is no array of numbers or of text")
     if hasattr(x, "__array__") or plain.dtype.kind in "OU" or type_of(value) == "string":
@@ -107,5 +124,17 @@ def _array(name: str, value: ValueInfoProto, x: Any) -> np.ndarray:
         return plain
     made = plain.astype(dtype)
     if dtype.kind in "iu" and not np.array_equal(made, plain):
+        raise NetworkError(f"the input {name} has numbers that are no {dtype.name}")
+    return made
+
+
+def _integers(name: str, value: ValueInfoProto, numbers: np.ndarray) -> np.ndarray:
+    """Return integers of Python as an array of the wanted type."""
+    dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+    try:
+        made = numbers.astype(dtype)
+    except OverflowError:
+        made = None
+    if made is None or (dtype.kind in "iu" and not np.array_equal(made, numbers)):
         raise NetworkError(f"the input {name} has numbers that are no {dtype.name}")
     return made

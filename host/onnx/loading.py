@@ -191,7 +191,7 @@ def _check_more(graph: GraphProto) -> None:
 
 
 def _check_types(graph: GraphProto, outside: Mapping[str, int]) -> None:
-    """Refuse a model that declares another type of elements than one of our operators gives.
+    """Refuse a model that declares another type than one of our operators gives.
 
     ``outside`` has the types of the tensors that a graph around this one has, by their names.
     """
@@ -201,8 +201,18 @@ def _check_types(graph: GraphProto, outside: Mapping[str, int]) -> None:
         **{tensor.name: tensor.data_type for tensor in graph.initializer},
         **{value.name: value.type.tensor_type.elem_type for value in values},
     }
+    others = {
+        value.name: kind.removesuffix("_type").replace("_", " ")
+        for value in values
+        if (kind := value.type.WhichOneof("value")) not in (None, "tensor_type")
+    }
     for node in graph.node:
         for number, output in enumerate(node.output if is_candidate(node) else ()):
+            if output in others:
+                raise NetworkError(
+                    f"it breaks a rule of ONNX: {node.op_type} {name_of(node)} gives {output}, a "
+                    f"tensor, and not what it is declared to be ({others[output]})"
+                )
             gives_index = number == 1 or node.op_type.startswith("Arg")
             given = TensorProto.INT64 if gives_index else types.get(node.input[0], 0)
             declared = types.get(output, 0)

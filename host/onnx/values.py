@@ -15,6 +15,8 @@ import numpy as np
 import onnxruntime
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from extremum.onnx.network import NetworkError
+
 __all__ = ["Value", "array", "as_python", "session", "silent_options", "type_name", "value_of"]
 
 Value = onnxruntime.OrtValue
@@ -93,12 +95,21 @@ def as_python(values: Mapping[str, Any], kinds: Iterable[ValueInfoProto]) -> dic
         The values, by their names.
     kinds
         Their types.
+
+    Raises
+    ------
+    NetworkError
+        There is text that is not UTF-8, which Python has no value for.
     """
     named = {kind.name: kind for kind in kinds}
-    return {
-        name: _as_python(value, named[name]) if isinstance(value, Value) else value
-        for name, value in values.items()
-    }
+    found = dict(values)
+    for name, value in values.items():
+        if isinstance(value, Value):
+            try:
+                found[name] = _as_python(value, named[name])
+            except UnicodeDecodeError as error:
+                raise NetworkError(f"the output {name} has text that is not UTF-8") from error
+    return found
 
 
 def _as_python(value: Value, kind: ValueInfoProto) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -31,6 +32,10 @@ from extremum.host.simulation.native_block import NativeBlock
 
 Simulation = Simulator | NativeBlock | CocotbBlock
 """What simulates: a bare core, or a block on one of the two kinds of backends."""
+
+
+_writers: WeakValueDictionary[str, Session] = WeakValueDictionary()
+"""Who has written waveforms last, by the files' true names. Who has a simulation still does."""
 
 
 class Session:
@@ -84,7 +89,7 @@ class Session:
         ToolError
             A tool is missing or too old.
         SimulationError
-            The core was refused, or this is a copy and would write its original's waveforms.
+            The core was refused, or another accelerator writes the same file of waveforms.
         """
         if self._original_writes:
             raise SimulationError(
@@ -99,9 +104,22 @@ class Session:
                 )
             self.close()
         if self.simulation is None:
+            if self._waves is not None:
+                self._claim(self._waves)
             self.simulation = self._simulation(tell)
             self._process = os.getpid()
         return self.simulation
+
+    def _claim(self, waves: Path) -> None:
+        """Become the one that writes a file of waveforms, if nobody else does."""
+        place = os.path.realpath(waves)
+        writer = _writers.get(place)
+        if writer is not None and writer is not self and writer.simulation is not None:
+            raise SimulationError(
+                f"{waves} is written by another accelerator: close that one first, or make an "
+                "Accelerator with another file"
+            )
+        _writers[place] = self
 
     def _simulation(self, tell: Tell) -> Simulation:
         """Compile the core, unless it is kept, and start the simulation."""

@@ -240,7 +240,8 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
     try:
         memory = memoryview(buffer)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
-        kind = type(buffer).__name__
+        is_array = isinstance(buffer, np.ndarray)
+        kind = f"one of {buffer.dtype}" if is_array else type(buffer).__name__
         raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
     if "O" in memory.format and np.asarray(memory).dtype.hasobject:
         raise TypeError(f"{name} must hold numbers, not Python objects")

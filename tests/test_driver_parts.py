@@ -240,20 +240,22 @@ def test_a_dataflow_block_is_not_asked_for_errors():
     assert transport.moves == 0
 
 
-@pytest.mark.parametrize("found", [0, 2, 0xFFFF])
-def test_only_the_same_major_version_is_taken(monkeypatch, found):
-    """A driver of version 1 refuses older and newer blocks alike."""
+def test_only_the_same_major_version_is_taken_and_no_older_minor_one(monkeypatch):
+    """A driver of version 1.3 refuses blocks with an older map, and those with another one."""
     transport: Any = Failed(BlockError.NONE, 0, 0)
     read = transport.read
     (version,) = (word.address for word in regs.register_map(CONFIG) if word.name == "VERSION")
     # The map is remembered, and other tests need it as it is: so only from here on.
-    monkeypatch.setattr(regs, "VERSION", (1, 0))
-    words = {version: found << 16 | 7}
+    monkeypatch.setattr(regs, "VERSION", (1, 3))
+    words = {}
     transport.read = lambda address: words.get(address, read(address))
-    with pytest.raises(DeviceError, match=rf"version 1\.x, and the block has version {found}\.7$"):
+    for major, minor in ((0, 7), (2, 7), (2, 0), (0xFFFF, 3), (1, 0), (1, 2)):
+        words[version] = major << 16 | minor
+        with pytest.raises(DeviceError, match=rf"1\.3, or .* has version {major}\.{minor}$"):
+            BlockDriver(transport, CONFIG)
+    for minor in (3, 4, 0xFFFF):
+        words[version] = 1 << 16 | minor
         BlockDriver(transport, CONFIG)
-    words[version] = 1 << 16 | 7
-    BlockDriver(transport, CONFIG)
 
 
 class Clock:

@@ -256,6 +256,12 @@ def test_messages_of_buffers():
         (ValueError, "out must be writable, not read-only", (good,), (bytes(16), indices)),
         (TypeError, "input must be bytes-like or a NumPy array, not list", ([1],), None),
         (
+            TypeError,
+            "input must be bytes-like or a NumPy array, not one of datetime64[s]",
+            (np.zeros(12, "M8[s]"),),
+            None,
+        ),
+        (
             ValueError,
             "input must be contiguous, not strided (4,)",
             (np.zeros(80, np.int16)[::2],),

@@ -54,9 +54,67 @@ def test_lists_and_other_byte_orders_become_the_type_of_the_model(x):
     assert_equal_bits(outputs["y"], runtime(POOL, {"x": X})[0])
 
 
+def identity(data_type, constants=()):
+    """Return a model that gives what it is given, any number of elements, and constants besides."""
+    kind = TensorProto.STRING if data_type == "string" else None
+    kind = kind or helper.np_dtype_to_tensor_dtype(np.dtype(data_type))
+    value = helper.make_tensor_value_info("x", kind, [None])
+    outputs = [helper.make_tensor_value_info("y", kind, [None])]
+    nodes = [node("Identity", "x", "y")]
+    for constant in constants:
+        info = helper.make_tensor_value_info(constant.name, constant.data_type, constant.dims)
+        nodes.append(node("Identity", constant.name, info.name + "_same"))
+        info.name += "_same"
+        outputs.append(info)
+    graph = helper.make_graph(nodes, "same", [value], outputs, list(constants))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "x"),
+    [
+        ("uint64", [2**63, 1]),
+        ("uint64", [2**64 - 1]),
+        ("uint64", [2**63 + 1, np.uint64(5)]),
+        ("float64", [2**63, -(2**70)]),
+        ("float32", [True, False]),
+    ],
+)
+def test_lists_of_any_integers_become_the_type_of_the_model(data_type, x):
+    """NumPy makes floats, or objects, of integers that none of its integer types holds."""
+    (y,) = run(identity(data_type), [x])
+    assert y.dtype == data_type
+    assert y.tolist() == [int(number) for number in x]
+
+
+@pytest.mark.parametrize("way", ["a list", "an array", "objects"])
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff"])
+def test_text_that_is_no_unicode_is_refused(text, way):
+    x = {"a list": [text], "an array": np.array([text]), "objects": np.array([text], object)}[way]
+    message = r"^the input x has text with code points that Unicode has not$"
+    with pytest.raises(NetworkError, match=message):
+        run(identity("string"), [x])
+
+
+def test_code_points_beyond_the_last_are_refused():
+    x = np.array([0x7FFFFFFF], np.uint32).view("U1")
+    with pytest.raises(NetworkError, match=r"^the input x has text with code points that Unicode"):
+        run(identity("string"), [x])
+
+
+def test_an_output_that_is_not_utf8_is_told():
+    raw = TensorProto(name="c", data_type=TensorProto.STRING, dims=[1], string_data=[b"\xff\xfe"])
+    with pytest.raises(NetworkError, match=r"^the output c_same has text that is not UTF-8$"):
+        run(identity("float32", [raw]), [np.zeros(1, np.float32)])
+
+
 @pytest.mark.parametrize(
     ("data_type", "x", "message"),
     [
+        ("uint64", [2**63, -1], "has numbers that are no uint64$"),
+        ("int64", [2**63], "has numbers that are no int64$"),
+        ("int64", [2**70], "has numbers that are no int64$"),
+        ("int64", [2**63, 1.5], "not float64 of"),
         ("int8", [300], "has numbers that are no int8$"),
         ("uint8", [np.int64(-1)], "has numbers that are no uint8$"),
         ("int8", [1.5], "not float64 of"),
@@ -65,12 +123,7 @@ def test_lists_and_other_byte_orders_become_the_type_of_the_model(x):
     ],
 )
 def test_lists_that_are_not_of_the_type_are_refused(data_type, x, message):
-    kind = TensorProto.STRING if data_type == "string" else None
-    kind = kind or helper.np_dtype_to_tensor_dtype(np.dtype(data_type))
-    value = helper.make_tensor_value_info("x", kind, [1])
-    y = helper.make_tensor_value_info("y", kind, [1])
-    graph = helper.make_graph([node("Identity", "x", "y")], "same", [value], [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model = identity(data_type)
     with pytest.raises(NetworkError, match=f"^the input x .*{message}"):
         run(model, [x])
     assert run(model, [np.zeros(1, object if data_type == "string" else data_type).astype(

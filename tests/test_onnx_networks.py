@@ -216,7 +216,7 @@ def test_a_function_takes_no_operators_place(domain, called, instead):
 
 @pytest.mark.parametrize("within", [False, True])
 def test_a_function_that_is_left_finds_the_functions_that_it_calls(within):
-    """The outer one is left, since an attribute has a default; the graph calls the inner one too."""
+    """The outer one is left, since an attribute has a default; the graph calls the inner one."""
     node = helper.make_node
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(OWN, 1)]
     call = node("Inner", ["a"], ["c"], domain=OWN)
@@ -341,7 +341,15 @@ def declaring(data_type: int, place: int, *arguments: Any, **options: Any) -> on
     return model
 
 
+def declaring_no_tensor(kind: onnx.TypeProto) -> onnx.ModelProto:
+    """Return a model of one node, whose output is declared to be no tensor."""
+    model = one_node(*POOL, kernel_shape=[2])
+    model.graph.output[0].type.CopyFrom(kind)
+    return model
+
+
 POOL = ("MaxPool", np.zeros((1, 1, 4), np.float32))
+TENSOR = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
 
 
 @pytest.mark.parametrize(
@@ -363,6 +371,14 @@ POOL = ("MaxPool", np.zeros((1, 1, 4), np.float32))
         (
             declaring(TensorProto.DOUBLE, 0, "ReduceMax", POOL[1], axes=[0]),
             "ReduceMax node gives y elements of type FLOAT, not DOUBLE$",
+        ),
+        (
+            declaring_no_tensor(helper.make_map_type_proto(TensorProto.INT64, TENSOR)),
+            r"MaxPool node gives y, a tensor, and not what it is declared to be \(map\)$",
+        ),
+        (
+            declaring_no_tensor(helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [3])),
+            r"not what it is declared to be \(sparse tensor\)$",
         ),
         (b"", "^it is no ONNX model"),
         (onnx.ModelProto(), "^it is no ONNX model"),

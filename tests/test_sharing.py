@@ -223,3 +223,28 @@ def test_a_copy_does_not_write_the_waves_of_its_original(duplicate, tmp_path):
     # Nobody writes them as long as nothing is simulated.
     with Accelerator(**PARAMETERS, waves=waves) as accelerator, duplicate(accelerator) as other:
         assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))
+
+
+@pytest.mark.parametrize("other_name", ["wave.vcd", "link.vcd", "sub/../wave.vcd"])
+@pytest.mark.parametrize("duplicate", [*DUPLICATES, None])
+def test_two_accelerators_do_not_write_the_same_waves(duplicate, other_name, tmp_path):
+    """Not even if the copy was made before the first operator, or if it is none."""
+    waves, other_waves = tmp_path / "wave.vcd", tmp_path / other_name
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.vcd").symlink_to(waves)
+    with Accelerator(**PARAMETERS, waves=waves) as accelerator:
+        if duplicate is None:
+            other = Accelerator(**PARAMETERS, waves=other_waves)
+        else:
+            other = duplicate(accelerator)
+        with other:
+            accelerator.argmax(tensor(1), 1)
+            for _ in range(2):
+                with pytest.raises(SimulationError, match=r"vcd is written by another accelera"):
+                    other.argmax(tensor(2), 1)
+            accelerator.close()
+            assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))
+            with pytest.raises(SimulationError, match=r"vcd is written by another accelera"):
+                accelerator.argmax(tensor(3), 1)
+    times = [int(line[1:]) for line in waves.read_text().splitlines() if line.startswith("#")]
+    assert times == sorted(times)

@@ -164,10 +164,11 @@ class BlockDriver:
                 f"there is no extremum block at this address: ID is {found:#010x}, not "
                 f"{regs.ID:#010x}"
             )
-        if (found := self._field("VERSION", "major")) != regs.VERSION[0]:
+        (major, minor), found = regs.VERSION, self._field("VERSION", "major")
+        if found != major or self._field("VERSION", "minor") < minor:
             raise DeviceError(
-                f"this driver needs a register map of version {regs.VERSION[0]}.x, and the block "
-                f"has version {found}.{self._field('VERSION', 'minor')}"
+                f"this driver needs a register map of version {major}.{minor}, or of a later "
+                f"{major}.x, and the block has version {found}.{self._field('VERSION', 'minor')}"
             )
         expected = regs.configuration_hash(self._config)
         if (found := self._field("CONFIG_HASH")) != expected:

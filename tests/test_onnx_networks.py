@@ -203,7 +203,7 @@ def test_subgraphs_and_functions():
 @pytest.mark.parametrize(("called", "instead"), [("ArgMax", "ArgMin"), ("Relu", "Neg")])
 def test_a_function_takes_no_operators_place(domain, called, instead):
     """Of an operator and a function of the same name, ONNX Runtime takes the operator."""
-    axis = {"axis": 1} if called == "ArgMax" else {}
+    axis: dict[str, Any] = {"axis": 1} if called == "ArgMax" else {}
     inside = helper.make_node(instead, ["a"], ["b"], **axis)
     opsets = [helper.make_opsetid("", 18)]
     function = helper.make_function(domain, called, ["a"], ["b"], [inside], opsets)

@@ -97,7 +97,8 @@ def test_jobs_one_behind_the_other(block, driver, stalls):
     assert counted["beats_out"] == sum(job.beats_out for job, _ in pairs)
     assert bool(stalls) == (counted["stalls_in"] > 3 * len(pairs))
     assert bool(stalls) == (counted["stalls_out"] > len(pairs))
-    assert counted["stalls_out"] < counted["beats_out"]
+    # How many there are depends on the clock of the first job: the counters are visited in turn.
+    assert counted["stalls_out"] + counted["beats_out"] < counted["cycles"]
     assert counted["beats_in"] < counted["cycles"] < block.clocks.now
 
 

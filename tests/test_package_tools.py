@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from synthesis import needs
 from test_native import carry_out, runs
 
 from extremum.hdl.axi.latency import buffer_latency
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import PIPELINING, CoreConfig
 from extremum.hdl.plain_verilog import block
 from extremum.hdl.verilog import TOP, generate
 from extremum.host.package.example import example_job
@@ -220,12 +221,21 @@ def test_the_same_bytes_in_every_process():
     assert len(told.pop().splitlines()) > 100
 
 
+BARE = [(name, pipelining) for name in FIVE for pipelining in PIPELINING]
+"""A core of one job tells otherwise than a fast one when it has taken a job, and when it rests."""
+
+
 @NEEDS_ICARUS
 @pytest.mark.parametrize(
-    "name", mostly_slow(["pool2x2_int8", "argmax_1000_int8"], ["argmax_1000_int8"])
+    ("name", "pipelining"),
+    mostly_slow(
+        BARE,
+        [("argmax_1000_int8", "fast"), *(("pool2x2_int8", each) for each in PIPELINING)],
+    ),
 )
-def test_bare_cores(name, tmp_path):
-    settings = settings_of(name, bus="none")
+def test_bare_cores(name, pipelining, tmp_path):
+    config = replace(settings_of(name).config, pipelining=pipelining)
+    settings = Settings(config, name, "none")
     write(settings, tmp_path)
     sources = (f"{name}_tb.v", f"{name}.v")
     assert_lints(tmp_path, name)
@@ -241,6 +251,11 @@ def test_bare_cores(name, tmp_path):
         status, told = icarus(tmp_path, f"{name}_tb", "open.v", f"{name}.v")
         assert status != 0
         assert "FAIL: the job was refused" in told
+        # Nor is one that always rests.
+        (tmp_path / "resting.v").write_text(bench.replace("status[0]", "1'b0"))
+        status, told = icarus(tmp_path, f"{name}_tb", "resting.v", f"{name}.v")
+        assert status != 0
+        assert "FAIL: the core has a job, and is at rest" in told
 
 
 ODD = {

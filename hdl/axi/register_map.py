@@ -212,7 +212,7 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             ("soft_reset", "Ends all jobs at once, empties the command queue and sets the job "
              "registers to 0; the beat that an output stream offers stays, none follows."),
             ("clear_counters", "Sets all counters to zero. Together with soft_reset, what the jobs "
-             "do while they end is not counted."),
+             "do while they end is not counted, but for CYCLES, which counts while busy is set."),
         ),
         "What a written 1 does at once.",
     )  # fmt: skip

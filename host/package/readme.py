@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from extremum.hdl.axi.latency import latency
+from extremum.hdl.latency import is_one_job
 from extremum.hdl.registers import job_shapes
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.example import MOST_BEATS, Example
@@ -131,7 +132,11 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
             f"that it completes, {clocks} of them in the core."
         )
     yield "Throughput: one beat per clock in, and one out. No output depends on an input in the"
-    yield "same clock."
+    is_job_seen = settings.bus == "none" and any(p.name == "job__payload" for p in ports)
+    if is_job_seen and is_one_job(settings.config):
+        yield "same clock, but `i__ready` on `job__payload`, which stays while the job is offered."
+    else:
+        yield "same clock."
     yield ""
 
 

@@ -245,7 +245,10 @@ def test_bare_cores(name, pipelining, tmp_path):
     assert found, told
     assert example is not None
     assert int(found[1]) == example.job.cycles
-    if ".status(status)" in (bench := (tmp_path / f"{name}_tb.v").read_text()):
+    has_job = ".status(status)" in (bench := (tmp_path / f"{name}_tb.v").read_text())
+    told = "`i__ready` on `job__payload`" in (tmp_path / "README.md").read_text()
+    assert told == (has_job and pipelining != "fast")
+    if has_job:
         # A status that nobody drives is none.
         (tmp_path / "open.v").write_text(bench.replace(".status(status)", ".status()"))
         status, told = icarus(tmp_path, f"{name}_tb", "open.v", f"{name}.v")

@@ -45,3 +45,7 @@ class JobFailedError(DeviceError):
             f"the block reported {code}{where} for job {job} since its reset (modulo 256): reset "
             "the block before the next job"
         )
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, str | None]]:
+        """Say how a copy is made, as of an error in another process."""
+        return type(self), (self.code, self.job, self.register)

@@ -252,6 +252,8 @@ REFUSED = [
     ("verilog --output . --name lambda", "name must not be a keyword of SystemVerilog or Python"),
     ("verilog --output . --name TOP", "name must not be one that a tool has for itself, as 'TOP'"),
     ("verilog --output . --name bool", "name must not be one that a tool has for itself"),
+    ("verilog --output . --name DP16KD", "name must not be one that a tool has for itself"),
+    ("verilog --output . --name extremum_memory", "name must not be that of the core's memories"),
     ("verilog --output . --name irq", "name must not be that of a port, as 'irq' is"),
     ("verilog --output . --name s_axis_tvalid", "name must not be that of a port"),
     ("verilog --output . --bus ahb", "'ahb' is not one of 'axi', 'none'"),

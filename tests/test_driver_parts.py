@@ -1,5 +1,6 @@
 """Parts of the driver on their own: what packets hold, how errors are told, how long is waited."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,14 @@ def test_only_an_error_of_range_names_a_register(code):
         BlockDriver(transport, CONFIG).check()
     named = "tail" if code == BlockError.RANGE else None
     assert (error.value.code, error.value.job, error.value.register) == (code.name, 7, named)
+
+
+@pytest.mark.parametrize("register", [None, "tail"])
+def test_a_failed_job_is_told_in_another_process(register):
+    error = JobFailedError("RANGE", 3, register)
+    copied = pickle.loads(pickle.dumps(error))
+    assert (copied.code, copied.job, copied.register) == ("RANGE", 3, register)
+    assert str(copied) == str(error)
 
 
 class Waiting(Failed):

@@ -53,7 +53,7 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
         "targets:",
         "  default: &default",
         '    filesets: [rtl, "tool_verilator? (waivers)"]',
-        f"    toplevel: {name}",
+        f'    toplevel: "{name}"',
         "  lint:",
         "    <<: *default",
         "    description: Lint with all warnings of Verilator",
@@ -71,7 +71,7 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
             "    description: Run one job and check its results",
             # The time scale in the testbench is to hold for the files behind it, too.
             f'    filesets: ["tool_verilator? (waivers)", bench, {sources}]',
-            f"    toplevel: {name}_tb",
+            f'    toplevel: "{name}_tb"',
             "    default_tool: icarus",
             "    tools:",
             "      icarus:",

@@ -11,6 +11,7 @@ from extremum.hdl.axi.register_map import configuration_hash
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import register_names
 from extremum.hdl.registers import job_shapes
+from extremum.hdl.verilog import MEMORY
 from extremum.host.package.reserved import OF_TOOLS, RESERVED
 
 __all__ = ["BUSES", "DEFAULT_NAMES", "Settings", "check_name", "default_name", "version_text"]
@@ -55,6 +56,8 @@ def check_name(name: str) -> None:
         raise ValueError(f"name must not be that of a port, as {name!r} is")
     if name.lower() in RESERVED or iskeyword(name):
         raise ValueError(f"name must not be a keyword of SystemVerilog or Python, as {name!r} is")
+    if name == MEMORY:
+        raise ValueError(f"name must not be that of the core's memories, {MEMORY}")
     if name in OF_TOOLS:
         raise ValueError(f"name must not be one that a tool has for itself, as {name!r} is")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from extremum.host.errors import ToolError
 from extremum.tb.coverage import Tally
 from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.run import Rig, run_case
@@ -49,7 +50,11 @@ def failure(case: Case, rig: Rig) -> str | None:
         run_case(case, rig, Tally())
     except Difference as error:
         return str(error)
-    except (ValueError, OverflowError, RuntimeError):
+    except ToolError:
+        raise
+    except (
+        Exception
+    ):  # such as an assertion: it is told as it is, and nothing smaller is looked for
         return None
     return None
 

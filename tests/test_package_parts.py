@@ -139,6 +139,19 @@ def test_what_an_earlier_package_left_is_not_taken_for_part_of_the_new_one(tmp_p
     assert run_command(line)[0] == 0  # the same package again
 
 
+def test_a_script_for_vivado_does_not_stay_behind(tmp_path, monkeypatch):
+    """It would package the bare core as the block that it was written for."""
+    monkeypatch.chdir(tmp_path)
+    line = "verilog --preset argmax-int8 --output own --name own"
+    assert run_command(line)[0] == 0
+    status, _, (said,) = run_command(f"{line} --bus none")
+    assert status == 2
+    assert "own/package_ip.tcl" in said
+    assert "of an earlier package own, and the new one has no such file" in said
+    other = "verilog --preset argmax-int8 --output own --name other --bus none"
+    assert run_command(other)[0] == 0
+
+
 def test_the_part_of_a_package_is_what_its_cost_is_measured_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     line = "verilog --preset argmax-int8 --device ice40-up5k --name own --output own"

@@ -228,7 +228,11 @@ def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> N
     )
     if not _names_project(target / f"{name}.v"):
         return
-    if left := [path for path in optional if path not in files and path.exists()]:
+    left = [path for path in optional if path not in files and path.exists()]
+    script = target / "package_ip.tcl"  # whose name is that of no package
+    if script not in files and script.exists() and f"{name}.v" in script.read_text():
+        left.append(script)
+    if left:
         raise click.ClickException(
             f"{', '.join(map(str, left))}: of an earlier package {name}, and the new one has no "
             "such file: remove the earlier package, or let --output name another folder"

@@ -1,28 +1,10 @@
 """Words that no module may be named, since a tool would not take it."""
 
 OF_TOOLS = frozenset(
-    [
-        "TOP",
-        "bool",
-        "randomize",
-        "std",
-        "wone",
-        "wreal",
-        "CCU2C",
-        "DP16KD",
-        "L6MUX21",
-        "LUT4",
-        "PDPW16KD",
-        "PFUMX",
-        "TRELLIS_COMB",
-        "TRELLIS_DPR16X4",
-        "TRELLIS_FF",
-        "SB_CARRY",
-        "SB_DFF",
-        "SB_LUT4",
-        "SB_RAM40_4K",
-    ]
-)
+    ["TOP", "bool", "randomize", "std", "wone", "wreal",
+     "CCU2C", "DP16KD", "L6MUX21", "LUT4", "PDPW16KD", "PFUMX", "TRELLIS_COMB", "TRELLIS_DPR16X4",
+     "TRELLIS_FF", "SB_CARRY", "SB_DFF", "SB_LUT4", "SB_RAM40_4K"]
+)  # fmt: skip
 """Names that Icarus Verilog or Verilator has for itself, though the standard leaves them free; and
 those that Yosys has for the cells of an ECP5 or iCE40."""
 

@@ -52,9 +52,8 @@ def failure(case: Case, rig: Rig) -> str | None:
         return str(error)
     except ToolError:
         raise
-    except (
-        Exception
-    ):  # such as an assertion: it is told as it is, and nothing smaller is looked for
+    except Exception:
+        # Such as an assertion of a bench: it is told as it is, and nothing smaller is looked for.
         return None
     return None
 

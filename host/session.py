@@ -72,12 +72,12 @@ class Session:
         self.simulation: Simulation | None = None
         self._driver: BlockDriver | None = None
         self._process = os.getpid()
-        self._original_writes = False
+        self._original_writes = self._is_starting = False
 
     def __getstate__(self) -> dict[str, Any]:
         writes = self._waves is not None and self.simulation is not None
         return self.__dict__ | {
-            "simulation": None, "_driver": None,
+            "simulation": None, "_driver": None, "_is_starting": False,
             "_original_writes": self._original_writes or writes,
         }  # fmt: skip
 
@@ -106,15 +106,20 @@ class Session:
         if self.simulation is None:
             if self._waves is not None:
                 self._claim(self._waves)
-            self.simulation = self._simulation(tell)
+            # A core that is compiled takes seconds, in which another thread may want the same file.
+            self._is_starting = True
+            try:
+                self.simulation = self._simulation(tell)
+            finally:
+                self._is_starting = False
             self._process = os.getpid()
         return self.simulation
 
     def _claim(self, waves: Path) -> None:
         """Become the one that writes a file of waveforms, if nobody else does."""
         place = os.path.realpath(waves)
-        writer = _writers.get(place)
-        if writer is not None and writer is not self and writer.simulation is not None:
+        writer = _writers.get(place, self)
+        if writer is not self and (writer._is_starting or writer.simulation is not None):
             raise SimulationError(
                 f"{waves} is written by another accelerator: close that one first, or make an "
                 "Accelerator with another file"

@@ -112,6 +112,8 @@ def test_an_output_that_is_not_utf8_is_told():
     ("data_type", "x", "message"),
     [
         ("uint64", [2**63, -1], "has numbers that are no uint64$"),
+        ("string", [2**63, 1], "not float64 of"),
+        ("bool", [2**63, 1], "not float64 of"),
         ("int64", [2**63], "has numbers that are no int64$"),
         ("int64", [2**70], "has numbers that are no int64$"),
         ("int64", [2**63, 1.5], "not float64 of"),

@@ -148,8 +148,12 @@ def test_a_script_for_vivado_does_not_stay_behind(tmp_path, monkeypatch):
     assert status == 2
     assert "own/package_ip.tcl" in said
     assert "of an earlier package own, and the new one has no such file" in said
-    other = "verilog --preset argmax-int8 --output own --name other --bus none"
-    assert run_command(other)[0] == 0
+    # Those of others stay, whatever is in them.
+    for content in (Path("own/package_ip.tcl").read_bytes(), b"\xff\xfe", b"read_verilog myown.v"):
+        Path("own/package_ip.tcl").write_bytes(content)
+        other = "verilog --preset argmax-int8 --output own --name wn --bus none"
+        assert run_command(other)[0] == 0
+        assert Path("own/package_ip.tcl").read_bytes() == content
 
 
 def test_the_part_of_a_package_is_what_its_cost_is_measured_on(tmp_path, monkeypatch):

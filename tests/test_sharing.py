@@ -13,7 +13,7 @@ import pytest
 from amounts import mostly_slow
 from simulation import ONE_COCOTB
 
-from extremum.host import Accelerator, SimulationError
+from extremum.host import Accelerator, SimulationError, ToolError
 from extremum.host.turns import Turns
 from extremum.model import Reduction, argmax
 
@@ -248,3 +248,22 @@ def test_two_accelerators_do_not_write_the_same_waves(duplicate, other_name, tmp
                 accelerator.argmax(tensor(3), 1)
     times = [int(line[1:]) for line in waves.read_text().splitlines() if line.startswith("#")]
     assert times == sorted(times)
+
+
+def test_a_file_of_waves_is_taken_while_its_core_is_compiled(tmp_path, monkeypatch):
+    """Which takes seconds, in which another thread may ask for the same file; or which may fail."""
+    waves = tmp_path / "wave.vcd"
+    with (
+        Accelerator(**PARAMETERS, waves=waves) as accelerator,
+        Accelerator(**PARAMETERS, waves=waves) as other,
+    ):
+
+        def failing(tell):
+            with pytest.raises(SimulationError, match=r"vcd is written by another accelera"):
+                other.argmax(tensor(2), 1)
+            raise ToolError("there is no compiler")
+
+        monkeypatch.setattr(accelerator._session, "_simulation", failing)
+        with pytest.raises(ToolError, match="there is no compiler"):
+            accelerator.argmax(tensor(1), 1)
+        assert np.array_equal(other.argmax(tensor(2), 1), argmax(tensor(2), 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -230,7 +231,8 @@ def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> N
         return
     left = [path for path in optional if path not in files and path.exists()]
     script = target / "package_ip.tcl"  # whose name is that of no package
-    if script not in files and script.exists() and f"{name}.v" in script.read_text():
+    is_left = script not in files and script.is_file()
+    if is_left and re.search(rf"\b{name}\.v\b".encode(), script.read_bytes()):
         left.append(script)
     if left:
         raise click.ClickException(

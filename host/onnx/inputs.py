@@ -109,7 +109,8 @@ def _array(name: str, value: ValueInfoProto, x: Any) -> np.ndarray:
         raise NetworkError(f"the input {name} is no array: {error}") from error
     if plain.dtype.kind == "T":  # NumPy's text of any length
         plain = plain.astype(object)
-    if plain.dtype.kind in "fO" and not hasattr(x, "__array__"):
+    wants_numbers = type_of(value) not in ("string", "bool")
+    if plain.dtype.kind in "fO" and wants_numbers and not hasattr(x, "__array__"):
         # Of integers that no integer type of NumPy's choice holds, it makes something else.
         objects = np.asarray(x, object)
         if objects.size and all(isinstance(number, int) for number in objects.reshape(-1)):

@@ -1,15 +1,13 @@
-"""The driver of the AXI block, on the native simulation of a block and on transports that lie."""
+"""The driver of the AXI block, on the native simulation of a block."""
 
 import random
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from accelerators import check, make
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
 from extremum.host import Accelerator
 from extremum.host.driver.block import JOBS_AHEAD, BlockDriver, Work
@@ -173,61 +171,6 @@ def test_the_queue_is_never_overrun(driver, transport, monkeypatch):
         carry_out(driver, (drawn(4, 30) * 10)[:300])
     with transport.resetting():
         driver.reset()
-
-
-class Liar:
-    """A transport whose block has other words in some registers."""
-
-    def __init__(self, **words):
-        self._words = {word.address: word.reset for word in regs.register_map(CONFIG)}
-        for word in regs.register_map(CONFIG):
-            if word.name in words:
-                self._words[word.address] = words[word.name]
-
-    def read(self, address):
-        return self._words[address]
-
-    def write(self, address, word):
-        """Take it; nothing changes."""
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ({"ID": 0xFFFFFFFF}, "there is no extremum block at this address: ID is 0xffffffff, not"),
-        (
-            {"VERSION": 99 << 16 | 3},
-            "this driver needs a register map of version .*has version 99.3",
-        ),
-        ({"ID": 0}, "there is no extremum block at this address: ID is 0x00000000, not"),
-        (
-            {"CONFIG_HASH": 0xFFFFFFFF},
-            "the block was made for another configuration: its hash is 0xffffffff",
-        ),
-        (
-            {"CONFIG_HASH": 5},
-            "the block was made for another configuration: its hash is 0x00000005",
-        ),
-    ],
-)
-def test_another_block_is_refused(words, message):
-    liar: Any = Liar(**words)
-    with pytest.raises(DeviceError, match=f"^{message}"):
-        BlockDriver(liar, CONFIG)
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (0xFF, "the block reported an error of the unknown code 255"),
-        (BlockError.RANGE | 55 << 8, "the block reported RANGE in register 55 for job 0"),
-    ],
-)
-def test_an_error_that_the_register_map_does_not_have(error, message):
-    """A block whose registers are damaged: the driver says what it was told."""
-    liar: Any = Liar(IRQ_STATUS=0b11, ERROR=error)
-    with pytest.raises(DeviceError, match=f"^{message}"):
-        BlockDriver(liar, CONFIG).check()
 
 
 def test_a_value_that_does_not_fit(driver, transport):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from test_driver import START, carry_out, drawn
-from test_driver_parts import CONFIG, Idle, only_job
+from test_driver_parts import CONFIG, only_job
+from test_driver_waits import Idle
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import INDICES, VALUES

@@ -71,7 +71,8 @@ PACKAGES = {
     "driver": Package(
         ("host/driver",),
         ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_driver_edges.py",
-         "tests/test_driver_dma.py", "tests/test_dataflow.py"),
+         "tests/test_driver_told.py", "tests/test_driver_waits.py", "tests/test_driver_dma.py",
+         "tests/test_dataflow.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

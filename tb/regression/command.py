@@ -174,7 +174,7 @@ def regress(
         try:
             with _progress(seconds) as tell:
                 number = run_pass(settings, database, tell, evidence.versions())
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SchedulerError):
             # What was run until then counts, but nothing is no evidence.
             if report is not None and database.figures():
                 evidence.write(database, report)

@@ -1,17 +1,29 @@
 """Plans where random operators seldom lead: tiles far inside, limits of storage, wrong answers."""
 
 import random
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.host.errors import SimulationError
-from extremum.host.plan import plan
-from extremum.host.plan.registers import MAX_SLOTS
+from extremum.host.plan import plan, tiles
+from extremum.host.plan.registers import MAX_SLOTS, dimension_registers
 from extremum.host.plan.results import Results
 from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.host.plan.tiles import _counts, _streamed, choose_grid, largest_count, storage_limits
+from extremum.host.plan.tiles import (
+    FURTHER_CUTS,
+    Cuts,
+    Grid,
+    _counts,
+    _streamed,
+    choose_grid,
+    largest_count,
+    storage_limits,
+)
+from extremum.host.plan.windows import WindowRuns, most_met_by
 from extremum.model import DataType, Pooling, SpatialDimension
 
 TILED = CoreConfig(
@@ -95,12 +107,51 @@ def test_the_best_grid_of_tiles_is_chosen():
             if (tried, high) == (width.outputs, height.outputs):
                 found = [(0, high, tried)]
                 break
-            if high:
-                streamed = _streamed(width, tried) * _streamed(height, high)
-                found.append((streamed, high, tried))
+            found.append((_streamed(width, tried) * _streamed(height, high), high, tried))
         least = min(streamed for streamed, _, _ in found)
         best = next(each for each in found if each[0] == least)
         assert (rows, columns) == best[1:]
+
+
+@pytest.mark.parametrize(("outputs", "most"), [(5, 5), (1000, 20), (1000, 3), (40, 1)])
+def test_the_coarsest_cuts_are_tried(outputs, most):
+    """The coarsest one, and 64 more if there are as many; cuts into equal sizes count once."""
+    fewest = next(tiles for tiles in range(1, outputs + 1) if -(-outputs // tiles) <= most)
+    tried = [-(-outputs // tiles) for tiles in range(fewest, outputs + 1)][: 1 + FURTHER_CUTS]
+    assert list(_counts(outputs, most)) == list(dict.fromkeys(tried))
+
+
+@pytest.mark.parametrize("fixed_window", [None, 1, 3])
+def test_what_the_tiles_of_a_dimension_stream_is_the_sum_of_all(fixed_window):
+    rng = random.Random(fixed_window)
+    for _ in range(50):
+        paddings = rng.randint(0, 2), rng.randint(0, 2)
+        dimension = SpatialDimension(rng.randint(20, 90), 3, rng.randint(1, 2), 1, *paddings)
+        cuts = Cuts(dimension, rng.randint(1, 9))
+        tiles = [cuts[number].dimension for number in range(len(cuts))]
+        registers = [dimension_registers([tile], [0], [fixed_window])[0] for tile in tiles]
+        streamed = _streamed(dimension, cuts.count, fixed_window)
+        assert streamed == sum(each.period for each in registers)
+
+
+def test_the_grid_is_chosen_for_the_windows_that_are_fixed(monkeypatch):
+    """In padding, windows that are fixed stream more, so another grid may be the best."""
+    height, width = SpatialDimension(33, 3, 1, 2, 3, 8), SpatialDimension(28, 3, 2, 1, 5, 6)
+    config = replace(TILED, max_line=4)
+    fixed = replace(config, fixed=(("width.window", 3),))
+    for given, counts in ((config, (1, 40, 2)), (fixed, (1, 40, 3))):
+        assert choose_grid((SpatialDimension(1, 1), height, width), given) == Grid(counts)
+    asked = set()
+
+    def streamed(dimension, _, window):
+        asked.add((dimension, window))
+        return 1
+
+    monkeypatch.setattr(tiles, "_streamed", streamed)
+    fixed = replace(config, fixed=(("height.window", 3), ("width.window", 2)))
+    width = replace(width, window=2)
+    choose_grid((SpatialDimension(1, 1), height, width), fixed)
+    assert asked == {(height, 3), (width, 2)}
 
 
 def test_a_window_of_one_tap_has_no_dilation():
@@ -167,3 +218,20 @@ def test_a_plan_tells_that_a_register_is_fixed_to_another_value():
         plan(problem, config).check_fixed()
     plan(problem, CoreConfig((DataType.INT8,), max_window=(1, 2, 2))).check_fixed()
     plan(Pooling.of((1, 1, 8, 8), "int8", (2, 2), strides=(1, 2)), config).check_fixed()
+
+
+def test_kinds_of_runs_of_windows_stand_for_all_of_them():
+    """As to how many windows they have, and how many elements these meet at the most."""
+    rng = random.Random(8)
+    for _ in range(500):
+        size, window, dilation = rng.randint(1, 30), rng.randint(1, 5), rng.randint(1, 4)
+        start, end = rng.choice((0, 1, 5, 20)), rng.choice((0, 1, 5, 20))
+        if 1 + (window - 1) * dilation > start + size + end:
+            continue
+        dimension = SpatialDimension(size, window, rng.randint(1, 5), dilation, start, end)
+        runs = WindowRuns(dimension, rng.randint(1, 6))
+        few: Counter = Counter()
+        for run, number in runs.kinds():
+            few[len(run), most_met_by(dimension, run)] += number
+        every = (runs[number] for number in range(len(runs)))
+        assert few == Counter((len(run), most_met_by(dimension, run)) for run in every), runs

@@ -11,6 +11,7 @@ from extremum.host.errors import SimulationError
 from extremum.host.plan import plan
 from extremum.host.plan.expected import numbers_of_results
 from extremum.host.plan.jobs import scattering
+from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.results import EMPTY, Results, last_position, positions_fit
 from extremum.model import DataType, Pooling, Reduction
 
@@ -131,6 +132,20 @@ def test_positions_of_a_reduction():
     values = Results.blank(Reduction.of("min", (3,), "int8"), CONFIG).finish()
     assert isinstance(values, np.ndarray)
     assert values.tolist() == [-128]
+
+
+def test_parts_of_a_reduction_that_begins_anywhere_are_put_where_they_belong():
+    """Its first result need not be a multiple of the lanes."""
+    problem = Reduction.of("argmax", (11, 9), "int8", 1)
+    config = CoreConfig((DataType.INT8,), lanes=2, operators=("argmax",))
+    results = Results.blank(problem, config)
+    job = ReductionJob(problem, config, 3, 8)
+    positions = np.array([[3, 4], [5, 6], [7, 0]], np.uint32)
+    for start in range(3):
+        part = positions[start : start + 1]
+        job.scatter(np.zeros(part.shape, np.int8), part, results, start)
+    assert results.positions is not None
+    assert results.positions.reshape(-1)[3:8].tolist() == [3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])

@@ -11,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
 from extremum.host.plan.registers import dimension_registers
 from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.host.plan.tiles import Cuts, largest_count
+from extremum.host.plan.tiles import Cuts, Tile, cut, largest_count
 from extremum.model import DataType, Pooling, SpatialDimension
 
 SMALL = CoreConfig(
@@ -54,6 +54,14 @@ def check_tiles(dimension, count, tiles):
         start = tile.first * dimension.stride - dimension.start_padding
         assert tile.offset - tile.dimension.start_padding == start
         assert tile.offset + tile.dimension.size <= dimension.size
+
+
+def test_a_tile_of_all_windows_has_the_elements_that_none_sees():
+    """Otherwise a tensor that is not cut would not stream as it lies in memory."""
+    dimension = SpatialDimension(1203, 2, 3)  # 401 windows, and an element behind the last
+    assert dimension.outputs == 401
+    equal = int("401")  # another object than that number of windows
+    assert cut(dimension, 0, equal) == Tile(0, 0, dimension)
 
 
 @pytest.mark.parametrize("fixed_window", [None, 1, 2, 3])
@@ -99,6 +107,17 @@ def test_tiles_never_exceed_the_storage():
             for axis, registers in zip((0, 1, 2), job.registers.dimensions, strict=True):
                 if registers.window > 1:
                     assert registers.spacing <= SMALL.max_spacing[axis]
+
+
+def test_windows_and_strides_that_the_counters_do_not_hold():
+    """A window that reaches beyond them is refused, also if most of its taps see no element."""
+    config = replace(SMALL, coordinate_width=4)
+    for window, dilation, stride, size in ((3, 7, 1, 1), (1, 1, 15, 30)):
+        dimension = SpatialDimension(size, window, stride, dilation, 16, 16)
+        assert largest_count(dimension, config)
+    for window, dilation, stride, size in ((2, 15, 1, 1), (9, 2, 1, 1), (1, 1, 16, 30)):
+        dimension = SpatialDimension(size, window, stride, dilation, 16, 16)
+        assert largest_count(dimension, config) == 0
 
 
 @pytest.mark.parametrize("width", [4, 5, 6])

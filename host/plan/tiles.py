@@ -13,6 +13,9 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.plan.registers import dimension_registers, fixed_windows_of
 from extremum.model import SpatialDimension
 
+FURTHER_CUTS = 64
+"""How many cuts of the width are tried beside the coarsest one that fits."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -198,8 +201,6 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     best: tuple[int, Grid] | None = None
     for columns in _counts(width.outputs, most_columns):
         rows = min(counters[1], plane // columns, height.outputs)
-        if not rows:
-            continue
         grid = Grid((min(counters[0], depth.outputs), rows, columns))
         if (columns, rows) == (width.outputs, height.outputs):
             return grid
@@ -210,10 +211,10 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
 
 
 def _counts(outputs: int, most: int) -> Iterator[int]:
-    """Yield the sizes of tiles that are worth trying: those of the 64 coarsest cuts."""
+    """Yield the sizes of tiles that are worth trying, each once, the largest first."""
     fewest = -(-outputs // most)
     seen = set()
-    for tiles in range(fewest, min(outputs, fewest + 64) + 1):
+    for tiles in range(fewest, min(outputs, fewest + FURTHER_CUTS) + 1):
         count = -(-outputs // tiles)
         if count not in seen:
             seen.add(count)

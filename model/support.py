@@ -148,7 +148,7 @@ def support(operator: str, feature_level: FeatureLevel | str) -> Support:
     Raises
     ------
     ValueError
-        If the operator was introduced by a later level.
+        If there is no such operator, or if it was introduced by a later level.
 
     Examples
     --------
@@ -160,6 +160,8 @@ def support(operator: str, feature_level: FeatureLevel | str) -> Support:
     True
     """
     level = FeatureLevel.of(feature_level)
+    if operator not in _TABLE:
+        raise ValueError(f"operator must be one of {', '.join(_TABLE)}, not {operator!r}")
     rows = _TABLE[operator]
     if level < rows[0].since:
         raise ValueError(f"{operator} needs feature level {rows[0].since} or later, not {level}")

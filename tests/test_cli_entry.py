@@ -47,7 +47,7 @@ def test_help_of_the_golden_model_alone(monkeypatch, capsys, arguments):
     for name, words in shown.items():
         whole = " ".join((cli.commands.commands[name].help or "").split())
         assert words.rstrip(".").split(",")[0] in whole, name
-    assert out.endswith(f"install: {TOOLS['click'].install}\n")
+    assert out.endswith(f"\nAll but doctor need the extra sim: {TOOLS['click'].install}\n")
 
 
 @pytest.mark.parametrize(("option", "found"), [((), "8.0"), (("--json",), None)])

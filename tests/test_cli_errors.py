@@ -85,6 +85,7 @@ REFUSED = [
     ("plan argmax --sizes 3 --type int8 --window 2", "--window does not apply to argmax"),
     ("plan argmax --sizes 3 --type int8 --backend model", "--backend model has no cycles to plan"),
     ("demo --lanes 0", "0 is not in the range"),
+    ("demo --backend model --lanes 2", "--lanes does not apply to --backend model"),
     ("doctor --verbose", "No such option"),
 ]
 REFUSED += [

@@ -147,6 +147,8 @@ def test_the_core_of_one_operator_is_written(tmp_path, monkeypatch):
     assert (status, err) == (0, [])
     told = json.loads(out[0])
     assert (told["job_count"], told["cycles"]) == (1, plan(problem, core).cycles)
+    assert told["written"] == ["layer.toml"]
+    assert "written: layer.toml" in run(f"{LAYER} --lanes 2 --dataflow layer.toml")[1]
     text = (tmp_path / "layer.toml").read_text()
     assert "#   max-pool of int8 (2, 3, 9, 8), window (3, 3), strides (2, 2)" in text
     written = parse(text)

@@ -175,6 +175,11 @@ def test_a_row_tells_what_it_allows(operator):
         assert set(row.ranks) == ranks
 
 
+def test_an_operator_that_there_is_not():
+    with pytest.raises(ValueError, match=r"^operator must be one of .*, not 'ARGMEAN'$"):
+        support("ARGMEAN", "3_0")
+
+
 @pytest.mark.parametrize("operator", LEVELS)
 def test_each_level_is_a_superset_of_the_one_before(operator):
     rows = [support(operator, level) for level in FeatureLevel if str(level) >= "3_0"]

@@ -82,7 +82,7 @@ LEFT = {
     ),
     "SAME and wide strides": (
         pooled(auto_pad="SAME_LOWER", strides=[3, 3]),
-        "ONNX Runtime crops where auto_pad is SAME and a stride exceeds the window",
+        "auto_pad SAME may be negative where a stride exceeds the window",
     ),
     "windows of padding alone": (
         pooled(np.ones((1, 1, 1, 1), np.float32), dilations=[2, 2], pads=[1, 1, 1, 1]),

@@ -216,7 +216,7 @@ def test_a_volume_passes_in_planes_where_there_is_no_depth_stage(max_line, jobs)
             "planes pass one by one through a core without a depth stage (max_window 1 there)"
         )
     else:
-        assert note.endswith("lines of at most 4 (max_line 2)")
+        assert note.endswith("lines of at most 4 (max_line 2, with room for a dilation of 2)")
 
 
 @pytest.mark.parametrize("padding", ["start_padding", "end_padding"])

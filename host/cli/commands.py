@@ -48,6 +48,9 @@ DEBUG = "EXTREMUM_DEBUG"
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+DEMO_LANES = 4
+"""Lanes of the demo's core."""
+
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -266,11 +269,12 @@ def plan(
     shown = printing.Shown(operator, problem, settings)
     if dataflow is not None:
         core_options.save(config, dataflow, shown.text)
+    written = [dataflow] if dataflow is not None else []
     with tensor_files.bad_input():
         if as_json:
-            click.echo(printing.plan_json(shown, planned, registers=registers))
+            click.echo(printing.plan_json(shown, planned, registers=registers, written=written))
         else:
-            printing.print_plan(shown, planned, registers=registers)
+            printing.print_plan(shown, planned, registers=registers, written=written)
     return Exit.AGREEMENT
 
 
@@ -292,8 +296,7 @@ def plan(
 @click.option(
     "--lanes",
     type=click.IntRange(1, MAX_LANES),
-    default=4,
-    show_default=True,
+    show_default=str(DEMO_LANES),
     help="Elements per beat.",
 )
 @shared_options.bus_option
@@ -307,7 +310,10 @@ def demo(line: str, output: str, as_json: bool, **options: Any) -> int:
     backend = options["backend"]
     if backend == "model" and options["bus"] is not None:
         raise click.UsageError("--bus does not apply to --backend model")
+    if backend == "model" and options["lanes"] is not None:
+        raise click.UsageError("--lanes does not apply to --backend model")
     options["bus"] = options["bus"] or "none"
+    options["lanes"] = options["lanes"] or (1 if backend == "model" else DEMO_LANES)
     require(*BACKEND_TOOLS[backend], "scikit-image", "matplotlib")
     from extremum.host.cli.demo import Demo  # noqa: PLC0415 (needs the extra demo)
 

@@ -86,7 +86,8 @@ def _run_without_packages(arguments: Sequence[str], error: str) -> int:
     if list(arguments) in ([], ["-h"], ["--help"]):
         rows = [f"  {name:<9}{purpose}" for name, purpose in COMMANDS.items()]
         usage = "Usage: extremum [OPTIONS] COMMAND [ARGS]..."
-        print("\n".join([usage, "", "Commands:", *rows, "", f"All but doctor need {error}"]))
+        needed = f"All but doctor need the extra sim: {SIM}"
+        print("\n".join([usage, "", "Commands:", *rows, "", needed]))
         return 0
     needed = f"the command line needs the extra sim ({SIM}): {error}"
     print(f"extremum: {needed}", file=sys.stderr)

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +160,7 @@ def onnx(
                     watch=maps if report is not None else None,
                 )  # fmt: skip
             seconds = time.monotonic() - started
+            shown = replace(shown, compared=compare)
             shown = onnx_printing.ran(shown, outputs, options["backend"], seconds)
             if shown.passed and output is not None:
                 shown.files.extend(onnx_files.save(paths, outputs))

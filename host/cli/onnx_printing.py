@@ -105,6 +105,8 @@ class Shown:
         Time that the run took; None for a plan.
     agreement
         Whether all bits agree; None if not everything was compared, and nothing differs.
+    compared
+        Whether anything was to be compared.
     files
         Files that were written.
     """
@@ -118,6 +120,7 @@ class Shown:
     rounding: Difference | None = None
     seconds: float | None = None
     agreement: bool | None = None
+    compared: bool = True
     files: list[str] = field(default_factory=list)
 
     @property
@@ -230,9 +233,10 @@ def print_table(shown: Shown) -> None:
         style="bold",
     )  # fmt: skip
     print_rich(table, markup=False)
-    simulated = any(row.cycles is not None for row in shown.rows)
-    told = "counted in the simulation" if simulated else "predicted"
-    print_rich(f"clocks are {told}; times are at {shown.clock:g} MHz", markup=False)
+    if shown.taken:
+        simulated = any(row.cycles is not None for row in shown.rows)
+        told = "counted in the simulation" if simulated else "predicted"
+        print_rich(f"clocks are {told}; times are at {shown.clock:g} MHz", markup=False)
     for row in shown.rows:
         for note in row.notes:
             print_rich(f"note: {row.name}: {note}", markup=False)
@@ -243,10 +247,23 @@ def print_table(shown: Shown) -> None:
     if shown.rounding is not None:
         told = difference_text(shown.rounding)
         print_rich(f"note: {ROUNDING}: {told}", markup=False)
+    if shown.seconds is not None:
+        print_rich(f"agreement: {_agreement(shown)}", markup=False)
     for name, sizes, data_type in shown.outputs:
         print_rich(f"output: {name}: {data_type} {'' if sizes is None else sizes}", markup=False)
     for path in shown.files:
         print_rich(f"written: {path}", markup=False)
+
+
+def _agreement(shown: Shown) -> str:
+    """Say what the comparison with ONNX Runtime found."""
+    if not shown.passed:
+        return "none, see what differs"
+    if shown.agreement:
+        return "bit for bit with ONNX Runtime, in each layer and in the outputs"
+    if not shown.compared:
+        return "nothing was compared"
+    return "not everything was compared; no difference"
 
 
 def _printable(shown: Shown) -> Shown:

@@ -158,7 +158,9 @@ def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str]
     return "\n".join(lines)
 
 
-def plan_json(shown: Shown, planned: Plan, *, registers: bool = False) -> str:
+def plan_json(
+    shown: Shown, planned: Plan, *, registers: bool = False, written: Sequence[str] = ()
+) -> str:
     """Return a plan as JSON, with its first jobs, and with their registers if they are wanted."""
     return dumps(
         shown.as_dict("plan")
@@ -179,10 +181,13 @@ def plan_json(shown: Shown, planned: Plan, *, registers: bool = False) -> str:
                 for job in planned.jobs[:LISTED_JOBS]
             ],
         }
+        | ({"written": list(written)} if written else {})
     )
 
 
-def print_plan(shown: Shown, planned: Plan, *, registers: bool = False) -> None:
+def print_plan(
+    shown: Shown, planned: Plan, *, registers: bool = False, written: Sequence[str] = ()
+) -> None:
     """Print a plan: its first jobs, the sums over all jobs, and the jobs' registers if wanted."""
     # Made first, since a job that the core cannot run must not leave half an output.
     first = enumerate(planned.jobs[:SHOWN_JOBS] if registers else (), 1)
@@ -211,6 +216,8 @@ def print_plan(shown: Shown, planned: Plan, *, registers: bool = False) -> None:
         print_rich(f"empty: {empty} windows lie wholly in padding", markup=False)
     for note in plan_notes(shown, planned):
         print_rich(f"note: {note}", markup=False)
+    for path in written:
+        print_rich(f"written: {path}", markup=False)
     for line in told:
         print_rich(line, markup=False)
     if registers and more > 0:

@@ -83,7 +83,7 @@ operator_options = options_of(
         "--index-type",
         type=click.Choice(["uint32", "uint64", "int32", "int64"]),
         show_default="uint32",
-        help="Element type of the positions.",
+        help="Element type of the positions; not int32 for max-pool.",
     ),
     click.option(
         "--index-layout",

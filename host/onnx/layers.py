@@ -178,7 +178,7 @@ def _check_same_padding(given: dict[str, Any]) -> None:
     if any(dilation != 1 for dilation in dilations):
         raise NotTaken("ONNX Runtime ignores the dilations when it pads by auto_pad SAME")
     if any(stride > size for stride, size in zip(strides, window, strict=False)):
-        raise NotTaken("ONNX Runtime crops where auto_pad is SAME and a stride exceeds the window")
+        raise NotTaken("auto_pad SAME may be negative where a stride exceeds the window")
 
 
 def _global_max_pool(

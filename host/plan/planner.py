@@ -195,6 +195,11 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     return None
 
 
+def _storage(name: str, most: int, dilation: int) -> str:
+    """Name the parameters that decide how much the storage holds."""
+    return f"({name} {most}{f', with room for a dilation of {dilation}' if dilation > 1 else ''})"
+
+
 def _tiling_notes(cuts: tuple[Cuts, ...], config: CoreConfig) -> tuple[str, ...]:
     """Return why a pooling is cut into tiles, or nothing if it is not."""
     if not any(cut.is_cut for cut in cuts):
@@ -204,9 +209,11 @@ def _tiling_notes(cuts: tuple[Cuts, ...], config: CoreConfig) -> tuple[str, ...]
     depth, height, width = (dimension.outputs for dimension in dimensions)
     counts = f"{depth} x {height} x {width} windows"
     if width > line:
-        reason = f"the storage holds lines of at most {line} (max_line {config.max_line})"
+        words = _storage("max_line", config.max_line, config.max_dilation[1])
+        reason = f"the storage holds lines of at most {line} {words}"
     elif width * height > plane:
-        reason = f"the storage holds planes of at most {plane} (max_plane {config.max_plane})"
+        words = _storage("max_plane", config.max_plane, config.max_dilation[0])
+        reason = f"the storage holds planes of at most {plane} {words}"
     elif 0 not in config.axes and not any(cut.is_cut for cut in cuts[1:]):
         reason = "planes pass one by one through a core without a depth stage (max_window 1 there)"
     else:

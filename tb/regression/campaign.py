@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-from extremum.host.errors import ToolError
+from extremum.host.tools import require
 from extremum.tb.regression.database import Database, Failure
 from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.lots import Lot, LotResult, lots, rig_of, run_lot
@@ -217,12 +217,10 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
     if settings.workers == 0 and settings.scheduler is None:
         yield _Local()
         return
-    try:
-        import dask.config  # noqa: PLC0415
-        from distributed import Client, LocalCluster  # noqa: PLC0415
-    except ImportError as error:
-        needed = "the extra regress (pip install 'extremum[regress]')"
-        raise ToolError(f"workers need Dask, which comes with {needed}: {error}") from error
+    require("distributed")
+    import dask.config  # noqa: PLC0415 (needs the extra regress)
+    from distributed import Client, LocalCluster  # noqa: PLC0415
+
     with ExitStack() as stack:
         stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
         if settings.scheduler is None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from lines import random_dimensions
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.host.errors import SimulationError
@@ -223,12 +224,7 @@ def test_a_plan_tells_that_a_register_is_fixed_to_another_value():
 def test_kinds_of_runs_of_windows_stand_for_all_of_them():
     """As to how many windows they have, and how many elements these meet at the most."""
     rng = random.Random(8)
-    for _ in range(500):
-        size, window, dilation = rng.randint(1, 30), rng.randint(1, 5), rng.randint(1, 4)
-        start, end = rng.choice((0, 1, 5, 20)), rng.choice((0, 1, 5, 20))
-        if 1 + (window - 1) * dilation > start + size + end:
-            continue
-        dimension = SpatialDimension(size, window, rng.randint(1, 5), dilation, start, end)
+    for dimension in random_dimensions(500, most_window=5, seed=8):
         runs = WindowRuns(dimension, rng.randint(1, 6))
         few: Counter = Counter()
         for run, number in runs.kinds():

@@ -95,6 +95,17 @@ def test_a_pooling_has_as_many_slices_as_fit_the_slot_counter(lanes):
         assert (covered(todo) == 1).all()
 
 
+@pytest.mark.parametrize(("most", "kind"), [(12, "sliding"), (11, "gathered")])
+def test_a_slice_may_take_all_slots_that_are_counted(monkeypatch, most, kind):
+    """Here it takes 12, one for each element."""
+    for module in ("planner", "registers"):
+        monkeypatch.setattr(f"extremum.host.plan.{module}.MAX_SLOTS", most)
+    config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3))
+    jobs = list(plan(Pooling.of((1, 2, 3, 4), "int8", 2), config).jobs)
+    assert {job.kind for job in jobs} == {kind}
+    assert all(job.registers.slots <= most for job in jobs)
+
+
 @pytest.mark.parametrize(
     ("lanes", "fold", "results"), [(1, None, 10), (3, None, 30), (4, None, 10), (4, 1, 10)]
 )

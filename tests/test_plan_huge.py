@@ -103,7 +103,6 @@ def test_a_slice_may_take_all_slots_that_are_counted(monkeypatch, most, kind):
     config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3))
     jobs = list(plan(Pooling.of((1, 2, 3, 4), "int8", 2), config).jobs)
     assert {job.kind for job in jobs} == {kind}
-    assert all(job.registers.slots <= most for job in jobs)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,12 @@ def test_windows_and_strides_that_the_counters_do_not_hold():
     for window, dilation, stride, size in ((3, 7, 1, 1), (1, 1, 15, 30)):
         dimension = SpatialDimension(size, window, stride, dilation, 16, 16)
         assert largest_count(dimension, config)
-    for window, dilation, stride, size in ((2, 15, 1, 1), (9, 2, 1, 1), (1, 1, 16, 30), (1, 1, 17, 30)):
+    for window, dilation, stride, size in (
+        (2, 15, 1, 1),
+        (9, 2, 1, 1),
+        (1, 1, 16, 30),
+        (1, 1, 17, 30),
+    ):
         dimension = SpatialDimension(size, window, stride, dilation, 16, 16)
         assert largest_count(dimension, config) == 0
 

@@ -1,6 +1,7 @@
-"""Where Yosys, as Amaranth brings it, keeps what it compiled of itself: beside other users' caches.
+"""What keeps Yosys, as Amaranth brings it, from starting, so that no Verilog can be made.
 
-Without that folder it does not start, so that no Verilog can be made.
+It keeps what it compiled of itself in a folder of the user's, without which it does not start, and it
+reserves addresses.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from extremum.host import cache_files
-from extremum.host.errors import CacheError
+from extremum.host.errors import CacheError, SynthesisError
 
 _REFUSED = re.compile(r"cache directory(?:: (.+))?", re.IGNORECASE)
 """What Yosys says if it cannot make the folder, or finds none for a user who has no home."""
+
+_NO_MEMORY = re.compile(r"Cannot allocate memory")
+"""What it says where it may not have the addresses that it reserves for its memory."""
 
 
 def problem() -> str | None:
@@ -42,6 +46,8 @@ def explained() -> Iterator[None]:
     ------
     CacheError
         Yosys cannot make its folder. The message names it and what can be done.
+    SynthesisError
+        Yosys may not have as many addresses as it reserves.
     """
     from amaranth.back.verilog import YosysError  # noqa: PLC0415 - `doctor` does without it
 
@@ -51,6 +57,11 @@ def explained() -> Iterator[None]:
         said = f"{error}\n{getattr(error, 'stderr', '')}"
         if found := _REFUSED.search(said):
             raise CacheError(_told(found[1] or "the user's folder for caches")) from error
+        if _NO_MEMORY.search(said):
+            raise SynthesisError(
+                "Yosys reserves more than 4 GiB of addresses, which this process may not have: "
+                "raise its limit (ulimit -v)"
+            ) from error
         raise
 
 

@@ -10,7 +10,7 @@ from command_line import run
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import cache, yosys_cache
-from extremum.host.errors import CacheError
+from extremum.host.errors import CacheError, SynthesisError
 from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import block_verilog
 
@@ -67,6 +67,12 @@ def test_a_user_without_a_home():
     said = "WasmtimeError: Cache directory not specified and failed to get the default"
     told = r"in the user's folder for caches, which cannot be made: set XDG_CACHE_HOME"
     with pytest.raises(CacheError, match=told), yosys_cache.explained():
+        raise subprocess.CalledProcessError(1, "yosys", stderr=said)
+
+
+def test_too_few_addresses():
+    said = "WasmtimeError: mmap failed to reserve 0x104000000 bytes: Cannot allocate memory"
+    with pytest.raises(SynthesisError, match=r"ulimit -v"), yosys_cache.explained():
         raise subprocess.CalledProcessError(1, "yosys", stderr=said)
 
 

@@ -1,7 +1,7 @@
 """What keeps Yosys, as Amaranth brings it, from starting, so that no Verilog can be made.
 
-It keeps what it compiled of itself in a folder of the user's, without which it does not start, and it
-reserves addresses.
+It keeps what it compiled of itself in a folder of the user's, without which it does not start, and
+it reserves addresses.
 """
 
 from __future__ import annotations

@@ -41,7 +41,10 @@ Done = tuple[Any, Report]
 
 
 WORTHWHILE_CLOCKS = {"native": 2_000_000, "verilator": 50_000, "icarus": 10_000, "model": 2_000_000}
-"""Clocks of a backend that take about as long as the start of processes, a second or two."""
+"""Clocks of a backend that take about as long as the start of processes, a second or two.
+
+Of a backend that is not named, they are those of the fastest.
+"""
 
 
 class Team:
@@ -201,7 +204,8 @@ class Team:
         """Return whether the processes are to do what takes so many clocks."""
         if self._scheduler is not None or self._executor is not None:
             return True
-        return self._workers > 1 and clocks >= WORTHWHILE_CLOCKS[self._here.backend]
+        worthwhile = WORTHWHILE_CLOCKS.get(self._here.backend, max(WORTHWHILE_CLOCKS.values()))
+        return self._workers > 1 and clocks >= worthwhile
 
     def _shares(self, todo: Plan, workers: int) -> list[range | None]:
         """Return the jobs of each share of an operator; None stands for all of them."""

@@ -9,7 +9,17 @@ from typing import Any
 
 from extremum.host.replaced_files import write_together
 
-__all__ = ["write_evidence"]
+__all__ = ["require_writable", "write_evidence"]
+
+
+def require_writable(path: Path) -> None:
+    """Raise an OSError if a file cannot be written, before time is spent on its content."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
+    with path.open("a"):
+        pass
+    if is_new:
+        path.unlink()
 
 
 def write_evidence(path: Path, found: Mapping[str, Any], *, sort_keys: bool = True) -> None:

@@ -1,12 +1,15 @@
 """What the commands refuse that gather evidence: before they run, and before a file is written."""
 
+import json
 import sys
 
 import pytest
 
 from extremum.tb import netlists
 from extremum.tb.code_coverage import __main__ as code_coverage
+from extremum.tb.command import end, is_kept
 from extremum.tb.faults import __main__ as faults
+from extremum.tb.formal import __main__ as formal
 from extremum.tb.fuzz import __main__ as fuzz
 from extremum.tb.mutation import __main__ as mutation
 from extremum.tb.mutation import software
@@ -18,10 +21,20 @@ from extremum.tb.report import __main__ as report
     [
         (netlists.main, "--output x.json", "unrecognized arguments"),
         (code_coverage.main, "nosuch", "there is no core 'nosuch'"),
-        (faults.main, "--upsets 0", "--upsets must be at least 1, not 0"),
-        (fuzz.main, "--minutes nan", "--minutes must be above 0, not nan"),
-        (fuzz.main, "--minutes 0", "--minutes must be above 0, not 0"),
+        (code_coverage.main, "--cases 0", "--cases: must be at least 1, not 0"),
+        (code_coverage.main, "volume --accept", "--accept needs all cores of the sample"),
+        (faults.main, "--upsets 0", "--upsets: must be at least 1, not 0"),
+        (faults.main, "--upsets few", "--upsets: must be a whole number, not few"),
+        (faults.main, "--evidence .", "--evidence: . cannot be written: Is a directory"),
+        (fuzz.main, "--minutes nan", "--minutes: must be a number of minutes, 0 or more, not nan"),
+        (fuzz.main, "--minutes 0", "--minutes must be above 0"),
+        (formal.main, "--output .", "--output: . cannot be written: Is a directory"),
         (mutation.main, "--again", "--again needs the evidence of an earlier run"),
+        (mutation.main, "--mutants 0", "--mutants: must be at least 1, not 0"),
+        (mutation.main, "--budget -1", "--budget: must be a number of minutes, 0 or more, not -1"),
+        (software.main, "--sample 0", "--sample: must be at least 1, not 0"),
+        (software.main, "--only (", "'(' is no regular expression: missing ), unterminated"),
+        (report.main, "--evidence nosuch", "--evidence names no folder: nosuch"),
         (software.main, "", "it runs in a working tree of Git"),
         (software.main, "nosuch", "there is no package nosuch"),
         (report.main, "--page v.md --document ./v.md", "name the same file: v.md"),
@@ -35,3 +48,39 @@ def test_refusals(monkeypatch, tmp_path, capsys, command, arguments, message):
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_is_told_in_one_line(capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as caught:
+        end(interrupted)
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "interrupted; the next run begins anew\n"
+    with pytest.raises(SystemExit) as caught:
+        end(lambda: 1)
+    assert caught.value.code == 1
+
+
+def test_evidence_of_more_stays(capsys):
+    assert is_kept("upsets", 200, 199)
+    told = "the evidence about upsets stays: it is of 200, and this run was of 199\n"
+    assert capsys.readouterr().out == told
+    assert not is_kept("upsets", 200, 200)
+    assert not is_kept("upsets", 0, 1)
+
+
+def test_fewer_mutants_do_not_replace_those_of_a_block(monkeypatch, tmp_path, capsys):
+    path = tmp_path / "mutation.json"
+    for module in (mutation, software):
+        monkeypatch.setattr(module, "EVIDENCE", path)
+    mutation._write({"key": {"asked": 500}, "fold": {"asked": 500}})
+    mutation._write({"key": {"asked": 20}, "fold": {"asked": 600}})
+    software._write({"plan": {"tried": 900}})
+    software._write({"plan": {"tried": 60}, "model": {"tried": 60}})
+    found = json.loads(path.read_text())
+    asked = {name: each["asked"] for name, each in found["gateware"].items()}
+    assert asked == {"key": 500, "fold": 600}
+    assert found["software"] == {"plan": {"tried": 900}, "model": {"tried": 60}}
+    assert capsys.readouterr().out.count(" stays: ") == 2

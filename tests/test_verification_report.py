@@ -137,6 +137,16 @@ def _changed(whole, *path, value):
         ),
         (
             "mutation",
+            _changed(MUTATION, "software", "plan", "tried", value=0),
+            {"software": "no mutant of plan was tried"},
+        ),
+        (
+            "mutation",
+            _changed(MUTATION, "gateware", "key", "mutants", value=0),
+            {"mutation": "no mutant of key was tried"},
+        ),
+        (
+            "mutation",
             _changed(MUTATION, "planted", 0, "caught_by", value=None),
             {"planted": "1 planted bug not caught"},
         ),
@@ -155,7 +165,9 @@ def _changed(whole, *path, value):
             _changed(FAULTS, "blocks", 0, "cures", "masked", value={"nothing": 1}),
             {"faults": "1 upset that no reset ends"},
         ),
+        ("faults", _changed(FAULTS, "blocks", 0, "count", value=0), {"faults": "image: no upset"}),
         ("fuzz", _changed(FUZZ, "targets", 0, "result", value="failed"), {"fuzz": "npy: failed"}),
+        ("fuzz", FUZZ | {"only": ["npy"]}, {"fuzz": "only npy was fuzzed"}),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) and len(value) == 1 else "",
 )

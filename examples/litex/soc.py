@@ -22,14 +22,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from litex.build.io import CRG
-from litex.build.sim import SimPlatform
-from litex.build.sim.config import SimConfig
-from litex.soc.integration.builder import Builder
-from litex.soc.integration.common import get_mem_data
-from litex_boards.platforms import lattice_ecp5_evn
-from litex_boards.targets.lattice_ecp5_evn import _CRG
-from system import CLOCK, SIM_PINS, System
+try:
+    from litex.build.io import CRG
+    from litex.build.sim import SimPlatform
+    from litex.build.sim.config import SimConfig
+    from litex.soc.integration.builder import Builder
+    from litex.soc.integration.common import get_mem_data
+    from litex_boards.platforms import lattice_ecp5_evn
+    from litex_boards.targets.lattice_ecp5_evn import _CRG
+    from system import CLOCK, SIM_PINS, System
+except ModuleNotFoundError as error:
+    sys.exit(f"soc: {error}: `make soc` installs LiteX and runs this")
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "firmware"))

@@ -13,6 +13,7 @@ import numpy as np
 
 from extremum.hdl.config import OPERATORS
 from extremum.hdl.register_table import register_names
+from extremum.model import DataType
 from extremum.tb.c_driver.operators import (
     DIRECTIONS,
     FUNCTIONS,
@@ -41,7 +42,7 @@ class Core(ctypes.Structure):
     """``struct extremum_core``."""
 
     _fields_: ClassVar = [
-        ("data_types", c_uint32 * 10),
+        ("data_types", c_uint32 * len(DataType)),
         ("data_type_count", c_uint32),
         ("lanes", c_uint32),
         ("max_window", c_uint32 * 3),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import time
 from collections import Counter
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from pathlib import Path
 from extremum.tb.code_coverage import holes
 from extremum.tb.code_coverage.drive import SAMPLE, drive
 from extremum.tb.code_coverage.points import KINDS, Point
+from extremum.tb.command import at_least, end, minutes
 from extremum.tb.evidence import write_evidence
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
@@ -45,14 +45,16 @@ def main() -> int:
         prog="python -m extremum.tb.code_coverage", description=__doc__
     )
     parser.add_argument("cores", nargs="*", metavar="CORE", help="of the pool; no file is written")
-    parser.add_argument("--budget", type=float, default=60.0, metavar="MINUTES")
-    parser.add_argument("--cases", type=int, default=CASES, help="of each core")
+    parser.add_argument("--budget", type=minutes, default=60.0, metavar="MINUTES")
+    parser.add_argument("--cases", type=at_least(1), default=CASES, help="of each core")
     parser.add_argument("--accept", action="store_true", help="list new holes as open ones")
     given = parser.parse_args()
     known = [target.name for target in TARGETS]
     if unknown := [name for name in given.cores if name not in known]:
         parser.error(f"there is no core {unknown[0]!r}: it must be of {', '.join(known)}")
     whole = not given.cores and given.cases == CASES
+    if given.accept and not whole:
+        parser.error("--accept needs all cores of the sample and all their cases")
     names = given.cores or SAMPLE
     end = time.monotonic() + 60 * given.budget
     counts: Counter[Point] = Counter()
@@ -76,7 +78,7 @@ def main() -> int:
         hit = sum(map(bool, counts.values()))
         print(f"{name:14} {ran[name]:3} cases; {hit} of {len(counts)} points so far", flush=True)
     report = holes.report(counts, ROOT, holes.explanations(), holes.open_holes())
-    if given.accept and whole:
+    if given.accept:
         holes.accept([*(n for n in holes.open_holes() if n in report.fresh), *report.new])
         report = holes.report(counts, ROOT, holes.explanations(), holes.open_holes())
     print(f"\n{'kind':12} {'points':>7} {'hit':>7} {'waived':>7} {'open':>5}")
@@ -114,4 +116,4 @@ def _write(report: holes.Report, raw: Counter[tuple[str, bool]], ran: dict[str, 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from extremum.tb.command import end, file_to_write
 from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.formal.run import EVIDENCE, run, table, write
 
@@ -24,8 +25,9 @@ def main() -> int:
         help="the fastest proofs alone, without their planted faults",
     )  # fmt: skip
     parser.add_argument(
-        "--output", type=Path, help=f"where the results go: {EVIDENCE} if all proofs are run"
-    )
+        "--output", type=file_to_write,
+        help=f"where the results go: {EVIDENCE} if all proofs are run",
+    )  # fmt: skip
     asked = parser.parse_args()
     console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 140)
     proofs = all_proofs()
@@ -47,7 +49,7 @@ def main() -> int:
     if missing := missing_tool():
         parser.error(missing)
     outcomes, seconds = run(proofs, console, faults=not asked.quick)
-    table(outcomes, console)
+    table(outcomes, console, faults=not asked.quick)
     output = asked.output or (None if asked.names or asked.quick else EVIDENCE)
     if output is not None:
         write(output, outcomes, seconds)
@@ -66,4 +68,4 @@ def missing_tool() -> str | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

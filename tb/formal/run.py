@@ -96,7 +96,7 @@ def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
     write_evidence(path, report, sort_keys=False)
 
 
-def table(outcomes: Iterable[Outcome], console: Console) -> None:
+def table(outcomes: Iterable[Outcome], console: Console, *, faults: bool = True) -> None:
     """Print the outcomes as a table, and beneath it what failed and why."""
     rows = Table("property", "block", "holds for", "seconds", "cover", "planted faults")
     outcomes = list(outcomes)
@@ -108,7 +108,7 @@ def table(outcomes: Iterable[Outcome], console: Console) -> None:
             "[red]not shown[/]" if outcome.failures else _method(outcome),
             f"{outcome.seconds:.1f}",
             _cover(outcome),
-            f"{len(outcome.found)} of {len(proof.faults)} found",
+            f"{len(outcome.found)} of {len(proof.faults)} found" if faults else "not tried",
         )
     console.print(rows)
     for outcome in outcomes:

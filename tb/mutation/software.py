@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.command import at_least, end, is_kept
 from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
@@ -237,9 +238,25 @@ def together(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
 def _write(found: dict[str, Any]) -> None:
     """Put what became of the mutants of some packages into the evidence."""
     whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
-    whole["software"] = whole.get("software", {}) | found
+    old = whole.get("software", {})
+    whole["software"] = old | {
+        name: told
+        for name, told in found.items()
+        if not is_kept(
+            f"mutants of the {name}", old.get(name, {"tried": 0})["tried"], told["tried"]
+        )
+    }
     whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
     write_evidence(EVIDENCE, whole)
+
+
+def _pattern(text: str) -> str:
+    """Read a regular expression from the command line."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from None
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -248,9 +265,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m extremum.tb.mutation.software", description=__doc__
     )
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)}")
-    parser.add_argument("--sample", type=int, default=60, help="mutants of each package")
+    parser.add_argument("--sample", type=at_least(1), default=60, help="mutants of each package")
     parser.add_argument(
         "--only",
+        type=_pattern,
         default="",
         metavar="REGEX",
         help="all mutants with such a name; no file is written",
@@ -270,10 +288,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             def choose(every: list[Mutant], before: dict[str, Any] = before) -> list[Mutant]:
                 if given.only:
-                    return [mutant for mutant in every if re.search(given.only, mutant.key)]
+                    found = [mutant for mutant in every if re.search(given.only, mutant.key)]
+                    if not found:
+                        parser.error(f"--only {given.only!r} is in the name of no mutant")
+                    return found
                 if given.again:
                     lived = before["open"] + before["surviving"]
-                    return [mutant for mutant in every if mutant.key in lived]
+                    found = [mutant for mutant in every if mutant.key in lived]
+                    if len(found) != len(lived):
+                        parser.error("--again: the evidence is of other sources, mutate them anew")
+                    return found
                 return sample(every, given.sample)
 
             told = mutate(package, PACKAGES[package], Path(name), choose)
@@ -291,4 +315,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

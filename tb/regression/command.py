@@ -22,6 +22,7 @@ from rich.progress import Progress as Bars
 from extremum.hdl.axi.streams import is_programmable
 from extremum.host.tools import BACKEND_TOOLS, require
 from extremum.tb.coverage import BINS, Tally
+from extremum.tb.evidence import require_writable
 from extremum.tb.regression import evidence
 from extremum.tb.regression.campaign import (
     Progress,
@@ -92,7 +93,9 @@ def _given_beside(*names: str) -> str:
     help=f"Run these cores or blocks alone; {RANDOM!r}: cores drawn at random.",
 )
 @click.option("--hours", type=TIME, callback=_finite, help="Budget of time.")
-@click.option("--minutes", type=TIME, callback=_finite, help="Budget of time.")
+@click.option(
+    "--minutes", type=TIME, callback=_finite, help="Budget of time, beside that of --hours."
+)
 @click.option(
     "--lots", "most_lots", type=click.IntRange(0, sys.maxsize), help="End after so many lots."
 )
@@ -163,7 +166,7 @@ def regress(
     if report is not None:
         if report.resolve() == path.resolve():
             raise click.UsageError(f"--evidence and --database name the same file: {path}")
-        evidence.require_writable(report)
+        require_writable(report)
     try:
         from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much
 

@@ -86,18 +86,9 @@ def _pass(row: dict[str, Any]) -> dict[str, Any]:
         "cases_per_second": round(row["cases"] / seconds, 2) if seconds else None,
         "beats_per_second": round(row["beats"] / seconds) if seconds else None,
     }
-    told = {"started": started, "seconds": round(seconds, 1)}
+    # How long a pass took that was killed is not known.
+    told = {"started": started, "seconds": round(seconds, 1) if seconds else None}
     return row | told | {"versions": json.loads(row["versions"])} | rates
-
-
-def require_writable(path: Path) -> None:
-    """Raise an OSError if a file cannot be written, before time is spent on its content."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a"):
-        pass
-    if is_new:
-        path.unlink()
 
 
 def write(database: Database, path: Path) -> None:

@@ -31,6 +31,8 @@ def main() -> int:
     for (one, path), (other, second) in combinations(named.items(), 2):
         if path.resolve() == second.resolve():
             parser.error(f"{one} and {other} name the same file: {path}")
+    if not given.evidence.is_dir():
+        parser.error(f"--evidence names no folder: {given.evidence}")
     try:
         told = {section: section.told(given.evidence) for section in SECTIONS}
         document = rewritten(given.document.read_text(), parts(told))

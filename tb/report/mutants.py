@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from extremum.tb.mutation.blocks import BLOCKS, is_of_axi_block
@@ -64,6 +65,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
     problems = _against(unexplained, new) + _without_reason(evidence)
     if left_out:
         problems += (f"{count(len(left_out), 'block')} left out",)
+    problems += _untried(rows)
     least, most = (
         pick(rows, key=lambda row: row[2] / (row[1] - row[3] or 1)) for pick in (min, max)
     )
@@ -89,6 +91,11 @@ def _against(unexplained: int, new: int) -> tuple[str, ...]:
     """Return what speaks against the tests: mutants that survive without a reason."""
     told = ((unexplained, "open mutant"), (new, "new survivor"))
     return tuple(count(number, noun) for number, noun in told if number)
+
+
+def _untried(rows: Iterable[tuple[Any, ...]]) -> tuple[str, ...]:
+    """Return of which blocks or packages, the first of each row, no mutant was tried."""
+    return tuple(f"no mutant of {name} was tried" for name, tried, *_ in rows if not tried)
 
 
 def _without_reason(evidence: dict[str, Any]) -> tuple[str, ...]:
@@ -135,7 +142,10 @@ def software(evidence: dict[str, Any]) -> Told:
         f"Of the {number(sum(row[1] for row in rows))} mutants of the Python packages, a random "
         f"sample of {number(tried)} was tried.",
     )
-    problems = _against(unexplained, new)
+    problems = (
+        *_against(unexplained, new),
+        *_untried((name, tried) for name, _, tried, *_ in rows),
+    )
     return Told(summary, table(columns, rows), problems, limits)
 
 

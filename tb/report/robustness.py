@@ -83,6 +83,7 @@ def faults(evidence: dict[str, Any]) -> Told:
         table([*columns, "reported", "result"], rows),
     ]
     problems = [f"{b['block']}: {b['result']}" for b in blocks if b["result"] != "passed"]
+    problems += [f"{b['block']}: no upset" for b in blocks if not b["count"]]
     if endless := sum(_cured(block, "nothing") for block in blocks):
         problems.append(f"{count(endless, 'upset')} that no reset ends")
     all_bits = sum(block["flip_flops"] for block in blocks)
@@ -114,8 +115,10 @@ def fuzz(evidence: dict[str, Any]) -> Told:
         paragraph(f"{summary}. A failure is a traceback, a hang, a crash, or a byte out of place."),
         table(["target", "what it shows", "engine", "inputs", "seconds", "result"], rows),
     ]
-    problems = tuple(f"{target['name']}: {target['result']}" for target in failed)
-    limits = []
+    problems = [f"{target['name']}: {target['result']}" for target in failed]
+    if only := evidence.get("only"):
+        problems.append(f"only {', '.join(only)} was fuzzed")
+    limits: list[str] = []
     if not any(target["engine"] == "atheris" for target in targets):
         limits.append("No fuzzing was guided by coverage, since atheris was not installed.")
-    return Told(summary, "\n\n".join(text), problems, tuple(limits))
+    return Told(summary, "\n\n".join(text), tuple(problems), tuple(limits))

@@ -1,0 +1,76 @@
+"""What the commands of the campaigns have in common: numbers, files of evidence, and interrupts."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from extremum.tb.evidence import require_writable
+
+__all__ = ["at_least", "end", "file_to_write", "is_kept", "minutes"]
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number from the command line, and refuses a smaller one."""
+
+    def number(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a whole number, not {text}") from None
+        if found < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, not {text}")
+        return found
+
+    return number
+
+
+def minutes(text: str) -> float:
+    """Read a time in minutes from the command line: a finite number, not below 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of minutes, 0 or more, not {text}")
+    return found
+
+
+def file_to_write(text: str) -> Path:
+    """Read the path of a file from the command line, and refuse one that cannot be written."""
+    path = Path(text)
+    try:
+        require_writable(path)
+    except OSError as error:
+        told = error.strerror or error
+        raise argparse.ArgumentTypeError(f"{path} cannot be written: {told}") from None
+    return path
+
+
+def is_kept(what: str, before: float, now: float) -> bool:
+    """Tell, and say, that evidence stays since what was run now is less than it speaks of.
+
+    Parameters
+    ----------
+    what
+        What the evidence is about.
+    before, now
+        How much the evidence speaks of, and how much was run now.
+    """
+    if now >= before:
+        return False
+    print(f"the evidence about {what} stays: it is of {before:g}, and this run was of {now:g}")
+    return True
+
+
+def end(main: Callable[[], int]) -> NoReturn:
+    """Run a command, and end with its status; an interrupt is told in a line, with status 130."""
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted; the next run begins anew", file=sys.stderr)
+        sys.exit(130)

@@ -78,8 +78,9 @@ def test_the_driver_waits_for_a_packet_while_the_queue_is_full(driver, monkeypat
 
 
 def test_registers_that_are_forgotten_are_written_again(driver, transport):
-    ((job, x),) = drawn(2, 1)
+    ((job, x),) = drawn(2, 1, least_beats=300)
     words = list(job_words(job).items())
+    assert max(word for _, word in words) > 256, "Python keeps one object of smaller numbers"
     carry_out(driver, [(job, x)])
     for forgotten in ([words[0][0]], [], [address for address, _ in words[:3]], None):
         driver.forget(forgotten)

@@ -3,14 +3,17 @@
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.register_map import BlockError
+from extremum.hdl.axi.register_map import BlockError, written_bits
 from extremum.hdl.config import CoreConfig
-from extremum.host.driver.block import BlockDriver
+from extremum.hdl.register_table import register_names
+from extremum.host.driver.block import BlockDriver, Work
+from extremum.host.driver.words import register_of
 from extremum.host.errors import DeviceError, JobFailedError
-from extremum.host.plan import dataflow_core
+from extremum.host.plan import dataflow_core, plan
 from extremum.model import DataType, Reduction
 
 CONFIG = CoreConfig((DataType.INT8,), lanes=3, max_window=(1, 3, 3))
@@ -135,6 +138,49 @@ def test_a_dataflow_block_is_not_asked_for_errors():
     driver = BlockDriver(transport, config)
     driver.finish()
     assert transport.moves == 0
+
+
+class Slow(Streams):
+    """One whose results come only when somebody has waited twice."""
+
+    def __init__(self):
+        super().__init__()
+        self._asked = []
+
+    def send(self, parts, size):
+        """Take all of it."""
+        for _ in parts:
+            pass
+
+    def receive(self, stream, size, take):
+        self._asked.append((size, take))
+
+    def wait(self):
+        if not super().wait():
+            for size, take in self._asked:
+                take(np.zeros(size, np.uint8), True)
+        return True
+
+
+def test_a_dataflow_block_is_not_asked_for_errors_while_results_are_awaited():
+    transport: Any = Slow()
+    problem = Reduction.of("argmax", (3, 5), "int8", 1)
+    config = dataflow_core(problem)
+    driver = BlockDriver(transport, config)
+    (job,) = plan(problem, config).jobs
+    found = []
+    driver.start(Work(job, np.zeros((3, 5), np.int8), lambda _, positions: found.append(positions)))
+    while not found:
+        driver._finish_oldest()
+    assert np.concatenate(found).tolist() == [[0], [0], [0]]
+    assert transport.moves == 0
+
+
+def test_the_register_of_an_error_is_named_or_else_numbered():
+    for name in written_bits(CONFIG):
+        assert register_of(regs.command_number(name), CONFIG) == name
+    absent = next(n for n, name in enumerate(register_names()) if name not in written_bits(CONFIG))
+    assert register_of(absent, CONFIG) == str(absent)
 
 
 def test_only_the_same_major_version_is_taken_and_no_older_minor_one(monkeypatch):

@@ -124,6 +124,24 @@ def test_an_interrupt_ends_a_wait(monkeypatch):
     assert come == [(8, True)]
 
 
+def test_without_a_view_of_the_interrupt_it_may_have_come_with_any_packet(monkeypatch):
+    """So the driver looks at the register behind each packet."""
+    _, sink, transport, come = waiting(monkeypatch, 0.0)
+    sink.idle = True
+    assert transport.wait() is True
+    assert come == [(8, True)]
+    _, sink, transport, come = waiting(monkeypatch, 0.0, interrupt=lambda: True)
+    sink.idle = True
+    assert transport.wait() is True
+    assert come == [(8, True)]
+
+
+def test_options_are_given_by_name():
+    registers: Any = None
+    with pytest.raises(TypeError, match="positional"):
+        DmaTransport(registers, Idle(), {}, np.empty, lambda: True)  # pyright: ignore
+
+
 def test_behind_stopped_channels_transfers_are_forgotten(monkeypatch):
     """So the first packet behind a soft reset is not given to a job in front of it."""
     freed = []

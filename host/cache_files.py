@@ -109,6 +109,8 @@ def make_private(folder: Path) -> None:
         except FileNotFoundError as error:
             raise _cannot_be_made(folder) from error
         except OSError as error:
+            if isinstance(error, FileExistsError) and not os.path.lexists(folder):
+                continue  # another process has removed it just now
             raise_explained(error, folder)
             raise
 

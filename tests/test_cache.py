@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import run
 from simulation import ONE_COCOTB
 
+from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator, cache, cache_files
 from extremum.host.cli import commands as cli
 from extremum.host.errors import CacheError
@@ -311,6 +313,35 @@ def test_an_entry_that_was_left_half_removed_is_removed_the_next_time(tmp_path, 
     (left,) = cache.entries()
     assert left.name.startswith("removed-")
     assert cache.clear() == ([left], [])
+
+
+def test_a_lasting_lack_of_a_file_is_told(tmp_path, monkeypatch):
+    """Only an entry that has been cleared is made again."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    asked = []
+
+    def make(_):
+        asked.append(1)
+        raise FileNotFoundError("the interpreter of a tool")
+
+    with pytest.raises(FileNotFoundError, match="the interpreter of a tool"):
+        cache.verilog(CoreConfig(), lambda: make(None))
+    assert asked == [1]
+
+
+def test_a_folder_that_vanishes_while_it_is_looked_at_is_made_again(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    is_dir = Path.is_dir
+
+    def vanish(path):
+        monkeypatch.setattr(Path, "is_dir", is_dir)
+        path.rmdir()
+        return is_dir(path)
+
+    monkeypatch.setattr(Path, "is_dir", vanish)
+    cache_files.make_private(folder)
+    assert folder.is_dir()
 
 
 def test_a_folder_that_vanishes_while_it_is_made_is_made_again(tmp_path, monkeypatch):

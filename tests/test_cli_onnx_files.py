@@ -157,6 +157,8 @@ def test_what_only_the_cut_rounds_is_a_note(tmp_path):
     assert (status, err) == (0, [])
     (note,) = [row for row in out if row.startswith("note: uncut, ONNX Runtime rounds elsewhere")]
     assert "y differ; first at (0, " in note
+    (agreement,) = [row for row in out if row.startswith("agreement: bit for bit with ONNX")]
+    assert agreement.endswith("in the outputs, if it is cut at the same places")
     told = json.loads(run("", *line, "--json")[1][0])
     assert (told["agreement"], told["difference"]) == (True, None)
     assert told["rounding"]["output"] == "y"

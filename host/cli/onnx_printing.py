@@ -260,7 +260,8 @@ def _agreement(shown: Shown) -> str:
     if not shown.passed:
         return "none, see what differs"
     if shown.agreement:
-        return "bit for bit with ONNX Runtime, in each layer and in the outputs"
+        cuts = "" if shown.rounding is None else ", if it is cut at the same places"
+        return f"bit for bit with ONNX Runtime, in each layer and in the outputs{cuts}"
     if not shown.compared:
         return "nothing was compared"
     return "not everything was compared; no difference"

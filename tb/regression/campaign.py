@@ -9,7 +9,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
@@ -120,39 +120,40 @@ class _Cluster:
     def start(self, lot: Lot) -> None:
         name = f"{lot.backend}-{lot.target.name}-{lot.number}-{id(self):x}"
         self._lots[name] = lot
-        future = self._client.submit(_run_on_worker, lot, name, key=name, pure=False)
-        self._ended.add(future)
+        with _its_end_is_told():
+            future = self._client.submit(_run_on_worker, lot, name, key=name, pure=False)
+            self._ended.add(future)
 
     def results(self) -> Iterator[tuple[Lot, LotResult, int]]:
         while True:
             with _its_end_is_told():
                 future = next(self._ended, None)
-                if future is None:
-                    return
-                lot = self._lots.pop(future.key)
-                result, attempts = self._result(future, str(future.key), lot)
-            yield lot, result, attempts
+                begun = [] if future is None else self._begun(str(future.key))
+            if future is None:
+                return
+            lot = self._lots.pop(str(future.key))
+            attempts = max(1, sum(seed == lot.seeds[0] for seed in begun))
+            yield lot, self._result(future, lot, begun), attempts
             future.release()
 
-    def _result(self, future: Future, name: str, lot: Lot) -> tuple[LotResult, int]:
-        """Return the result of a lot, and how often the lot was begun."""
+    def _result(self, future: Future, lot: Lot, begun: list[int]) -> LotResult:
+        """Return the result of a lot, of which these cases were begun."""
         from distributed import KilledWorker  # noqa: PLC0415
 
-        begun = self._begun(name)
-        attempts = max(1, sum(seed == lot.seeds[0] for seed in begun))
         try:
-            return LotResult.of(future.result()), attempts
+            return LotResult.of(_outcome(future))
         except KilledWorker:
             told = f"the worker died {DEATHS + 1} times, the last time in this case"
-            last = begun[-1] if begun else lot.seeds[0]
-            return LotResult(Figures(), {}, [(last, told)]), attempts
+            return LotResult(Figures(), {}, [(begun[-1] if begun else lot.seeds[0], told)])
 
     def shrink(self, backend: str, seed: int) -> str | None:
-        from distributed import KilledWorker  # noqa: PLC0415
+        from distributed import KilledWorker, wait  # noqa: PLC0415
 
+        with _its_end_is_told():
+            future = self._client.submit(shrunk, backend, seed, pure=False)
+            wait(future)
         try:
-            with _its_end_is_told():
-                return self._client.submit(shrunk, backend, seed, pure=False).result()
+            return _outcome(future)
         except KilledWorker:
             return None
 
@@ -240,15 +241,24 @@ def _crew(settings: Settings) -> Iterator[_Local | _Cluster]:
         yield _Cluster(client, max(1, len(client.scheduler_info(n_workers=-1)["workers"])))
 
 
+def _outcome(future: Future) -> Any:
+    """Return what a task has given, or raise its error, which is none of the scheduler."""
+    with nullcontext() if future.status == "error" else _its_end_is_told():
+        return future.result()
+
+
 @contextmanager
 def _its_end_is_told() -> Iterator[None]:
     """Raise a SchedulerError where the scheduler does not answer any more.
 
     Dask tells of that by errors of several kinds.
     """
+    from distributed.client import ClosedClientError  # noqa: PLC0415
+
+    cancelled = (asyncio.CancelledError, concurrent.futures.CancelledError)
     try:
         yield
-    except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
+    except (OSError, ClosedClientError, *cancelled) as error:
         raise SchedulerError(
             f"the scheduler has ended: {str(error) or type(error).__name__}; "
             "the database keeps what was run until then, and the next pass goes on there"

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from extremum.tb.evidence import require_writable
 
-__all__ = ["at_least", "end", "file_to_write", "is_kept", "minutes"]
+__all__ = ["at_least", "end", "is_kept", "minutes", "refuse_unwritable"]
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -40,15 +40,14 @@ def minutes(text: str) -> float:
     return found
 
 
-def file_to_write(text: str) -> Path:
-    """Read the path of a file from the command line, and refuse one that cannot be written."""
-    path = Path(text)
+def refuse_unwritable(parser: argparse.ArgumentParser, path: Path | None) -> None:
+    """Refuse a file that cannot be written; None stands for no file."""
+    if path is None:
+        return
     try:
         require_writable(path)
     except OSError as error:
-        told = error.strerror or error
-        raise argparse.ArgumentTypeError(f"{path} cannot be written: {told}") from None
-    return path
+        parser.error(f"{path} cannot be written: {error.strerror or error}")
 
 
 def is_kept(what: str, before: float, now: float) -> bool:
@@ -63,7 +62,7 @@ def is_kept(what: str, before: float, now: float) -> bool:
     """
     if now >= before:
         return False
-    print(f"the evidence about {what} stays: it is of {before:g}, and this run was of {now:g}")
+    print(f"the evidence about {what} stays: it is of {before:g}, and this run is of {now:g}")
     return True
 
 

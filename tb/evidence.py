@@ -13,13 +13,21 @@ __all__ = ["require_writable", "write_evidence"]
 
 
 def require_writable(path: Path) -> None:
-    """Raise an OSError if a file cannot be written, before time is spent on its content."""
+    """Raise an OSError if a file cannot be written, before time is spent on its content.
+
+    Nothing is left of the try: neither an empty file nor folders that were missing.
+    """
+    missing = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
-    with path.open("a"):
-        pass
-    if is_new:
-        path.unlink()
+    try:
+        with path.open("a"):
+            pass
+        if is_new:
+            path.unlink()
+    finally:
+        for folder in missing:
+            folder.rmdir()
 
 
 def write_evidence(path: Path, found: Mapping[str, Any], *, sort_keys: bool = True) -> None:

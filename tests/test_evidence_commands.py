@@ -2,12 +2,14 @@
 
 import json
 import sys
+from collections import Counter
 
 import pytest
 
 from extremum.tb import netlists
 from extremum.tb.code_coverage import __main__ as code_coverage
 from extremum.tb.command import end, is_kept
+from extremum.tb.evidence import require_writable
 from extremum.tb.faults import __main__ as faults
 from extremum.tb.formal import __main__ as formal
 from extremum.tb.fuzz import __main__ as fuzz
@@ -25,10 +27,10 @@ from extremum.tb.report import __main__ as report
         (code_coverage.main, "volume --accept", "--accept needs all cores of the sample"),
         (faults.main, "--upsets 0", "--upsets: must be at least 1, not 0"),
         (faults.main, "--upsets few", "--upsets: must be a whole number, not few"),
-        (faults.main, "--evidence .", "--evidence: . cannot be written: Is a directory"),
+        (faults.main, "--evidence .", ". cannot be written: Is a directory"),
         (fuzz.main, "--minutes nan", "--minutes: must be a number of minutes, 0 or more, not nan"),
         (fuzz.main, "--minutes 0", "--minutes must be above 0"),
-        (formal.main, "--output .", "--output: . cannot be written: Is a directory"),
+        (formal.main, "--output .", ". cannot be written: Is a directory"),
         (mutation.main, "--again", "--again needs the evidence of an earlier run"),
         (mutation.main, "--mutants 0", "--mutants: must be at least 1, not 0"),
         (mutation.main, "--budget -1", "--budget: must be a number of minutes, 0 or more, not -1"),
@@ -65,7 +67,7 @@ def test_an_interrupt_is_told_in_one_line(capsys):
 
 def test_evidence_of_more_stays(capsys):
     assert is_kept("upsets", 200, 199)
-    told = "the evidence about upsets stays: it is of 200, and this run was of 199\n"
+    told = "the evidence about upsets stays: it is of 200, and this run is of 199\n"
     assert capsys.readouterr().out == told
     assert not is_kept("upsets", 200, 200)
     assert not is_kept("upsets", 0, 1)
@@ -76,12 +78,46 @@ def test_fewer_mutants_do_not_replace_those_of_a_block(monkeypatch, tmp_path, ca
     for module in (mutation, software):
         monkeypatch.setattr(module, "EVIDENCE", path)
         monkeypatch.setattr(module, "version", lambda name: "1")  # the tests do without some tools
-    mutation._write({"key": {"asked": 500}, "fold": {"asked": 500}})
-    mutation._write({"key": {"asked": 20}, "fold": {"asked": 600}})
-    software._write({"plan": {"tried": 900}})
-    software._write({"plan": {"tried": 60}, "model": {"tried": 60}})
-    found = json.loads(path.read_text())
-    asked = {name: each["asked"] for name, each in found["gateware"].items()}
-    assert asked == {"key": 500, "fold": 600}
-    assert found["software"] == {"plan": {"tried": 900}, "model": {"tried": 60}}
-    assert capsys.readouterr().out.count(" stays: ") == 2
+    plan, few, model, all_of_driver = (
+        {"tried": tried, "mutants": mutants}
+        for tried, mutants in ((900, 3000), (60, 3000), (60, 5000), (810, 810))
+    )
+    software._write({"plan": plan, "driver": {"tried": 824, "mutants": 824}})
+    written = software._write({"plan": few, "model": model, "driver": all_of_driver})
+    assert written == {"model": model, "driver": all_of_driver}
+    assert json.loads(path.read_text())["software"] == written | {"plan": plan}
+    assert capsys.readouterr().out.count(" stays: ") == 1
+    accepted = []
+    monkeypatch.setattr(mutation, "accept", accepted.append)
+    monkeypatch.setattr(mutation, "run", lambda blocks, **given: outcomes(blocks, given["kept"]))
+
+    def outcomes(blocks, kept):
+        numbers = {"mutants": 9, "killed": 8, "equivalent": 0, "explained": 0, "open": []}
+        found = {block: numbers | {"asked": 20, "surviving": ["c"]} for block in blocks}
+        mutation._write({block: each for block, each in found.items() if block not in kept})
+        return found
+
+    mutation._write({"key": {"asked": 500}})
+    monkeypatch.setattr(sys, "argv", ["command", "--mutants", "20", "--accept", "key", "fold"])
+    mutation.main()
+    asked = {name: each["asked"] for name, each in mutation._read()["gateware"].items()}
+    assert asked == {"key": 500, "fold": 20}
+    assert accepted == [{"fold": ["c"]}]
+
+
+def test_a_file_that_could_be_written_leaves_nothing(tmp_path):
+    require_writable(tmp_path / "new" / "deep" / "file")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("content")
+    require_writable(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "content"
+
+
+def test_cases_that_were_not_run_are_no_evidence(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(code_coverage, "drive", lambda name, *_: (1, Counter(), Counter()))
+    monkeypatch.setattr(code_coverage.holes, "accept", lambda _: pytest.fail("holes are listed"))
+    monkeypatch.setattr(sys, "argv", ["command", "--accept"])
+    assert code_coverage.main() == 1
+    assert "not all cases were run and right: no file is written" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

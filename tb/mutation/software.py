@@ -26,7 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from extremum.tb.command import at_least, end, is_kept
+from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
 from extremum.tb.evidence import write_evidence
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
@@ -200,7 +200,8 @@ def mutate(
     places = {mutant.key: mutant.place(folder) for mutant in chosen}
     alive: dict[str, str] = {}
     ends: Counter[str] = Counter()
-    for mutant, told in zip(chosen, run(package, chosen, folder), strict=True):
+    results = run(package, chosen, folder) if chosen else ()
+    for mutant, told in zip(chosen, results, strict=True):
         ends[told["outcome"]] += 1
         if told["outcome"] == "survived":
             alive[mutant.key] = places[mutant.key]
@@ -235,19 +236,26 @@ def together(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return told | sums | {"explained_by": dict(sorted(reasons.items())), "tried": before["tried"]}
 
 
-def _write(found: dict[str, Any]) -> None:
-    """Put what became of the mutants of some packages into the evidence."""
+def _write(found: dict[str, Any]) -> dict[str, Any]:
+    """Put what became of the mutants of some packages into the evidence, unless it is of more.
+
+    Returns
+    -------
+    dict
+        What was put there: all mutants of a package, or as many as the evidence is of.
+    """
     whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
     old = whole.get("software", {})
-    whole["software"] = old | {
+    written = {
         name: told
         for name, told in found.items()
-        if not is_kept(
-            f"mutants of the {name}", old.get(name, {"tried": 0})["tried"], told["tried"]
-        )
+        if told["tried"] == told["mutants"]
+        or not is_kept(f"mutants of {name}", old.get(name, {"tried": 0})["tried"], told["tried"])
     }
+    whole["software"] = old | written
     whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
     write_evidence(EVIDENCE, whole)
+    return written
 
 
 def _pattern(text: str) -> str:
@@ -280,7 +288,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no package {', '.join(sorted(unknown))}")
     if not Path(".git").exists():
         parser.error("it runs in a working tree of Git, since it copies the files that Git knows")
-    found = {}
+    if not given.only:
+        refuse_unwritable(parser, EVIDENCE)
+    found, written = {}, {}
     with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
         copy(Path.cwd(), Path(name))
         for package in given.packages or PACKAGES:
@@ -288,16 +298,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             def choose(every: list[Mutant], before: dict[str, Any] = before) -> list[Mutant]:
                 if given.only:
-                    found = [mutant for mutant in every if re.search(given.only, mutant.key)]
-                    if not found:
-                        parser.error(f"--only {given.only!r} is in the name of no mutant")
-                    return found
+                    return [mutant for mutant in every if re.search(given.only, mutant.key)]
                 if given.again:
                     lived = before["open"] + before["surviving"]
-                    found = [mutant for mutant in every if mutant.key in lived]
-                    if len(found) != len(lived):
+                    again = [mutant for mutant in every if mutant.key in lived]
+                    if len(again) != len(lived):
                         parser.error("--again: the evidence is of other sources, mutate them anew")
-                    return found
+                    return again
                 return sample(every, given.sample)
 
             told = mutate(package, PACKAGES[package], Path(name), choose)
@@ -306,9 +313,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for key in told["surviving"]:
                 print(f"    survives: {key}", flush=True)
             if not given.only:
-                _write(found)
-    if given.accept and not given.only:
-        accept({block: told["open"] + told["surviving"] for block, told in found.items()})
+                written |= _write({package: told})
+    if given.only and not any(told["tried"] for told in found.values()):
+        parser.error(f"--only {given.only!r} is in the name of no mutant")
+    if given.accept:
+        accept({block: told["open"] + told["surviving"] for block, told in written.items()})
     failed = sum(bool(told["surviving"]) for told in found.values())
     print(f"{len(found) - failed} passed, {failed} failed")
     return int(bool(failed))

@@ -100,7 +100,9 @@ def test_fewer_mutants_do_not_replace_those_of_a_block(monkeypatch, tmp_path, ca
     mutation._write({"key": {"asked": 500}})
     monkeypatch.setattr(sys, "argv", ["command", "--mutants", "20", "--accept", "key", "fold"])
     mutation.main()
-    asked = {name: each["asked"] for name, each in mutation._read()["gateware"].items()}
+    whole = mutation._read()
+    assert "cosmic-ray" in whole["tools"]
+    asked = {name: each["asked"] for name, each in whole["gateware"].items()}
     assert asked == {"key": 500, "fold": 20}
     assert accepted == [{"fold": ["c"]}]
 

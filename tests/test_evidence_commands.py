@@ -109,6 +109,8 @@ def test_fewer_mutants_do_not_replace_those_of_a_block(monkeypatch, tmp_path, ca
 
 def test_a_file_that_could_be_written_leaves_nothing(tmp_path):
     require_writable(tmp_path / "new" / "deep" / "file")
+    with pytest.raises(OSError, match="name too long"):
+        require_writable(tmp_path / "new" / ("n" * 300) / "file")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("content")
     require_writable(tmp_path / "file")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from extremum.tb.evidence import require_writable
+from extremum.tb.evidence import EvidenceError, require_writable
 
 __all__ = ["at_least", "end", "is_kept", "minutes", "refuse_unwritable"]
 
@@ -67,9 +67,15 @@ def is_kept(what: str, before: float, now: float) -> bool:
 
 
 def end(main: Callable[[], int]) -> NoReturn:
-    """Run a command, and end with its status; an interrupt is told in a line, with status 130."""
+    """Run a command, and end with its status.
+
+    An interrupt is told in a line, with status 130; evidence that cannot be read, with status 2.
+    """
     try:
         sys.exit(main())
+    except EvidenceError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; the next run begins anew", file=sys.stderr)
         sys.exit(130)

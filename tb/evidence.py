@@ -1,4 +1,4 @@
-"""Writes the files of evidence that the targets leave, and the report reads."""
+"""Reads and writes the files of evidence that the targets leave, and the report shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,30 @@ from typing import Any
 
 from extremum.host.replaced_files import write_together
 
-__all__ = ["require_writable", "write_evidence"]
+__all__ = ["EvidenceError", "read_evidence", "require_writable", "write_evidence"]
+
+
+class EvidenceError(ValueError):
+    """A file of evidence cannot be read: it is damaged, or was written by something else."""
+
+
+def read_evidence(path: Path) -> dict[str, Any]:
+    """Return what a file of evidence holds: an object of JSON; nothing if there is no file.
+
+    Raises
+    ------
+    EvidenceError
+        The file holds something else. The message names it, and says what to do.
+    """
+    try:
+        found = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:  # no text, or no JSON
+        raise EvidenceError(f"{path} is no evidence, restore or remove it: {error}") from None
+    if not isinstance(found, dict):
+        raise EvidenceError(f"{path} is no evidence, restore or remove it: it is not an object")
+    return found
 
 
 def require_writable(path: Path) -> None:

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,8 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (
 from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.tb.evidence import write_evidence
+from extremum.tb.command import end
+from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
@@ -88,12 +87,9 @@ def earlier_revisions(folder: Path = EVIDENCE.parent) -> dict[str, frozenset[str
         For the digests of each earlier revision: the names of the cores and blocks whose netlists
         it had already. It is empty if nothing is told of the present sources.
     """
-    path = folder / EVIDENCE.name
-    if not path.exists():
-        return {}
-    found = json.loads(path.read_text())
+    found = read_evidence(folder / EVIDENCE.name)
     now = revision()
-    if found["revision"] != {"gateware": now.gateware, "core": now.core}:
+    if found.get("revision") != {"gateware": now.gateware, "core": now.core}:
         return {}
     return {
         digest: frozenset(each["same"])
@@ -116,7 +112,7 @@ def proved() -> frozenset[str]:
 def main() -> int:
     """Write the evidence, and tell what has changed; return the exit status."""
     argparse.ArgumentParser(prog="python -m extremum.tb.netlists", description=__doc__).parse_args()
-    before = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    before = read_evidence(EVIDENCE)
     now, present = dict(digests()), revision()
     found = compared(before, now, {"gateware": present.gateware, "core": present.core})
     write_evidence(EVIDENCE, found, sort_keys=False)
@@ -133,4 +129,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -9,7 +9,7 @@ import pytest
 from extremum.tb import netlists
 from extremum.tb.code_coverage import __main__ as code_coverage
 from extremum.tb.command import end, is_kept
-from extremum.tb.evidence import require_writable
+from extremum.tb.evidence import read_evidence, require_writable
 from extremum.tb.faults import __main__ as faults
 from extremum.tb.formal import __main__ as formal
 from extremum.tb.fuzz import __main__ as fuzz
@@ -63,6 +63,29 @@ def test_an_interrupt_is_told_in_one_line(capsys):
     with pytest.raises(SystemExit) as caught:
         end(lambda: 1)
     assert caught.value.code == 1
+
+
+@pytest.mark.parametrize("damaged", [b'{"minutes": 10', b"[]", b"\xff"])
+@pytest.mark.parametrize("module", [faults, fuzz, mutation, netlists])
+def test_damaged_evidence_is_told_in_one_line(monkeypatch, tmp_path, capsys, module, damaged):
+    path = tmp_path / "evidence.json"
+    path.write_bytes(damaged)
+    monkeypatch.setattr(module, "EVIDENCE", path)
+    if module is faults:  # its option was made with the default path
+        monkeypatch.setattr(sys, "argv", ["command", "--evidence", str(path)])
+    else:
+        monkeypatch.setattr(sys, "argv", ["command"])
+    with pytest.raises(SystemExit) as caught:
+        end(module.main)
+    assert caught.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{path} is no evidence, restore or remove it: ")
+    assert told.count("\n") == 1
+    assert path.read_bytes() == damaged
+
+
+def test_no_evidence_yet(tmp_path):
+    assert read_evidence(tmp_path / "nosuch.json") == {}
 
 
 def test_evidence_of_more_stays(capsys):

@@ -22,7 +22,7 @@ from extremum.host import cache
 from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
 from extremum.tb.cores import CORE, CORES
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.faults.upsets import COUNT, RECORDS, VERILOG
 from extremum.tb.regression.revision import revision
 
@@ -43,9 +43,8 @@ def main() -> int:
     parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
     options = parser.parse_args()
     refuse_unwritable(parser, options.evidence)
-    before = 0
-    if options.evidence == EVIDENCE and EVIDENCE.exists():
-        before = max(block["count"] for block in json.loads(EVIDENCE.read_text())["blocks"])
+    told = read_evidence(EVIDENCE) if options.evidence == EVIDENCE else {}
+    before = max((block["count"] for block in told.get("blocks", ())), default=0)
     if shutil.which("iverilog") is None:
         parser.error("there is no iverilog: 'make icarus' installs it")
     blocks = [upset(bus, core, options.upsets) for bus, core in RUNS]

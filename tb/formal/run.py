@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import platform
 import time
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.host.processes import Processes
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
 from extremum.tb.regression.revision import revision
@@ -36,7 +35,7 @@ def longest_first(proofs: Sequence[Claim]) -> list[Claim]:
 
     So no long proof is left alone at the end, while nothing else is to be done beside it.
     """
-    known = json.loads(EVIDENCE.read_text())["proofs"] if EVIDENCE.exists() else []
+    known = read_evidence(EVIDENCE).get("proofs", [])
     took = {each["name"]: sum(each["seconds"].values()) for each in known}
     return sorted(proofs, key=lambda proof: took.get(proof.name, math.inf), reverse=True)
 

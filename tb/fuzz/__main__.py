@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.command import end, is_kept, minutes, refuse_unwritable
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.fuzz.sanitizers import environment
 from extremum.tb.fuzz.target import HangError, Target
 from extremum.tb.fuzz.targets import TARGETS, explore
@@ -55,9 +55,8 @@ def main() -> int:
         return _child(TARGETS[chosen[0]], options.minutes * 60, options.seed)
     file = options.evidence or (None if options.only else EVIDENCE)
     refuse_unwritable(parser, file)
-    before = 0.0
-    if file == EVIDENCE and EVIDENCE.exists():
-        before = json.loads(EVIDENCE.read_text())["minutes"]
+    told = read_evidence(EVIDENCE) if file == EVIDENCE else {}
+    before = told.get("minutes", 0.0)
     guided = importlib.util.find_spec("atheris") is not None
     passes = [(name, "Hypothesis") for name in chosen]
     passes += [(name, "atheris") for name in chosen if TARGETS[name].is_raw and guided]

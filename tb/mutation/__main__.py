@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.command import at_least, end, is_kept, minutes, refuse_unwritable
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import (
     BLOCKS,
@@ -230,7 +229,7 @@ def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 def _read() -> dict[str, Any]:
     """Return the evidence that there is."""
-    old: dict[str, Any] = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    old = read_evidence(EVIDENCE)
     for outcome in old.setdefault("gateware", {}).values():
         outcome.setdefault("explained_by", {})
     return old

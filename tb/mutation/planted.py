@@ -7,7 +7,6 @@ must run in a working tree, since it copies the files that Git knows.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.command import end
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import read_evidence, write_evidence
 
 EVIDENCE = Path("docs/evidence/mutation.json")
 SECONDS = 240
@@ -187,7 +186,7 @@ def main() -> int:
             print(
                 f"{outcomes[-1]['caught_by']} {outcomes[-1]['seconds']} s: {bug.name}", flush=True
             )
-    whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    whole = read_evidence(EVIDENCE)
     whole["planted"] = outcomes
     write_evidence(EVIDENCE, whole)
     failed = sum(outcome["caught_by"] is None for outcome in outcomes)

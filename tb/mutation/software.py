@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
 
@@ -244,7 +244,7 @@ def _write(found: dict[str, Any]) -> dict[str, Any]:
     dict
         What was put there: all mutants of a package, or as many as the evidence is of.
     """
-    whole = json.loads(EVIDENCE.read_text()) if EVIDENCE.exists() else {}
+    whole = read_evidence(EVIDENCE)
     old = whole.get("software", {})
     written = {
         name: told
@@ -290,11 +290,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("it runs in a working tree of Git, since it copies the files that Git knows")
     if not given.only:
         refuse_unwritable(parser, EVIDENCE)
+    evidence = read_evidence(EVIDENCE)
     found, written = {}, {}
     with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
         copy(Path.cwd(), Path(name))
         for package in given.packages or PACKAGES:
-            before = json.loads(EVIDENCE.read_text())["software"][package] if given.again else {}
+            before = evidence["software"][package] if given.again else {}
 
             def choose(every: list[Mutant], before: dict[str, Any] = before) -> list[Mutant]:
                 if given.only:

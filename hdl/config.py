@@ -80,9 +80,9 @@ class CoreConfig:
         Largest plane of pooled outputs that is kept on chip, for windows deeper than 1; 1 to
         ``2**24``. Cost: as many words of storage for each stored plane.
     coordinate_width
-        Bits of a spatial coordinate, 4 to 24: a padded dimension has fewer than
-        ``2**coordinate_width`` elements. Cost: the width of the counters that walk over lines and
-        planes.
+        Bits of a spatial coordinate, 4 to 24. Without padding, the elements of a line and the
+        extent of a window, less one, are together less than ``2**coordinate_width``; longer lines
+        are cut into tiles. Cost: the width of the counters that walk over lines and planes.
     operators
         Some of :data:`OPERATORS`. Without ``"max-pool"``, no values leave the core, and it keeps
         only what decides the order of the elements. Without ``"argmin"`` and ``"argmax"``, it has

@@ -10,7 +10,7 @@ from lines import random_dimensions
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.host.errors import SimulationError
-from extremum.host.plan import plan, tiles
+from extremum.host.plan import plan
 from extremum.host.plan.registers import MAX_SLOTS, dimension_registers
 from extremum.host.plan.results import Results
 from extremum.host.plan.sliding_jobs import SlidingJob
@@ -18,10 +18,9 @@ from extremum.host.plan.tiles import (
     FURTHER_CUTS,
     Cuts,
     Grid,
+    TileSizes,
     _counts,
-    _streamed,
     choose_grid,
-    largest_count,
     storage_limits,
 )
 from extremum.host.plan.windows import WindowRuns, most_met_by
@@ -100,16 +99,15 @@ def test_the_best_grid_of_tiles_is_chosen():
         grid = choose_grid(dimensions, TILED)
         assert grid is not None
         _, rows, columns = grid.counts
-        _, height, width = dimensions
-        most = [largest_count(dimension, TILED) for dimension in dimensions]
+        height, width = (TileSizes(dimension, TILED) for dimension in dimensions[1:])
         line, plane = storage_limits(dimensions, TILED)
         found = []
-        for tried in _counts(width.outputs, min(most[2], line, plane)):
-            high = min(most[1], plane // tried, height.outputs)
-            if (tried, high) == (width.outputs, height.outputs):
+        for tried in _counts(dimensions[2].outputs, width.largest(min(line, plane))):
+            high = height.largest(plane // tried)
+            if (tried, high) == (dimensions[2].outputs, dimensions[1].outputs):
                 found = [(0, high, tried)]
                 break
-            found.append((_streamed(width, tried) * _streamed(height, high), high, tried))
+            found.append((width.streamed(tried) * height.streamed(high), high, tried))
         least = min(streamed for streamed, _, _ in found)
         best = next(each for each in found if each[0] == least)
         assert (rows, columns) == best[1:]
@@ -132,7 +130,7 @@ def test_what_the_tiles_of_a_dimension_stream_is_the_sum_of_all(fixed_window):
         cuts = Cuts(dimension, rng.randint(1, 9))
         tiles = [cuts[number].dimension for number in range(len(cuts))]
         registers = [dimension_registers([tile], [0], [fixed_window])[0] for tile in tiles]
-        streamed = _streamed(dimension, cuts.count, fixed_window)
+        streamed = TileSizes(dimension, TILED, fixed_window).streamed(cuts.count)
         assert streamed == sum(each.period for each in registers)
 
 
@@ -145,11 +143,11 @@ def test_the_grid_is_chosen_for_the_windows_that_are_fixed(monkeypatch):
         assert choose_grid((SpatialDimension(1, 1), height, width), given) == Grid(counts)
     asked = set()
 
-    def streamed(dimension, _, window):
-        asked.add((dimension, window))
+    def streamed(sizes, _):
+        asked.add((sizes.dimension, sizes.fixed_window))
         return 1
 
-    monkeypatch.setattr(tiles, "_streamed", streamed)
+    monkeypatch.setattr(TileSizes, "streamed", streamed)
     fixed = replace(config, fixed=(("height.window", 3), ("width.window", 2)))
     width = replace(width, window=2)
     choose_grid((SpatialDimension(1, 1), height, width), fixed)

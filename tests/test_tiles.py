@@ -11,7 +11,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
 from extremum.host.plan.registers import dimension_registers
 from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.host.plan.tiles import Cuts, Tile, cut, largest_count
+from extremum.host.plan.tiles import Cuts, Tile, TileSizes, cut
 from extremum.model import DataType, Pooling, SpatialDimension
 
 SMALL = CoreConfig(
@@ -109,49 +109,126 @@ def test_tiles_never_exceed_the_storage():
                     assert registers.spacing <= SMALL.max_spacing[axis]
 
 
+def largest(dimension, config, most=None, fixed_window=None):
+    sizes = TileSizes(dimension, config, fixed_window)
+    return sizes.largest(dimension.outputs if most is None else most)
+
+
 def test_windows_and_strides_that_the_counters_do_not_hold():
     """A window that reaches beyond them is refused, also if most of its taps see no element."""
     config = replace(SMALL, coordinate_width=4)
     for window, dilation, stride, size in ((3, 7, 1, 1), (1, 1, 15, 30)):
-        dimension = SpatialDimension(size, window, stride, dilation, 16, 16)
-        assert largest_count(dimension, config)
+        assert largest(SpatialDimension(size, window, stride, dilation, 16, 16), config)
     for window, dilation, stride, size in (
         (2, 15, 1, 1),
         (9, 2, 1, 1),
         (1, 1, 16, 30),
         (1, 1, 17, 30),
     ):
-        dimension = SpatialDimension(size, window, stride, dilation, 16, 16)
-        assert largest_count(dimension, config) == 0
+        assert largest(SpatialDimension(size, window, stride, dilation, 16, 16), config) == 0
 
 
+def counted(dimension, fixed_window=None):
+    """Return how far a line is counted, as the core does."""
+    (r,) = dimension_registers([dimension], [0], [fixed_window])
+    return max(r.lead, r.size, max(0, r.head) + r.period)
+
+
+def are_countable(dimension, count, limit, fixed_window=None):
+    """Look at every tile of a cut."""
+    cuts = Cuts(dimension, count)
+    tiles = (cuts[number].dimension for number in range(len(cuts)))
+    return max(dimension.stride, dimension.extent) < limit and all(
+        counted(tile, fixed_window) < limit for tile in tiles
+    )
+
+
+@pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("width", [4, 5, 6])
-def test_tiles_are_as_large_as_the_coordinate_counters_allow(width):
-    """Coordinates to the end of a line must be counted; one more window would be too many."""
+def test_tiles_are_as_large_as_the_coordinate_counters_allow(width, fixed):
+    """Coordinates to the end of a line must be counted, and no coarser cut can be."""
+    config = replace(SMALL, coordinate_width=width)
+    limit = 1 << width
+    rng = random.Random(2 * width + fixed)
+    met: Counter = Counter()
+    for _ in range(400):
+        window, stride = rng.randint(1, 5), rng.randint(1, limit // 2)
+        dilation = rng.randint(1, limit // 4)
+        extent = 1 + (window - 1) * dilation
+        # As `same` padding has it, or up to a window.
+        padding = [rng.choice([extent // 2, rng.randint(0, extent - 1)]) for _ in range(2)]
+        size = rng.randint(1, rng.choice([limit, 3 * limit]))
+        if size + sum(padding) < extent:
+            continue
+        dimension = SpatialDimension(size, window, stride, dilation, *padding)
+        taps = rng.randint(1, window) if fixed else None
+        every = range(1, dimension.outputs + 1)
+        fitting = [count for count in every if are_countable(dimension, count, limit, taps)]
+        sizes = TileSizes(dimension, config, taps)
+        assert [count for count in every if sizes.fits(count)] == fitting
+        most = rng.choice([dimension.outputs, rng.randint(1, dimension.outputs)])
+        found = sizes.largest(most)
+        best = max((count for count in fitting if count <= most), default=0)
+        assert found <= best
+        assert bool(found) == bool(best)
+        assert not found or len(Cuts(dimension, found)) == len(Cuts(dimension, best))
+        met["whole" if found == dimension.outputs else "cut" if found else "none"] += 1
+        met["whole, and some cut is not"] += found == len(every) > len(fitting)
+    assert met["whole"]
+    assert met["cut"]
+    assert met["whole, and some cut is not"]
+
+
+@pytest.mark.parametrize("width", [4, 6])
+def test_wide_paddings_are_counted(width):
+    """Where windows lie wholly in padding, what is found is countable, if anything is."""
     config = replace(SMALL, coordinate_width=width)
     limit = 1 << width
     rng = random.Random(width)
-
-    def fits(dimension, count):
-        cuts = Cuts(dimension, count)
-        for tile in (cuts[number] for number in range(len(cuts))):
-            (r,) = dimension_registers([tile.dimension], [0])
-            if max(r.lead, r.size, max(0, r.head) + r.period) >= limit:
-                return False
-        return True
-
-    bounded = 0
-    for _ in range(200):
+    for _ in range(300):
         window, dilation, stride = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, limit)
-        padding = rng.randint(0, limit), rng.randint(0, limit)
-        size = rng.randint((window - 1) * dilation + 1, 3 * limit)
-        dimension = SpatialDimension(size, window, stride, dilation, *padding)
-        most = largest_count(dimension, config)
-        if not most:
-            assert max(dimension.stride, dimension.extent) >= limit or not fits(dimension, 1)
+        size, *padding = rng.randint(1, 3 * limit), rng.randint(0, limit), rng.randint(0, limit)
+        if size + sum(padding) < 1 + (window - 1) * dilation:
             continue
-        assert fits(dimension, most), dimension
-        if most < min(dimension.outputs, limit - 1):
-            assert not fits(dimension, most + 1), dimension
-            bounded += 1
-    assert bounded
+        dimension = SpatialDimension(size, window, stride, dilation, *padding)
+        found = largest(dimension, config)
+        if found:
+            assert are_countable(dimension, found, limit), dimension
+        else:
+            tried = range(1, dimension.outputs + 1)
+            assert not any(are_countable(dimension, count, limit) for count in tried), dimension
+
+
+def test_every_line_of_a_plan_is_counted():
+    """A line that is not cut may be counted although its tiles are not: each cut is looked at."""
+    rng = random.Random(0)
+    kinds: Counter = Counter()
+    for _ in range(300):
+        config = replace(
+            SMALL, coordinate_width=rng.randint(4, 5), max_line=rng.randint(1, 12),
+            max_plane=rng.randint(1, 60), max_window=(2, 4, 4), max_dilation=(1, 4, 4),
+        )  # fmt: skip
+        spatial = [
+            SpatialDimension(
+                rng.randint(3, 20), 1 + taps, rng.randint(1, 2), dilation,
+                *(taps * dilation // 2 + rng.randint(0, 1) for _ in range(2)),
+            )
+            for taps, dilation in ((rng.randint(0, 3), rng.randint(1, 4)) for _ in range(2))
+        ]  # fmt: skip
+        if any(d.size + d.start_padding + d.end_padding < d.extent for d in spatial):
+            continue
+        problem = Pooling.of(
+            (1, 1, *(d.size for d in spatial)),
+            "int8",
+            [d.window for d in spatial],
+            strides=[d.stride for d in spatial],
+            dilations=[d.dilation for d in spatial],
+            start_padding=[d.start_padding for d in spatial],
+            end_padding=[d.end_padding for d in spatial],
+        )
+        jobs = plan(problem, config).jobs
+        kinds[jobs[0].kind, len(jobs) > 1] += 1
+        for job in jobs:
+            for r in job.registers.dimensions:
+                assert max(0, r.head) + r.period < 1 << config.coordinate_width
+    assert len(kinds) >= 3

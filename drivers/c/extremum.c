@@ -804,31 +804,74 @@ static struct survey survey_tiles(
     return survey;
 }
 
-/* Return how many windows of a tile the coordinate counters allow; 0 if not a single one. */
-static int64_t largest_count(
+/* How many cuts are tried beside the coarsest one. */
+#define FURTHER_CUTS 64
+
+/* Whether all tiles of a dimension can be counted through, if none has more than so many windows. A
+ * cut need not be countable because a coarser one is: a dimension that is not cut may have a short
+ * head, by the padding at its start, where a tile within the tensor has that of a whole window. */
+static bool is_countable(
+    const struct extremum_core *core,
+    uint32_t axis,
+    const struct extremum_dimension *dimension,
+    int64_t count
+)
+{
+    int64_t limit = (int64_t)1 << core->coordinate_width;
+    if (larger(extent_of(dimension), dimension->stride) >= limit) {
+        return false;
+    }
+    /* No tile counts further than this: the head of a line is less than the extent of a window, and
+     * its period is at most the padded size. As a rule nothing more is to be looked at. */
+    if (extent_of(dimension) + padded_size(dimension) <= limit) {
+        return true;
+    }
+    return survey_tiles(dimension, count, fixed_window_of(core, axis)).most < limit;
+}
+
+/* Return a number of windows that can be counted through wherever a tile of them lies. Its head is
+ * at most the last coordinate of a window's last tap that is kept, and in so many slots more it
+ * passes its elements and gives its windows. */
+static int64_t surely_countable(
     const struct extremum_core *core, uint32_t axis, const struct extremum_dimension *dimension
 )
 {
-    int64_t fixed_window = fixed_window_of(core, axis);
+    int64_t extent = extent_of(dimension), size = dimension->size;
     int64_t limit = (int64_t)1 << core->coordinate_width;
-    int64_t low = 0, high = smaller(count_windows(dimension), limit - 1);
-    if (extent_of(dimension) >= limit || dimension->stride >= limit) {
+    int64_t taps = larger(fixed_window_of(core, axis), 1) - 1;
+    int64_t reach = smaller(extent, larger(size, taps * dimension->dilation + 1));
+    int64_t room = limit - reach - (size + reach <= limit ? 1 : extent);
+    if (room < 0 || larger(extent, dimension->stride) >= limit) {
         return 0;
     }
-    /* No tile counts further than this: the head of a line is less than the extent of a window, and
-     * its period is at most the padded size. As a rule there is nothing to search for. */
-    if (extent_of(dimension) + padded_size(dimension) <= limit) {
-        return high;
-    }
-    while (low < high) {
-        int64_t middle = (low + high + 1) / 2;
-        if (survey_tiles(dimension, middle, fixed_window).most < limit) {
-            low = middle;
-        } else {
-            high = middle - 1;
+    /* A dimension that is not cut also has the elements that no window sees. */
+    return smaller(count_windows(dimension) - 1, room / dimension->stride + 1);
+}
+
+/* Return the most windows of a tile, no more than `most`; 0 if no cut is countable. The coarsest
+ * cuts are tried one by one. Where none of them is countable, a bound counts that holds for any
+ * tile: there, the tiles within the tensor decide, for which it is exact. */
+static int64_t largest_count(
+    const struct extremum_core *core,
+    uint32_t axis,
+    const struct extremum_dimension *dimension,
+    int64_t most
+)
+{
+    int64_t outputs = count_windows(dimension);
+    int64_t limit = (int64_t)1 << core->coordinate_width;
+    int64_t sure = smaller(most, surely_countable(core, axis, dimension));
+    int64_t enough = sure > 0 ? divide_up(outputs, sure) : outputs + 1;
+    /* A tile of more windows than this has more slots than are counted. */
+    int64_t bound = (limit - 3) / dimension->stride + 2;
+    int64_t fewest = divide_up(outputs, smaller(bound, smaller(most, outputs)));
+    for (int64_t tiles = fewest; tiles < smaller(enough, fewest + FURTHER_CUTS); tiles++) {
+        int64_t count = divide_up(outputs, tiles);
+        if (is_countable(core, axis, dimension, count)) {
+            return count;
         }
     }
-    return low;
+    return sure;
 }
 
 /* Largest distance of two neighbouring taps, in stored words. The stage of the height stores lines
@@ -861,31 +904,31 @@ static bool choose_grid(
     int64_t heights = count_windows(height), widths = count_windows(width);
     int64_t line = storage_limit(core, HEIGHT, height);
     int64_t plane = storage_limit(core, DEPTH, &dimensions[DEPTH]);
-    int64_t most[DIMENSIONS], columns, previous = 0, fewest, coarse;
+    int64_t widest = smaller(line, plane), previous = 0, fewest, coarse;
     uint64_t best = UINT64_MAX;
-    for (uint32_t axis = 0; axis < DIMENSIONS; axis++) {
-        most[axis] = largest_count(core, axis, &dimensions[axis]);
-    }
-    if (!has_stage(core, DEPTH)) {
-        most[DEPTH] = 1; /* Without a depth stage, a job is a single plane. */
-    }
-    most[WIDTH] = smaller(most[WIDTH], smaller(line, plane));
-    if (most[DEPTH] < 1 || most[HEIGHT] < 1 || most[WIDTH] < 1) {
+    /* Without a depth stage, a job is a single plane. */
+    int64_t depths = has_stage(core, DEPTH) ? count_windows(&dimensions[DEPTH]) : 1;
+    grid[DEPTH] = largest_count(core, DEPTH, &dimensions[DEPTH], depths);
+    if (grid[DEPTH] < 1 || widest < 1) {
         return false;
     }
-    grid[DEPTH] = smaller(most[DEPTH], count_windows(&dimensions[DEPTH]));
-    /* The 64 coarsest cuts of the width after the coarsest one of all are worth trying. */
-    fewest = divide_up(widths, most[WIDTH]);
-    coarse = smaller(widths, fewest + 64);
+    widest = largest_count(core, WIDTH, width, widest);
+    if (widest < 1) {
+        return false;
+    }
+    fewest = divide_up(widths, widest);
+    coarse = smaller(widths, fewest + FURTHER_CUTS);
     for (int64_t tiles = fewest; tiles <= coarse; tiles++) {
-        int64_t rows;
+        int64_t columns = divide_up(widths, tiles), rows;
         uint64_t streamed;
-        columns = divide_up(widths, tiles);
-        if (columns == previous) {
+        if (columns == previous || !is_countable(core, WIDTH, width, columns)) {
             continue;
         }
         previous = columns;
-        rows = smaller(smaller(most[HEIGHT], plane / columns), heights);
+        rows = largest_count(core, HEIGHT, height, plane / columns);
+        if (rows < 1) {
+            continue;
+        }
         if (columns == widths && rows == heights) {
             grid[HEIGHT] = rows;
             grid[WIDTH] = columns;
@@ -901,7 +944,7 @@ static bool choose_grid(
             grid[WIDTH] = columns;
         }
     }
-    return true;
+    return best < UINT64_MAX;
 }
 
 /* Whether the core can slide these windows, if they are cut into tiles that fit its storage and its

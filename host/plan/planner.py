@@ -17,11 +17,11 @@ from extremum.host.plan.gathered_jobs import GATHERED_ELEMENTS, GatheredJob, gat
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.parts import Steps
 from extremum.host.plan.reduction_jobs import ReductionJob
-from extremum.host.plan.registers import MAX_SLOTS, schedule
+from extremum.host.plan.registers import MAX_SLOTS, fixed_windows_of, schedule
 from extremum.host.plan.results import last_position, positions_fit
 from extremum.host.plan.sequence import Jobs
 from extremum.host.plan.sliding_jobs import SlidingJob, sliding_registers
-from extremum.host.plan.tiles import Cuts, choose_grid, storage_limits
+from extremum.host.plan.tiles import Cuts, TileSizes, choose_grid, storage_limits
 from extremum.model import Pooling, Reduction, SpatialDimension
 
 
@@ -109,7 +109,7 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
     if reason is None:
         grid = choose_grid(dimensions, config)
         if grid is None:
-            reason = "no line or plane of windows fits the storage at this dilation"
+            reason = _why_no_tile(dimensions, config)
         else:
             cuts = grid.cuts(dimensions)
             try:
@@ -193,6 +193,22 @@ def _why_gather(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     if width.window > 1 and width.dilation > limit:
         return f"width dilation {width.dilation} exceeds max_dilation {limit}"
     return None
+
+
+def _why_no_tile(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> str:
+    """Return why no grid of tiles fits the core."""
+    if not min(storage_limits(dimensions, config)):
+        return "no line or plane of windows fits the storage at this dilation"
+    width = config.coordinate_width
+    for name, dimension, window in zip(
+        DIMENSIONS, dimensions, fixed_windows_of(config), strict=True
+    ):
+        if not TileSizes(dimension, config, window).largest(dimension.outputs):
+            return (
+                f"{name} window extent {dimension.extent} leaves no tile that coordinate_width "
+                f"{width} counts through"
+            )
+    return f"no tile fits the storage that coordinate_width {width} counts through"
 
 
 def _storage(name: str, most: int, dilation: int) -> str:

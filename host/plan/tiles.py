@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.job import DimensionRegisters
 from extremum.host.plan.registers import dimension_registers, fixed_windows_of
 from extremum.model import SpatialDimension
 
 FURTHER_CUTS = 64
-"""How many cuts of the width are tried beside the coarsest one that fits."""
+"""How many cuts are tried beside the coarsest one."""
 
 
 @dataclass(frozen=True)
@@ -147,26 +148,88 @@ class Grid:
         return tuple(map(Cuts, dimensions, self.counts))
 
 
-def largest_count(
-    dimension: SpatialDimension, config: CoreConfig, fixed_window: int | None = None
-) -> int:
-    """Return how many windows of a tile the coordinate counters allow; 0 if not a single one."""
-    limit = 1 << config.coordinate_width
-    if dimension.extent >= limit or dimension.stride >= limit:
-        return 0
+class TileSizes:
+    """How many windows of a dimension a tile may have for the coordinate counters.
 
-    def fits(count: int) -> bool:
+    A cut is not always countable because a coarser one is. A dimension that need not be cut may be:
+    the padding at its start makes its head short, and a tile within the tensor has the head of a
+    whole window. So each cut is looked at by itself.
+
+    Parameters
+    ----------
+    dimension
+        The dimension that is cut.
+    config
+        Configuration of the core.
+    fixed_window
+        The number of taps that the core has fixed, see :func:`fixed_windows_of`.
+    """
+
+    def __init__(
+        self, dimension: SpatialDimension, config: CoreConfig, fixed_window: int | None = None
+    ):
+        self.dimension, self.fixed_window = dimension, fixed_window
+        self._limit = 1 << config.coordinate_width
+        self._known: dict[int, bool] = {}
+
+    def fits(self, count: int) -> bool:
+        """Return whether all tiles can be counted through, if none has more than ``count``."""
+        tiles = -(-self.dimension.outputs // count)
+        if tiles not in self._known:
+            self._known[tiles] = self._are_countable(count)
+        return self._known[tiles]
+
+    def largest(self, most: int) -> int:
+        """Return the most windows of a tile, no more than ``most``; 0 if no cut is countable.
+
+        The coarsest cuts are tried one by one. Where none of them is countable, a bound counts that
+        holds for any tile: there, the tiles within the tensor decide, for which it is exact.
+        """
+        outputs, stride = self.dimension.outputs, self.dimension.stride
+        # A tile of more windows than this has more slots than are counted.
+        bound = (self._limit - 3) // stride + 2
+        fewest = -(-outputs // min(most, outputs, bound))
+        sure = min(most, self._surely_countable())
+        enough = -(-outputs // sure) if sure else outputs + 1
+        for tiles in range(fewest, min(enough, fewest + FURTHER_CUTS)):
+            count = -(-outputs // tiles)
+            if self.fits(count):
+                return count
+        return sure
+
+    def streamed(self, count: int) -> int:
+        """Return the slots that all tiles of up to ``count`` windows take together."""
+        return sum(line.period * number for line, number in self._lines(count))
+
+    def _lines(self, count: int) -> Iterator[tuple[DimensionRegisters, int]]:
+        """Return the registers of a tile of every kind, and how many have the same."""
+        for tile, number in Cuts(self.dimension, count).kinds():
+            (line,) = dimension_registers([tile.dimension], [0], [self.fixed_window])
+            yield line, number
+
+    def _are_countable(self, count: int) -> bool:
+        if max(self.dimension.extent, self.dimension.stride) >= self._limit:
+            return False
         return all(
-            max(registers.lead, registers.size, max(registers.head, 0) + registers.period) < limit
-            for tile, _ in Cuts(dimension, count).kinds()
-            for registers in dimension_registers([tile.dimension], [0], [fixed_window])
+            max(line.lead, line.size, max(line.head, 0) + line.period) < self._limit
+            for line, _ in self._lines(count)
         )
 
-    low, high = 0, min(dimension.outputs, limit - 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+    def _surely_countable(self) -> int:
+        """Return a number of windows that can be counted through wherever a tile of them lies.
+
+        Its head is at most the last coordinate of a window's last tap that is kept, and in so many
+        slots more it passes its elements and gives its windows.
+        """
+        dimension = self.dimension
+        extent, size, stride = dimension.extent, dimension.size, dimension.stride
+        if max(extent, stride) >= self._limit:
+            return 0
+        taps = (self.fixed_window or 1) - 1
+        reach = min(extent, max(size, taps * dimension.dilation + 1))
+        room = self._limit - reach - (1 if size + reach <= self._limit else extent)
+        # A dimension that is not cut also has the elements that no window sees.
+        return min(dimension.outputs - 1, room // stride + 1) if room >= 0 else 0
 
 
 def storage_limits(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) -> tuple[int, int]:
@@ -186,25 +249,25 @@ def choose_grid(dimensions: tuple[SpatialDimension, ...], config: CoreConfig) ->
     Neighbouring tiles both stream the elements that windows of both see, so a grid of few and
     nearly square tiles is best.
     """
-    depth, height, width = dimensions
-    fixed = fixed_windows_of(config)
-    counters = [
-        largest_count(dimension, config, window)
-        for dimension, window in zip(dimensions, fixed, strict=True)
-    ]
-    if 0 not in config.axes:
-        counters[0] = 1  # Without a depth stage, a job is a single plane.
+    depth, height, width = (
+        TileSizes(dimension, config, window)
+        for dimension, window in zip(dimensions, fixed_windows_of(config), strict=True)
+    )
+    # Without a depth stage, a job is a single plane.
+    planes = depth.largest(depth.dimension.outputs if 0 in config.axes else 1)
     line, plane = storage_limits(dimensions, config)
-    if not min(*counters, line, plane):
+    most = min(line, plane)
+    if not (planes and most and (widest := width.largest(most))):
         return None
-    most_columns = min(counters[2], line, plane)
     best: tuple[int, Grid] | None = None
-    for columns in _counts(width.outputs, most_columns):
-        rows = min(counters[1], plane // columns, height.outputs)
-        grid = Grid((min(counters[0], depth.outputs), rows, columns))
-        if (columns, rows) == (width.outputs, height.outputs):
+    for columns in filter(width.fits, _counts(width.dimension.outputs, widest)):
+        rows = height.largest(plane // columns)
+        if not rows:
+            continue
+        grid = Grid((planes, rows, columns))
+        if (columns, rows) == (width.dimension.outputs, height.dimension.outputs):
             return grid
-        streamed = _streamed(width, columns, fixed[2]) * _streamed(height, rows, fixed[1])
+        streamed = width.streamed(columns) * height.streamed(rows)
         if best is None or streamed < best[0]:
             best = (streamed, grid)
     return best[1] if best else None
@@ -219,12 +282,3 @@ def _counts(outputs: int, most: int) -> Iterator[int]:
         if count not in seen:
             seen.add(count)
             yield count
-
-
-def _streamed(dimension: SpatialDimension, count: int, fixed_window: int | None = None) -> int:
-    """Return the slots along one dimension that all its tiles take together."""
-    return sum(
-        registers.period * number
-        for tile, number in Cuts(dimension, count).kinds()
-        for registers in dimension_registers([tile.dimension], [0], [fixed_window])
-    )

@@ -1,8 +1,9 @@
-"""Mutates the Python of the model, the plan and the driver with Cosmic Ray, a sample of each.
+"""Mutates the model, the plan and the drivers in Python and C, a sample of each.
 
 ``python -m extremum.tb.mutation.software`` adds what it found to ``docs/evidence/mutation.json``.
-It works on a copy of the files that Git knows, where ``warm.py`` runs the tests. A survivor that
-is in neither file of survivors fails; its block is ``model``, ``plan`` or ``driver``.
+It works on a copy of the files that Git knows, where ``warm.py`` runs the tests. Cosmic Ray names
+the mutants of Python, ``c_source.py`` those of C. A survivor that is in neither file of survivors
+fails; its block is ``model``, ``plan``, ``driver`` or ``c_driver``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 
 from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
 from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.mutation import c_source
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
 
@@ -75,6 +77,10 @@ PACKAGES = {
          "tests/test_driver_told.py", "tests/test_driver_waits.py", "tests/test_driver_dma.py",
          "tests/test_dataflow.py"),
     ),
+    "c_driver": Package(
+        ("drivers/c/extremum.c",),
+        ("tests/test_c_driver.py", "tests/test_c_block.py", "tests/test_c_driver_on_block.py"),
+    ),
 }  # fmt: skip
 """What is mutated, by name."""
 
@@ -101,7 +107,7 @@ def places_of_annotations(source: str) -> set[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mutant of a file, as Cosmic Ray names it."""
+    """A mutant of a file, as Cosmic Ray or ``c_source.py`` names it."""
 
     path: str
     operator: str
@@ -113,6 +119,19 @@ class Mutant:
         """Its name."""
         return f"{self.path}:{self.line} {self.operator}#{self.occurrence}"
 
+    @property
+    def is_c(self) -> bool:
+        """Whether it is one of a source in C."""
+        return self.path.endswith(".c")
+
+    def is_another_program(self, folder: Path) -> bool:
+        """Return whether it can be told from its source at all; of Python that is not known."""
+        if not self.is_c:
+            return True
+        path = folder / self.path
+        mutant = self.code(folder).encode()
+        return c_source.is_another_program(path.read_bytes(), mutant, path.parent)
+
     def place(self, folder: Path) -> str:
         """Return its file with the code of its line."""
         code = (folder / self.path).read_text().splitlines()[self.line - 1].strip()
@@ -120,6 +139,9 @@ class Mutant:
 
     def code(self, folder: Path) -> str:
         """Return the text of its file with the fault."""
+        if self.is_c:
+            source = (folder / self.path).read_bytes()
+            return c_source.mutated(source, self.operator, self.occurrence).decode()
         # These are imported by name, since few installations have Cosmic Ray.
         mutating = importlib.import_module("cosmic_ray.mutating")
         plugins = importlib.import_module("cosmic_ray.plugins")
@@ -130,7 +152,17 @@ class Mutant:
 
 
 def mutants(name: str, package: Package, folder: Path) -> list[Mutant]:
-    """Return the mutants of a package in a copy of the tree, without those of annotations."""
+    """Return the mutants of a package in a copy of the tree, without those of annotations.
+
+    Some of C cannot be compiled, or are compiled to what their source is; see
+    :meth:`Mutant.is_another_program`.
+    """
+    if all(path.endswith(".c") for path in package.modules):
+        return [
+            Mutant(path, change.operator, number, change.line)
+            for path in package.modules
+            for change, number in c_source.numbered((folder / path).read_bytes())
+        ]
     modules = json.dumps([str(path) for path in package.modules])
     (folder / f"{name}.toml").write_text(CONFIG.format(modules=modules))
     subprocess.run(
@@ -167,7 +199,7 @@ def run(package: Package, chosen: Sequence[Mutant], folder: Path) -> Iterator[di
     paths = [
         each.relative_to(folder).as_posix()
         for path in package.modules
-        for each in ([folder / path] if path.endswith(".py") else (folder / path).rglob("*.py"))
+        for each in ((folder / path).rglob("*.py") if (folder / path).is_dir() else [folder / path])
     ]
     work = [{"path": m.path, "line": m.line, "code": m.code(folder)} for m in chosen]
     job = folder / "job.json"
@@ -196,7 +228,7 @@ def mutate(
     """Mutate a package in a copy of the tree; return what became of the mutants that are chosen."""
     started = time.monotonic()
     every = mutants(name, package, folder)
-    chosen = choose(every)
+    chosen = [mutant for mutant in choose(every) if mutant.is_another_program(folder)]
     places = {mutant.key: mutant.place(folder) for mutant in chosen}
     alive: dict[str, str] = {}
     ends: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Runs tests on mutants of Python: from a process that is warm, and no test that cannot tell.
+"""Runs tests on mutants of software: from a process that is warm, and no test that cannot tell.
 
 ``python -m extremum.tb.mutation.warm JOB`` works in a copy of the tree. JOB is a file in JSON with
 the files that may be mutated, the test files, and the mutants. It prints a line in JSON for the
@@ -91,7 +91,10 @@ class Reach:
         package = importlib.import_module("coverage")
         self._paths = {str(Path(path).resolve()): path for path in paths}
         self._coverage = package.Coverage(
-            data_file=None, config_file=False, include=list(self._paths), messages=False
+            data_file=None,
+            config_file=False,
+            include=list(self._paths) or [os.devnull],
+            messages=False,
         )
         self._caches: list[Any] = []
 
@@ -189,8 +192,11 @@ def limit(seconds: float | None) -> None:
     signal.setitimer(signal.ITIMER_REAL, allowed)
 
 
-def forked(work: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
-    """Do work in a fork; return its status, negative if a signal ended it, and its answer."""
+def forked(work: Callable[[], tuple[int, Any]], memory: int = MEMORY) -> tuple[int, Any]:
+    """Do work in a fork with so much memory; return its status and its answer.
+
+    The status is negative if a signal ended it.
+    """
     receiver, sender = FORK.Pipe(duplex=False)
 
     def run() -> None:
@@ -199,7 +205,7 @@ def forked(work: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         status, answer = 1, None
         try:
             status, answer = work()
@@ -243,46 +249,59 @@ class Tests:
     """
 
     def __init__(self, paths: Sequence[str], files: Sequence[str]) -> None:
-        self._statements = {path: statements(Path(path).read_text()) for path in paths}
+        self._statements = {
+            path: statements(Path(path).read_text()) for path in paths if path.endswith(".py")
+        }
+
+        # The sanitizers of C reserve terabytes of addresses, and use few of them.
+        self._memory = MEMORY if self._statements else resource.RLIM_INFINITY
 
         def reach() -> tuple[int, Any]:
-            watch = Reach(paths)
+            watch = Reach(list(self._statements))
             watch.start()
-            for path in paths:
+            for path in self._statements:
                 module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
                 importlib.import_module(f"extremum.{module}")
             order = Order(None, {})
             return tested(files, watch, order), (watch.lines(), order.taken)
 
-        status, answer = forked(reach)
+        status, answer = forked(reach, self._memory)
         if status or answer is None:
             raise RuntimeError(f"the tests fail without a mutant: {Path(OUTPUT).read_text()}")
         self._reached, self.seconds = answer
 
         def measure() -> tuple[int, Any]:
-            order = Order(sorted(self.seconds, key=self.seconds.__getitem__), {})
+            order = Order(self._sorted(list(self.seconds)), {})
             return tested(files, order), order.taken
 
-        status, taken = forked(measure)
+        status, taken = forked(measure, self._memory)
         if status or taken.keys() != self.seconds.keys():
             raise RuntimeError(f"the tests fail in another order: {Path(OUTPUT).read_text()}")
         self.seconds = taken
         self._passing: set[tuple[str, ...]] = set()
 
     def of(self, path: str, line: int) -> list[str]:
-        """Return the tests that reach the statement at a line, the quickest first.
+        """Return the tests that reach the statement at a line, in the order in which they run.
 
-        All of them may tell a line that runs as the file is imported, and one that none reaches
-        here, since it may run in another process.
+        All of them may tell a line that runs as the file is imported, one that none reaches here,
+        since it may run in another process, and one of a file that is not Python.
         """
         reached = self._reached.get(path, {})
-        lines = self._statements[path].get(line, range(line, line + 1))
+        lines = self._statements.get(path, {}).get(line, range(line, line + 1))
         names = set[str]().union(*(reached.get(each, set()) for each in lines))
         found = [
             test for test in self.seconds
             if not names or IMPORT in names or test in names or test.partition("::")[0] in names
         ]  # fmt: skip
-        return sorted(found, key=self.seconds.__getitem__)
+        return self._sorted(found)
+
+    def _sorted(self, tests: list[str]) -> list[str]:
+        """Return tests in the order in which they run: the quickest first.
+
+        What the tests of C share, a library that a compiler makes, takes longer than most of them.
+        So they stay beside those of their file, as they come.
+        """
+        return sorted(tests, key=self.seconds.__getitem__) if self._statements else tests
 
     def _check(self, ran: Sequence[str]) -> None:
         """Make sure that tests pass without a mutant in the order in which they ran with one.
@@ -294,7 +313,7 @@ class Tests:
             return
         files = list(dict.fromkeys(test.partition("::")[0] for test in ran))
         order = Order(ran, self.seconds)
-        status, _ = forked(lambda: (tested(files, order), None))
+        status, _ = forked(lambda: (tested(files, order), None), self._memory)
         if status not in (0, NONE_RAN):
             raise RuntimeError(f"the tests fail in this order: {Path(OUTPUT).read_text()}")
         self._passing.add(tuple(ran))
@@ -315,7 +334,7 @@ class Tests:
 
         try:
             Path(path).write_text(code)
-            status, ran = forked(work)
+            status, ran = forked(work, self._memory)
         finally:
             Path(path).write_text(text)
         if status == 1 and ran:

@@ -55,8 +55,9 @@ class Core(wiring.Component):
         result queue, for each lane.
     tells_intake
         Whether a core with a job port tells its source which beats belong to which job. The source
-        must be able to learn within the clock that a beat is not taken: small and balanced cores
-        then keep none, and ``i.ready`` depends on ``o.ready`` combinationally.
+        must be able to learn within the clock that a beat is not taken. Small and balanced cores
+        then have no register for such a beat, and ``i.ready`` also depends on ``o.ready``
+        combinationally: this is the one exception to what is said under backpressure.
 
     Members
     -------

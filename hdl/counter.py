@@ -15,9 +15,11 @@ from extremum.hdl.timing import SegmentedAccumulator, TimingParameters, late_equ
 
 
 class StepCount:
-    """The number of steps since a beginning: in the first clock behind it 1, if none is skipped.
+    """Counts steps from 1 on, and tells a step ahead whether the count comes to a goal.
 
-    Whether the count has come to a goal is computed a step ahead, so the answer is a register.
+    In the first clock after the count has begun, :attr:`number` is 1, or more if numbers are
+    skipped. Whether the count is at a goal is computed a step ahead, so the answer comes from a
+    register.
 
     Parameters
     ----------
@@ -85,8 +87,8 @@ class StepCount:
         Parameters
         ----------
         goal
-            A number that stays from the beginning of the count on. If it has one bit, only
-            ``goal_is_one`` is used: the count is at its first number, or nobody asks for its end.
+            A number that stays from the beginning of the count on. For a goal of one bit only
+            ``goal_is_one`` is used.
         goal_is_one
             Whether the goal is the first number, ``skipped + 1``. The first step has none before it
             in which to compare.
@@ -209,9 +211,9 @@ class ModuloCounter:
     def _high_is_last(
         self, load: Value, enable: Value, following: Value, new_is_zero: Value
     ) -> Signal:
-        """Return whether the next step's number ends with the last step's high bits.
+        """Return whether the high bits of the next step's number are those of the last step.
 
-        After the first step this is known only when the second one is at hand.
+        For the step after the first this is known only when it is at hand itself.
         """
         m, name, width = self._m, self._name, len(following)
         goal, restart = self._goal[width:], load | self.last

@@ -71,9 +71,10 @@ class DimensionRegisters:
     def has_padding(self) -> bool:
         """Whether the first or the last window reaches beyond the elements.
 
-        A window that is given early always does: it does not wait for its last taps. So does the
-        last one if another would fit behind it: taps of it were left out, since they meet padding
-        alone. A core without padding gives every window that fits.
+        A window that is given early always does: its last taps lie in the end padding. So does the
+        last window if another one would fit behind it. Then the plan has left out taps that meet
+        padding alone; a core without padding would give the windows that fit without these taps,
+        too.
         """
         starts_before = self.head < (self.window - 1) * self.dilation
         reaches_behind = self.final >= self.size or self.shift > 0

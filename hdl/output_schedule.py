@@ -85,7 +85,8 @@ class OutputSchedule(wiring.Component):
         A bit for each tap of the window: whether it is an element of the tensor. Tap 0 has the
         slot's coordinate.
     shift : Out
-        Number of tap 0 in the window, counted from its last tap.
+        By how many taps the window is given early: tap 0 is that many taps before the window's last
+        one. It is 0 for a usual window.
     """
 
     job: data.View

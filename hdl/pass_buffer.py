@@ -1,4 +1,4 @@
-"""The buffer in front of a core whose sink learns late that it cannot take a beat."""
+"""A skid buffer in front of a pipeline that learns late in the clock whether it takes a beat."""
 
 from __future__ import annotations
 

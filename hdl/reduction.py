@@ -51,9 +51,9 @@ def _decided(config: CoreConfig) -> int:
 def latency(config: CoreConfig) -> int:
     """Return the clocks of the reducer.
 
-    In a fast core they make NaNs equal and compare the digits, and with many lanes pass the
-    decision on to all registers of a lane. The others wait for the ordinal's carries and keep the
-    result.
+    In a fast core the first of them make NaNs equal and compare the digits, and with many lanes
+    pass the decision on to all registers of a lane. In every core the last ones wait for the
+    ordinal's carries and keep the result.
     """
     if not config.has_reduction:
         return 0

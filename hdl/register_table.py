@@ -200,7 +200,8 @@ def ends_tell_final(config: CoreConfig, axis: int) -> bool:
 
     That is so where the stride and the window are fixed and lines have no padding: the last window
     is the only one that is less than a stride away from the end. The stride must not exceed the
-    window: every line holds one window, and so one stride.
+    window: since every line holds at least one window, it then has at least ``stride`` slots, and
+    its end can be told ``stride - 1`` slots ahead.
     """
     fixed, name = dict(config.fixed), DIMENSIONS[axis]
     stride, window = (fixed.get(f"{name}.{part}") for part in ("stride", "window"))

@@ -302,8 +302,8 @@ class AxiBlock(wiring.Component):
         ends: Value,
     ) -> None:
         """Tell why a job failed, and which: jobs are numbered in the order of their packets."""
-        # What is wrong is known late in the clock, so the registers are told of it in the next. Of
-        # jobs that are being ended nothing is told, since the number has gone.
+        # The error is known late in the clock, so it is passed on in the next one. Errors of jobs
+        # that a soft reset is ending are not told, since the number of the job is already 0 again.
         failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
         m.d.sync += [
             failed.eq((packets.refused | packets.early | packets.late) & ~ends),

@@ -211,7 +211,8 @@ class JobStarter(wiring.Component):
             self.ready.eq(~self.busy),
             self.error.eq(Mux(has_misfit, BlockError.RANGE, self.status.error)),
         ]
-        # The queue tells late in the clock what it gives, so it is seen in the next what it asks.
+        # The command comes out of the queue late in the clock, so whether it is a start is used in
+        # the next one.
         takes = self.valid & self.ready
         self._registers(m, takes)
         is_start = is_one_of(self.number, [START_COMMAND], command_numbers(self.config))

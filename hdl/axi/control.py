@@ -161,8 +161,9 @@ class BlockControl(wiring.Component):
         m.d.comb += self.soft_reset.eq(resets)
         m.d.sync += [
             self.clear_counters.eq(control & bus.write_data[1]),
-            # The queue is reset two clocks behind ``soft_reset``, and would lose a command of that
-            # clock; and it tells its space in the next.
+            # The queue is reset two clocks after ``soft_reset``. A command that was written in that
+            # clock would be lost, and ``free`` is right again only a clock later. So writes wait
+            # for two clocks.
             bus.write_waits.eq(resets | delay(m, resets, 1)),
         ]
         return overflow
@@ -214,8 +215,9 @@ class BlockControl(wiring.Component):
     def _reads(self, m: Module, live: Mapping[int, Sequence[Value]]) -> None:
         """Answer reads: a word comes byte by byte, the lowest first.
 
-        The clocks of the counters give the time: a byte is taken while the one of the same place in
-        some counter passes by, or in that very counter.
+        The counters are read in step with the visits of the counter bank: a byte is taken when it
+        passes by. All other words use the same rhythm: their byte of a place is taken in the clock
+        in which the byte of that place passes by, of whichever counter.
         """
         bus, address = self.bus, self.bus.read_address
         is_counter, shifts = Signal(name="is_counter"), Signal(name="shifts")

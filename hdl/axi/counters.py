@@ -124,14 +124,15 @@ class CounterBank(wiring.Component):
         return m
 
     def _is_byte(self, visited: Value, condition: Callable[[int], bool]) -> Value:
-        """Return whether what the low part has of a byte and those above it meets a condition.
+        """Return whether the number of the low part's bits, from a byte on, meets a condition.
 
         Parameters
         ----------
         visited
             The byte.
         condition
-            Takes the number of these bits: not above 0 if the low part ends below the byte.
+            Takes the number of bits that the low part has in this byte and in those above it. It is
+            0 or less if the low part ends below the byte.
         """
         bits = {
             number * WORD_BYTES + place: width - BYTE_BITS * place
@@ -165,8 +166,10 @@ class CounterBank(wiring.Component):
     def _zeroes(self, m: Module, read: Value) -> Value:
         """Return whether the byte that is read is taken for zero: after a reset or a clear.
 
-        It is until each has been read at least once. In these clocks, two rounds at most, no low
-        part begins anew: what the byte that is read last has of it was taken with the lowest byte.
+        This lasts until each byte has been read at least once since, for two rounds at most. No
+        carry is lost in these clocks: the low parts begin at zero, too, and have room for the
+        events of two rounds; and what is shown of a low part is what it was when the lowest byte
+        was visited.
         """
         rounds = Signal(2, name="rounds", init=0b11)
         with m.If(self.clear):

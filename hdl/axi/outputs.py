@@ -1,10 +1,11 @@
-"""What a core gives, on the output streams of its block.
+"""The output streams of the block: they take the result beats of the core.
 
-All streams get each beat in the same clock, and are taken from apart. So each has a register, which
-holds the beat until it is taken, and the core gives the next one when all are free. That is known
-late in the clock, as TREADY is. Where beats are wide, what must know it lies far apart, and a
-pipeline that stops as a whole must know it everywhere: there the streams have buffers of two beats,
-which tell it from a register.
+All streams take a beat in the same clock, but their sinks take it from them independently. So each
+stream has a register, which holds the beat until its sink has taken it, and the core gives the next
+beat when all registers are free. That is known late in the clock, since TREADY comes late. Two
+kinds of cores cannot use so late a signal: those of wide beats, where it has to reach flip-flops
+that lie far apart, and those whose pipeline stops as a whole, where it has to reach all of them.
+There the streams have buffers of two beats, which tell from a register whether they have space.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def give_by_buffers(
 ) -> list[Value]:
     """Give the core's beats to all streams at once, each behind a buffer.
 
-    While ``drops``, beats are dropped behind those that are offered, which leave, and no longer end
-    a job. A dataflow block has no soft reset that would drop any, and does not tell when jobs end.
+    While ``drops`` is set, a soft reset ends the jobs: the beats that the streams offer stay until
+    they are taken, but no longer count as the end of a job, and all beats behind them are dropped.
+    A dataflow block has no soft reset, so ``drops`` is None, and does not tell when jobs end.
 
     Returns
     -------

@@ -74,6 +74,35 @@ def test_picorv32(simulator):
     check(run(EXAMPLES / "picorv32" / "run.py", "--simulator", simulator))
 
 
+OWN_PROGRAM = """
+#include "console.h"
+#include "system.h"
+
+static struct extremum_block block;
+
+int main(void)
+{
+    enum extremum_error error = extremum_open(&block, &SYSTEM_BLOCK);
+    print(error ? extremum_error_text(error) : "the block is there");
+    print(error ? "\\n" : "\\nPASS\\n");
+    return error != EXTREMUM_OK;
+}
+"""
+
+
+@NEEDS_COMPILER
+def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
+    example = EXAMPLES / "picorv32" / "run.py"
+    program = tmp_path / "own.c"
+    program.write_text(OWN_PROGRAM)
+    assert run(example, "--program", program) == "the block is there\nPASS\n"
+    program.write_text(OWN_PROGRAM.replace("PASS", "DONE"))
+    command = [sys.executable, str(example), "--program", str(program)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
+    assert ran.returncode == 1
+    assert "the program did not say that all is right" in ran.stderr
+
+
 @NEEDS_COMPILER
 @NEEDS_LITEX
 @pytest.mark.slow

@@ -807,6 +807,13 @@ static struct survey survey_tiles(
 /* How many cuts are tried beside the coarsest one. */
 #define FURTHER_CUTS 64
 
+/* Whether any tile of a dimension can be counted through, as a rule. The head of a line is less than
+ * the extent of a window, and its period is at most the padded size. */
+static bool is_small(const struct extremum_dimension *dimension, int64_t limit)
+{
+    return extent_of(dimension) + padded_size(dimension) <= limit && dimension->stride < limit;
+}
+
 /* Whether all tiles of a dimension can be counted through, if none has more than so many windows. A
  * cut need not be countable because a coarser one is: a dimension that is not cut may have a short
  * head, by the padding at its start, where a tile within the tensor has that of a whole window. */
@@ -818,15 +825,11 @@ static bool is_countable(
 )
 {
     int64_t limit = (int64_t)1 << core->coordinate_width;
-    if (larger(extent_of(dimension), dimension->stride) >= limit) {
-        return false;
-    }
-    /* No tile counts further than this: the head of a line is less than the extent of a window, and
-     * its period is at most the padded size. As a rule nothing more is to be looked at. */
-    if (extent_of(dimension) + padded_size(dimension) <= limit) {
+    if (is_small(dimension, limit)) {
         return true;
     }
-    return survey_tiles(dimension, count, fixed_window_of(core, axis)).most < limit;
+    return larger(extent_of(dimension), dimension->stride) < limit
+        && survey_tiles(dimension, count, fixed_window_of(core, axis)).most < limit;
 }
 
 /* Return a number of windows that can be counted through wherever a tile of them lies. Its head is
@@ -860,11 +863,15 @@ static int64_t largest_count(
 {
     int64_t outputs = count_windows(dimension);
     int64_t limit = (int64_t)1 << core->coordinate_width;
-    int64_t sure = smaller(most, surely_countable(core, axis, dimension));
-    int64_t enough = sure > 0 ? divide_up(outputs, sure) : outputs + 1;
+    int64_t sure, enough, bound, fewest;
+    if (is_small(dimension, limit)) {
+        return smaller(most, outputs);
+    }
+    sure = smaller(most, surely_countable(core, axis, dimension));
+    enough = sure > 0 ? divide_up(outputs, sure) : outputs + 1;
     /* A tile of more windows than this has more slots than are counted. */
-    int64_t bound = (limit - 3) / dimension->stride + 2;
-    int64_t fewest = divide_up(outputs, smaller(bound, smaller(most, outputs)));
+    bound = (limit - 3) / dimension->stride + 2;
+    fewest = divide_up(outputs, smaller(bound, smaller(most, outputs)));
     for (int64_t tiles = fewest; tiles < smaller(enough, fewest + FURTHER_CUTS); tiles++) {
         int64_t count = divide_up(outputs, tiles);
         if (is_countable(core, axis, dimension, count)) {

@@ -13,6 +13,7 @@ COMPILER = "riscv64-unknown-elf-gcc"
 """Debian's compiler, from the package ``gcc-riscv64-unknown-elf``."""
 
 FIRMWARE = Path(__file__).parent
+MAIN = FIRMWARE / "main.c"
 DRIVER = FIRMWARE.parents[1] / "drivers" / "c"
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
@@ -25,6 +26,7 @@ def build(
     march: str,
     optimisation: str = "-Os",
     system_headers: Sequence[Path] = (),
+    program: Sequence[Path] = (MAIN,),
 ) -> Path:
     """Compile the program.
 
@@ -40,6 +42,8 @@ def build(
         The compiler's option.
     system_headers
         Folders of headers that are not ours, so that nothing is said about them.
+    program
+        The sources with ``main`` and what it needs beside the driver, the console and the system.
 
     Returns
     -------
@@ -61,7 +65,8 @@ def build(
     sources = [
         FIRMWARE / "start.S",
         system / "system.c",
-        *sorted(FIRMWARE.glob("*.c")),
+        *sorted(set(FIRMWARE.glob("*.c")) - {MAIN}),
+        *program,
         DRIVER / "extremum.c",
     ]
     folders = [f"-I{path}" for path in (folder, FIRMWARE, DRIVER)]

@@ -28,6 +28,16 @@ void system_receive(void *values, uint32_t value_bytes, void *positions, uint32_
 /* Let the DMA send a packet from memory. The address is a multiple of four. */
 void system_send(const void *data, uint32_t bytes);
 
+/* Whether the DMA can be stopped in the midst of a packet. */
+extern const bool SYSTEM_STOPS;
+
+/* Stop and reset the channel that sends. It may have offered a word that the block has not taken, so
+ * the block must be reset behind it. */
+void system_stop_sending(void);
+
+/* Stop and reset the channels that receive. */
+void system_stop_receiving(void);
+
 /* Whether the DMA still moves any of these packets. */
 bool system_is_moving(void);
 

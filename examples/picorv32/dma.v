@@ -10,8 +10,11 @@
 module dma_reader (
     input             clk,
     input             resetn,
-    // A write of `start` begins a packet of `bytes` bytes at `address`, a multiple of four.
+    // A write of `start` begins a packet of `bytes` bytes at `address`, a multiple of four. It must
+    // not come while the packet before is `busy`. `stop` ends a packet at once; the word that is
+    // offered is taken back, so the sink must be reset as well.
     input             start,
+    input             stop,
     input      [31:0] address,
     input      [31:0] bytes,
     output            busy,
@@ -54,7 +57,7 @@ module dma_reader (
             waiting[head ^ count[0]] <= {arrives_last, read_data};
         head <= head ^ taken;
         count <= count + arrives - taken;
-        if (!resetn) begin
+        if (!resetn || stop) begin
             left <= 0;
             arrives <= 0;
             count <= 0;
@@ -69,8 +72,9 @@ module dma_writer #(
 ) (
     input                 clk,
     input                 resetn,
-    // A write of `start` begins a packet at `address`, a multiple of four.
+    // A write of `start` begins a packet at `address`, a multiple of four. `stop` ends it at once.
     input                 start,
+    input                 stop,
     input  [31:0]         address,
     output reg            busy,
     // Memory.
@@ -107,7 +111,7 @@ module dma_writer #(
             word <= 0;
             busy <= 1;
         end
-        if (!resetn) begin
+        if (!resetn || stop) begin
             busy <= 0;
             word <= 0;
         end

@@ -1,7 +1,7 @@
 """A PicoRV32 that pools tensors with the block: builds the system and its program, and runs them.
 
-Usage: ``python examples/picorv32/run.py [--simulator icarus]``. It needs Debian's package
-``gcc-riscv64-unknown-elf``, and the Python packages of the extra ``test``.
+Usage: ``python examples/picorv32/run.py [--simulator icarus] [--program FILE.c ...]``. It needs
+Debian's package ``gcc-riscv64-unknown-elf``, and the Python packages of the extra ``test``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def verilog() -> str:
     return "\n".join([*texts, cache.verilog(CONFIG, bus="axi")])
 
 
-def run(simulator: str, folder: Path) -> str:
+def run(simulator: str, folder: Path, program: Sequence[Path] = (build.MAIN,)) -> str:
     """Build the program, run it in a simulator, and return what it printed.
 
     Raises
@@ -38,7 +39,7 @@ def run(simulator: str, folder: Path) -> str:
     RuntimeError
         The program, or the simulation, does not say that all went well.
     """
-    build.build(folder, HERE, march="rv32im", optimisation="-O2")
+    build.build(folder, HERE, march="rv32im", optimisation="-O2", program=program)
     place = compile_core(
         CONFIG,
         simulator,
@@ -57,10 +58,14 @@ def main() -> int:
     """Run the system in the simulator that the command line names."""
     parser = argparse.ArgumentParser(description="Run the C driver on a PicoRV32 with the block.")
     parser.add_argument("--simulator", choices=("verilator", "icarus"), default="verilator")
-    simulator = parser.parse_args().simulator
+    parser.add_argument(
+        "--program", nargs="+", type=Path, default=[build.MAIN], metavar="FILE.c",
+        help="sources to run instead of the example's main.c; the last line they print is PASS",
+    )  # fmt: skip
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            print(run(simulator, Path(folder)), end="")
+            print(run(given.simulator, Path(folder), given.program), end="")
         except (RuntimeError, FileNotFoundError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1

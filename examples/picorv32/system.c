@@ -5,6 +5,10 @@
 #define DMA ((volatile uint32_t *)0x90000000)
 #define CONSOLE ((volatile uint32_t *)0xA0000000)
 
+/* The channels of the DMA, in its word 12: reading tells which are busy, writing stops them. */
+#define SOURCE 1u
+#define SINKS 6u
+
 const struct extremum_bus SYSTEM_BLOCK = {.base = (volatile uint32_t *)0x80000000};
 
 uint32_t system_clocks(void)
@@ -49,6 +53,18 @@ void system_send(const void *data, uint32_t bytes)
     __asm__ volatile("" : : : "memory");
     DMA[0] = (uint32_t)data;
     DMA[1] = bytes;
+}
+
+const bool SYSTEM_STOPS = true;
+
+void system_stop_sending(void)
+{
+    DMA[12] = SOURCE;
+}
+
+void system_stop_receiving(void)
+{
+    DMA[12] = SINKS;
 }
 
 bool system_is_moving(void)

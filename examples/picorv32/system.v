@@ -121,6 +121,7 @@ module system #(
     wire [3:0]  value_strobes, index_strobes;
     reg  [31:0] packet_address;
     wire        writes_to_dma = own_write && writes_dma;
+    wire [2:0]  stop = writes_to_dma && awaddr[7:0] == 8'h30 ? wdata[2:0] : 3'b0;
 
     // Bit 0 is the reader, bit 1 the writer of values, bit 2 that of positions.
     wire [2:0]  grant = request[2] ? 3'b100 : request[1] ? 3'b010 : request;
@@ -146,7 +147,7 @@ module system #(
     dma_reader source (
         .clk(clk), .resetn(resetn),
         .start(writes_to_dma && awaddr[7:0] == 8'h04), .address(packet_address), .bytes(wdata),
-        .busy(busy[0]),
+        .stop(stop[0]), .busy(busy[0]),
         .request(request[0]), .request_address(source_address), .grant(grant[0]),
         .read_data(dma_data),
         .tdata(source_tdata), .tlast(source_tlast), .tvalid(source_tvalid), .tready(source_tready)
@@ -154,7 +155,8 @@ module system #(
 
     dma_writer values (
         .clk(clk), .resetn(resetn),
-        .start(writes_to_dma && awaddr[7:0] == 8'h10), .address(wdata), .busy(busy[1]),
+        .start(writes_to_dma && awaddr[7:0] == 8'h10), .address(wdata), .stop(stop[1]),
+        .busy(busy[1]),
         .request(request[1]), .request_address(value_address), .write_data(value_data),
         .write_strobes(value_strobes), .grant(grant[1]),
         .tdata(value_tdata), .tkeep(value_tkeep), .tlast(value_tlast), .tvalid(value_tvalid),
@@ -163,7 +165,8 @@ module system #(
 
     dma_writer #(.WORDS(INDEX_WORDS)) indices (
         .clk(clk), .resetn(resetn),
-        .start(writes_to_dma && awaddr[7:0] == 8'h20), .address(wdata), .busy(busy[2]),
+        .start(writes_to_dma && awaddr[7:0] == 8'h20), .address(wdata), .stop(stop[2]),
+        .busy(busy[2]),
         .request(request[2]), .request_address(index_address), .write_data(index_data),
         .write_strobes(index_strobes), .grant(grant[2]),
         .tdata(index_tdata), .tkeep(index_tkeep), .tlast(index_tlast), .tvalid(index_tvalid),

@@ -521,7 +521,8 @@ struct extremum_counters {
 
 /* Identify a block, read what core it has, and clear the events that an earlier program has left.
  * Nothing else is written, and to what is no block nothing at all. Jobs that another program has
- * started may still run: extremum_reset ends them. */
+ * started may still run: extremum_reset ends them. Interrupts that it has enabled stay enabled:
+ * extremum_enable_interrupts with 0 disables them. */
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus);
 
 /* Write the registers of a job that have changed, and start it. It may be called while other jobs

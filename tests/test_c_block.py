@@ -32,13 +32,22 @@ CONFIG = CoreConfig((DataType.INT8, DataType.FLOAT32), lanes=4)
 FEW_REGISTERS = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",))
 """A core whose queue holds several jobs with all their registers."""
 
+LARGEST = CoreConfig(
+    tuple(DataType), lanes=64, max_window=(255, 255, 255), max_dilation=(255, 255, 255),
+    max_line=1 << 16, max_plane=1 << 24, coordinate_width=24, index_width=32,
+)  # fmt: skip
+"""The greatest number in each field."""
+
 START = regs.command_address(regs.START_COMMAND)
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
+    """The driver as a library that ends this process at any undefined behaviour."""
     path = tmp_path_factory.mktemp("c_block") / "extremum.so"
-    run(compiler(), *["-std=c99", "-O1", "-shared", "-fPIC"], FOLDER / "extremum.c", "-o", path)
+    flags = ["-std=c99", "-O1", "-shared", "-fPIC"]
+    flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    run(compiler(), *flags, FOLDER / "extremum.c", "-o", path)
     return load_block_driver(path)
 
 
@@ -77,7 +86,7 @@ def test_the_driver_configures_itself(driver):
     """What it reads from a block is what the configuration says."""
     source = random.Random(1)
     fixed = 0
-    for config in random_configs(source):
+    for config in [*random_configs(source), LARGEST]:
         if not job_shapes(config):
             continue
         _, block = opened(driver, config)
@@ -102,6 +111,7 @@ def test_the_driver_configures_itself(driver):
     [
         (("groups", 2**32),),
         (("width.head", -3), ("width.window", 3)),
+        (("width.head", -4), ("height.head", 1), ("height.window", 3)),
         (("lane_step", 2**32 - 2),),
         (("width.stride", 2), ("minimum", 1)),
     ],

@@ -166,6 +166,31 @@ def test_a_fixed_window_keeps_the_taps_behind_the_elements(driver, taps, end_pad
         job.registers.to_bits(config)
 
 
+@pytest.mark.parametrize("taps", [2, 3, 4])
+def test_lines_at_the_limit_of_the_counters(driver, taps):
+    """Where a line is cut depends on each of its numbers; so does which taps of a tile are kept."""
+    compared = Comparison(driver, random.Random(taps))
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 2, 4), max_dilation=(1, 1, 9), max_line=2,
+        coordinate_width=4,
+    )  # fmt: skip
+    source = random.Random(taps)
+    for _ in range(300):
+        dilation = source.randint(1, 12 // (taps - 1))
+        extent = 1 + (taps - 1) * dilation
+        line = {
+            "sizes": [1, 1, source.choice((1, 3)), source.randint(1, 24)],
+            "window": [source.choice((1, 2)), taps],
+            "strides": [1, source.randint(1, 4)],
+            "dilations": [1, dilation],
+            "start_padding": [1, source.randint(0, extent)],
+            "end_padding": [0, source.randint(0, extent)],
+        }
+        compared.compare(POOLING | line, config)
+    assert compared.seen["OK"] > 50
+    assert compared.seen["many jobs"] > 30
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -26,6 +26,7 @@ from extremum.tb.c_driver.structures import (
     PlanStruct,
     pooling_struct,
     reduction_struct,
+    used,
 )
 
 CONFIG = CoreConfig((DataType.INT8, DataType.FLOAT32), lanes=4)
@@ -52,7 +53,7 @@ def driver(tmp_path_factory):
 
 
 def opened(driver, config=CONFIG):
-    fake, block = FakeBlock(config), Block()
+    fake, block = FakeBlock(config), used(Block)
     assert ERRORS[driver.extremum_open(block, fake.bus)] == "OK"
     return fake, block
 
@@ -70,7 +71,7 @@ def planned_in_c(driver, core, arguments):
     """The jobs of an operator, as the driver plans them."""
     kind = "reduction" if "function" in arguments else "pooling"
     struct = {"reduction": reduction_struct, "pooling": pooling_struct}[kind](arguments)
-    planned = PlanStruct()
+    planned = used(PlanStruct)
     assert not getattr(driver, f"extremum_plan_{kind}")(planned, core, struct)
     job = JobStruct()
     while driver.extremum_next_job(planned, job):

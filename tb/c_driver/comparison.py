@@ -40,6 +40,7 @@ from extremum.tb.c_driver.structures import (
     load,
     pooling_struct,
     reduction_struct,
+    used,
 )
 
 REFUSALS = {
@@ -132,7 +133,7 @@ class Comparison:
         prepare = getattr(
             self.driver, f"extremum_plan_{'reduction' if is_reduction else 'pooling'}"
         )
-        planned, job = PlanStruct(), JobStruct()
+        planned, job = used(PlanStruct), used(JobStruct)
         error = ERRORS[prepare(planned, core, struct)]
         self.seen["reduction" if is_reduction else "pooling"] += 1
         if isinstance(expected, str):

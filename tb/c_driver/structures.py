@@ -247,6 +247,11 @@ def load(path):
     return library
 
 
+def used(kind):
+    """Return a structure full of what was in memory before: the driver must not look at it."""
+    return kind.from_buffer(bytearray(b"\xa5" * ctypes.sizeof(kind)))
+
+
 def number(names, name):
     """The number of a name in an enumeration; a name that is not there has one behind the last."""
     return names.index(name) if name in names else len(names)

@@ -122,7 +122,7 @@ def _of(row: tuple[Any, ...]) -> str:
 
 
 def software(evidence: dict[str, Any]) -> Told:
-    """Tell what became of the mutants of the Python packages, of which a sample was tried."""
+    """Tell what became of the mutants of the software, of which a sample was tried."""
     counted = ("mutants", "tried", "killed", "timed_out", "explained")
     rows: list[tuple[Any, ...]] = [
         (name, *(each[field] for field in counted), len(each["open"]), len(each["surviving"]))
@@ -139,8 +139,8 @@ def software(evidence: dict[str, Any]) -> Told:
         "package", "mutants", "tried", "killed", "timed out", "explained", "open", "new survivors",
     ]  # fmt: skip
     limits = (
-        f"Of the {number(sum(row[1] for row in rows))} mutants of the Python packages, a random "
-        f"sample of {number(tried)} was tried.",
+        f"Of the {number(sum(row[1] for row in rows))} mutants of the software, a random sample of "
+        f"{number(tried)} was tried.",
     )
     problems = (
         *_against(unexplained, new),

@@ -61,7 +61,7 @@ SECTIONS = (
         (("Mutants of each block, by what became of them.", _plot("mutants")),),
     ),
     Section(
-        "software", "Mutants of the software", "Would the tests find a fault in the Python?",
+        "software", "Mutants of the software", "Would the tests find a fault in the software?",
         "mutation", "python -m extremum.tb.mutation.software", mutants.software, "software",
     ),
     Section(

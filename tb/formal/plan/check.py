@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -11,8 +12,11 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import DimensionRegisters
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
+from extremum.host.plan.planner import volume_of
+from extremum.host.plan.registers import dimension_registers
 from extremum.host.plan.results import Results
-from extremum.model import Pooling
+from extremum.host.plan.tiles import cut, storage_limits
+from extremum.model import Pooling, SpatialDimension
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.plan.definition import Axis, windows
 from extremum.tb.formal.plan.driver import GATHERED, planned_in_c, pooling_words
@@ -37,7 +41,7 @@ def check(
         jobs = list(plans.jobs)
         is_gathered = any(note.startswith("gathered by the host") for note in plans.notes)
         if is_gathered:
-            wrong = _wrongly_gathered(axes, config, checked.seen)
+            wrong = _wrongly_gathered(problem, axes, config, checked.seen)
         else:
             wrong = _wrong(problem, planes, axes, jobs, checked.seen)
         if wrong is not None:
@@ -68,12 +72,36 @@ def _pooling(planes: int, axes: Sequence[Axis]) -> Pooling:
     )  # fmt: skip
 
 
-def _wrongly_gathered(axes: Sequence[Axis], config: CoreConfig, seen: Counter[str]) -> str | None:
-    """Return what is wrong if the host gathers the windows of a pooling, or None."""
+def _wrongly_gathered(
+    problem: Pooling, axes: Sequence[Axis], config: CoreConfig, seen: Counter[str]
+) -> str | None:
+    """Return what is wrong if the host gathers the windows of a pooling, or None.
+
+    They are gathered if a tap meets padding, in a core without it; or if the counters of the core
+    are too short for each way to cut a dimension into tiles, in the width into such as the storage
+    holds.
+    """
     seen["windows gathered by the host"] += 1
-    if config.padding or not any(axis.meets_padding for axis in axes):
-        return "the windows are gathered, and the core could slide them"
-    return None
+    meets_padding = not config.padding and any(axis.meets_padding for axis in axes)
+    *others, width = volume_of(problem)
+    most = min(storage_limits((*others, width), config))
+    slides = _can_be_counted(width, most, config) and all(
+        _can_be_counted(line, line.outputs, config) for line in others
+    )
+    if meets_padding or not slides:
+        return None
+    return "the windows are gathered, and the core could slide them"
+
+
+def _can_be_counted(line: SpatialDimension, most: int, config: CoreConfig) -> bool:
+    """Return whether a dimension can be cut into tiles whose registers follow the rules."""
+    for tiles in range(-(-line.outputs // most), line.outputs + 1):
+        edges = [line.outputs * number // tiles for number in range(tiles + 1)]
+        found = [cut(line, first, stop - first) for first, stop in itertools.pairwise(edges)]
+        registers = (dimension_registers([tile.dimension], [0]) for tile in found if tile)
+        if all(_follows_rules(one, config) for (one,) in registers):
+            return True
+    return False
 
 
 def _wrong(

@@ -45,6 +45,16 @@ def tiles(fault: Fault | None) -> Checked:
     return check(core, 3, itertools.product(axes, axes), fault)
 
 
+def counters(fault: Fault | None) -> Checked:
+    """Check lines in a core that holds short ones, and whose counters are too short for many."""
+    core = replace(
+        _core(window=(1, 2, 4), dilation=(1, 1, 4), line=4),
+        operators=("argmax", "max-pool"),
+    )  # fmt: skip
+    pairs = [Axis(2, 2, 1, 1, 0, 0)]
+    return check(core, 1, itertools.product(pairs, axes_up_to(12, 4, 2, 4, 4)), fault)
+
+
 def unpadded(fault: Fault | None) -> Checked:
     """Check lines, and planes of short lines, in a core without padding that holds short lines."""
     axes, inside = axes_up_to(4, 3, 2, 2, 1), axes_up_to(6, 3, 2, 2, 0)
@@ -70,9 +80,9 @@ def _core(
     )  # fmt: skip
 
 
-JOB, REGISTERS, SLIDING, DRIVER = (
+JOB, REGISTERS, SLIDING, TILES, DRIVER = (
     "extremum.hdl.job", "extremum.host.plan.registers", "extremum.host.plan.sliding_jobs",
-    "drivers/c/extremum.c",
+    "extremum.host.plan.tiles", "drivers/c/extremum.c",
 )  # fmt: skip
 WHERE = (
     "the registers follow the rules of a job, which takes as many elements as there are, and gives "
@@ -156,6 +166,25 @@ PROOFS = (
             Fault("the C driver takes tiles to lie at the number of their first window", DRIVER,
                   "modulo(tiles[axis].offset + line.head)",
                   "modulo(tiles[axis].first + line.head)"),
+        ),
+    ),
+    Exhaustion(
+        "plan-counters", "host/plan/tiles.py",
+        "For all planes of two lines of up to 12 elements, windows of 2 by 4 taps, strides of 2, "
+        "dilations of 4 and paddings of 4 on either side in the width, on a core that holds lines "
+        "of 4 windows and counts coordinates in 4 bits: the windows slide if there is a cut into "
+        f"tiles that fit the storage and can be counted; and of all that slide, {WHERE}",
+        counters, (CUT, GATHERED, LEFT_OUT, EARLY),
+        (
+            Fault("a line of one slot too many is taken for countable", TILES,
+                  "max(line.head, 0) + line.period) < self._limit",
+                  "max(line.head, 0) + line.period) <= self._limit"),
+            Fault("tiles are taken for countable since the whole line is", TILES,
+                  "= self._are_countable(count)",
+                  "= self._are_countable(self.dimension.outputs)"),
+            Fault("the C driver takes tiles for countable since the whole line is", DRIVER,
+                  "if (is_countable(core, axis, dimension, count)) {",
+                  "if (is_countable(core, axis, dimension, outputs)) {"),
         ),
     ),
 )  # fmt: skip

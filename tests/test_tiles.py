@@ -1,5 +1,6 @@
 """Tiles: the few kinds that are counted stand for all of them, and none exceeds the storage."""
 
+import itertools
 import random
 from collections import Counter
 from dataclasses import replace
@@ -11,7 +12,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
 from extremum.host.plan.registers import dimension_registers
 from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.host.plan.tiles import Cuts, Tile, TileSizes, cut
+from extremum.host.plan.tiles import FURTHER_CUTS, Cuts, Tile, TileSizes, cut
 from extremum.model import DataType, Pooling, SpatialDimension
 
 SMALL = CoreConfig(
@@ -177,6 +178,65 @@ def test_tiles_are_as_large_as_the_coordinate_counters_allow(width, fixed):
     assert met["whole"]
     assert met["cut"]
     assert met["whole, and some cut is not"]
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_the_bound_for_any_tile_holds_and_is_exact_within_the_tensor(fixed):
+    """It counts where the coarsest cuts were tried in vain, as those of very long lines are."""
+    rng = random.Random(fixed)
+    exact, tight = 0, 0
+    for _ in range(600):
+        width = rng.choice([4, 5])
+        limit = 1 << width
+        window, dilation, stride = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 9)
+        extent = 1 + (window - 1) * dilation
+        size, *padding = rng.randint(1, 40), rng.randint(0, extent), rng.randint(0, extent)
+        if size + sum(padding) < extent or extent >= limit:
+            continue
+        dimension = SpatialDimension(size, window, stride, dilation, *padding)
+        taps = rng.randint(1, window) if fixed else None
+        sizes = TileSizes(dimension, replace(SMALL, coordinate_width=width), taps)
+        sure = sizes._surely_countable()
+        lengths = [0] * (dimension.outputs + 1)
+        for first, stop in itertools.combinations(range(dimension.outputs + 1), 2):
+            tile = cut(dimension, first, stop - first)
+            if tile is not None and stop - first < dimension.outputs:
+                lengths[stop - first] = max(
+                    lengths[stop - first], counted(tile.dimension, taps)
+                )  # fmt: skip
+        assert max(lengths[: sure + 1]) < limit, dimension
+        if size >= sure * stride + extent and sure < dimension.outputs - 1:
+            # A tile of one window more lies within the tensor.
+            assert 2 * extent - 1 + sure * stride >= limit
+            exact += 1
+        tight += sure < dimension.outputs - 1 and lengths[sure + 1] >= limit
+    assert exact > 20
+    assert tight > 100
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_a_line_of_as_many_slots_as_are_counted_is_not_cut(stride):
+    """Its first window ends at the first element, and its last two behind the last one."""
+    config = replace(SMALL, coordinate_width=4)
+    outputs = (15 - 2) // stride + 2
+    for more, whole in ((0, True), (1, False)):
+        size = (outputs + more - 2) * stride + 1
+        dimension = SpatialDimension(size, 2, stride, 1, 1, stride)
+        assert dimension.outputs == outputs + more
+        assert (largest(dimension, config) == dimension.outputs) is whole
+
+
+def test_very_long_lines_are_cut_by_the_bound(monkeypatch):
+    """Far more cuts than are tried one by one are not countable."""
+    config = replace(SMALL, coordinate_width=16)
+    dimension = SpatialDimension(2**31, 200, 1, 150, 99, 99)
+    monkeypatch.setattr(TileSizes, "fits", lambda self, count: tried.append(count))
+    tried = []
+    found = largest(dimension, config)
+    assert found == 2**16 - 2 * dimension.extent + 1
+    assert len(tried) == FURTHER_CUTS
+    assert tried == sorted(tried, reverse=True)
+    assert tried[0] <= 2**16 - 1
 
 
 @pytest.mark.parametrize("width", [4, 6])

@@ -132,7 +132,7 @@ def _config(source: random.Random) -> CoreConfig:
         "max_dilation": tuple(source.choice((1, 1, 2, 3)) for _ in DIMENSIONS),
         "max_line": source.choice((1, 3, 8, 17, 40)),
         "max_plane": source.choice((1, 7, 30, 96)),
-        "coordinate_width": source.choice((5, 6, 7, 9)),
+        "coordinate_width": source.choice((5, 4, 7, 9)),
         "operators": operators,
         "index_width": source.choice((32, 32, 32, 0, 9, 16)),
         "padding": source.random() < 0.75,

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 
 import pytest
 from command_line import run
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("x")
 
 
 @pytest.mark.parametrize(
-    "arguments", [["run", "argmax"], ["demo"], ["doctor", "--verbose"], ["--version"]]
+    "arguments", [["run", "argmax"], ["demo"], ["doctor", "--verbose"], ["--version", "run"]]
 )
 def test_golden_model_alone(monkeypatch, capsys, arguments):
     for name in ("click", "rich"):
@@ -48,6 +49,18 @@ def test_help_of_the_golden_model_alone(monkeypatch, capsys, arguments):
         whole = " ".join((cli.commands.commands[name].help or "").split())
         assert words.rstrip(".").split(",")[0] in whole, name
     assert out.endswith(f"\nAll but doctor need the extra sim: {TOOLS['click'].install}\n")
+
+
+@pytest.mark.parametrize("click", [True, False])
+def test_version(monkeypatch, capsys, click):
+    if not click:
+        monkeypatch.setitem(TOOLS, "click", replace(TOOLS["click"], search=lambda: None))
+    monkeypatch.setattr(sys, "argv", ["extremum", "--version"])
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    out, err = capsys.readouterr()
+    assert (caught.value.code, err) == (0, "")
+    assert out == f"extremum {version('extremum')}\n"
 
 
 @pytest.mark.parametrize(("option", "found"), [((), "8.0"), (("--json",), None)])

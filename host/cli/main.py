@@ -1,8 +1,8 @@
 """The entry point of the command line.
 
 It imports the standard library alone. So in an installation of the golden model, which brings NumPy
-and nothing else, it can say what is missing, and `doctor` and `--help` work. And what takes time is
-imported within `main`, where an interrupt has an exit status and no traceback.
+and nothing else, it can say what is missing, and `doctor`, `--help` and `--version` work. And what
+takes time is imported within `main`, where an interrupt has an exit status and no traceback.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import NoReturn, TextIO
 
 __all__ = ["main"]
@@ -83,6 +84,9 @@ def _run_without_packages(arguments: Sequence[str], error: str) -> int:
         text, ready = doctor.report(as_json="--json" in arguments)
         print(text)
         return 0 if ready else 4
+    if list(arguments) == ["--version"]:
+        print(f"extremum {version('extremum')}")
+        return 0
     if list(arguments) in ([], ["-h"], ["--help"]):
         rows = [f"  {name:<9}{purpose}" for name, purpose in COMMANDS.items()]
         usage = "Usage: extremum [OPTIONS] COMMAND [ARGS]..."

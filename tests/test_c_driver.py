@@ -183,12 +183,87 @@ def test_lines_at_the_limit_of_the_counters(driver, taps):
             "window": [source.choice((1, 2)), taps],
             "strides": [1, source.choice((1, 1, 2, 3, 4, 15, 16, 17))],
             "dilations": [1, dilation],
-            "start_padding": [1, source.randint(0, extent)],
-            "end_padding": [0, source.randint(0, extent)],
+            "start_padding": [1, source.choice((0, source.randint(0, extent)))],
+            "end_padding": [0, source.choice((0, source.randint(0, extent)))],
         }
         compared.compare(POOLING | line, config)
     assert compared.seen["OK"] > 50
     assert compared.seen["many jobs"] > 30
+
+
+def test_grids_at_the_limit_of_the_counters(driver):
+    """A finer cut of the lines leaves planes that may be higher, if it can be counted."""
+    compared, source = Comparison(driver, random.Random(0)), random.Random(0)
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(2, 3, 4), max_dilation=(1, 4, 4), max_line=9, max_plane=24,
+        coordinate_width=4,
+    )  # fmt: skip
+    for _ in range(400):
+        windows = [2, source.randint(1, 3), source.randint(2, 4)]
+        dilations = [1, *(source.randint(1, 7 // max(1, taps - 1)) for taps in windows[1:])]
+        extents = [1 + (w - 1) * d for w, d in zip(windows, dilations, strict=True)]
+        volume = {
+            "sizes": [1, 1, 2, source.randint(4, 20), source.randint(6, 24)],
+            "window": windows,
+            "strides": [1, source.randint(1, 2), source.randint(1, 2)],
+            "dilations": dilations,
+            "start_padding": [0, *(source.randint(0, extent - 1) for extent in extents[1:])],
+            "end_padding": [0, *(source.randint(0, extent - 1) for extent in extents[1:])],
+        }
+        compared.compare(POOLING | volume, config)
+    assert compared.seen["OK"] > 100
+    assert compared.seen["many jobs"] > 100
+
+
+@pytest.mark.parametrize(
+    ("line", "plane", "bits", "dimensions"),
+    [
+        (20, 60, 4, [(2, 2, 1, 1, 0, 0), (11, 3, 1, 3, 5, 6), (14, 4, 1, 4, 12, 0)]),
+        (20, 12, 4, [(2, 2, 1, 1, 0, 0), (37, 3, 2, 2, 0, 3), (12, 4, 1, 2, 2, 6)]),
+        (20, 24, 5, [(3, 2, 1, 1, 0, 0), (9, 3, 2, 2, 2, 0), (29, 4, 2, 4, 12, 3)]),
+    ],
+)
+def test_a_finer_cut_that_would_stream_less_and_cannot_be_counted(
+    driver, line, plane, bits, dimensions
+):
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(2, 3, 4), max_dilation=(1, 4, 9), max_line=line,
+        max_plane=plane, coordinate_width=bits,
+    )  # fmt: skip
+    sizes, windows, strides, dilations, starts, ends = map(list, zip(*dimensions, strict=True))
+    volume = {
+        "sizes": [1, 1, *sizes], "window": windows, "strides": strides, "dilations": dilations,
+        "start_padding": starts, "end_padding": ends,
+    }  # fmt: skip
+    compared = Comparison(driver, random.Random(0))
+    compared.compare(POOLING | volume, config)
+    assert compared.seen["many jobs"] == 1
+
+
+@pytest.mark.parametrize("size", range(14, 23))
+def test_elements_that_no_window_sees_are_counted_too(driver, size):
+    """They are streamed unless the line is cut."""
+    config = CoreConfig((DataType.INT8,), max_window=(1, 1, 4), coordinate_width=4)
+    line = {"sizes": [1, 1, 1, size], "window": [1, 1], "strides": [1, 7]}
+    compared = Comparison(driver, random.Random(0))
+    compared.compare(POOLING | line, config)
+    assert compared.seen["many jobs"] == (size > 15)
+
+
+def test_more_axes_than_there_is_room_for(driver):
+    """What lies behind them in the structure is no axis."""
+    struct = reduction_struct(REDUCTION | {"sizes": [1] * 8, "axes": [*range(8), 0]})
+    struct.axis_direction = 99
+    planned = PlanStruct()
+    error = driver.extremum_plan_reduction(planned, Core.of(CONFIG), struct)
+    assert ERRORS[error] == "AXIS_REPEATED"
+
+
+def test_what_stands_behind_the_axes_is_no_axis(driver):
+    struct = reduction_struct(REDUCTION)
+    struct.axes[len(REDUCTION["axes"]) :] = [99] * 7
+    planned = PlanStruct()
+    assert ERRORS[driver.extremum_plan_reduction(planned, Core.of(CONFIG), struct)] == "OK"
 
 
 @pytest.mark.parametrize(

@@ -240,14 +240,25 @@ def test_a_finer_cut_that_would_stream_less_and_cannot_be_counted(
     assert compared.seen["many jobs"] == 1
 
 
+@pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("size", range(14, 23))
-def test_elements_that_no_window_sees_are_counted_too(driver, size):
+def test_elements_that_no_window_sees_are_counted_too(driver, size, axis):
     """They are streamed unless the line is cut."""
-    config = CoreConfig((DataType.INT8,), max_window=(1, 1, 4), coordinate_width=4)
-    line = {"sizes": [1, 1, 1, size], "window": [1, 1], "strides": [1, 7]}
+    config = CoreConfig((DataType.INT8,), max_window=(1, 2, 2), coordinate_width=4)
+    sizes, strides = [1, 1, 1, 1], [1, 1]
+    sizes[2 + axis], strides[axis] = size, 7
+    line = {"sizes": sizes, "window": [1, 1], "strides": strides}
     compared = Comparison(driver, random.Random(0))
     compared.compare(POOLING | line, config)
     assert compared.seen["many jobs"] == (size > 15)
+
+
+def test_a_line_of_more_tiles_than_cuts_that_are_tried(driver):
+    config = CoreConfig((DataType.INT8,), max_window=(1, 1, 40), coordinate_width=8)
+    line = {"sizes": [1, 1, 1, 1 << 16], "window": [1, 40], "strides": [1, 1]}
+    compared = Comparison(driver, random.Random(0))
+    compared.compare(POOLING | line, config)
+    assert len(plan(Pooling.of(**(POOLING | line)), config).jobs) == -(-65497 // (256 - 79))
 
 
 def test_more_axes_than_there_is_room_for(driver):

@@ -264,7 +264,8 @@ def mutate(
 def together(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     """Return the outcome of a package of which those that lived have been tried again."""
     reasons = Counter(before["explained_by"]) + Counter(told["explained_by"])
-    sums = {n: before[n] + told[n] for n in ("killed", "timed_out", "explained", "seconds")}
+    names = ("killed", "timed_out", "explained", "seconds")
+    sums = {name: round(before[name] + told[name], 1) for name in names}
     return told | sums | {"explained_by": dict(sorted(reasons.items())), "tried": before["tried"]}
 
 

@@ -286,7 +286,8 @@ def _write(found: dict[str, Any]) -> dict[str, Any]:
         or not is_kept(f"mutants of {name}", old.get(name, {"tried": 0})["tried"], told["tried"])
     }
     whole["software"] = old | written
-    whole["tools"] = whole.get("tools", {}) | {"cosmic-ray": version("cosmic-ray")}
+    tools = {"tree-sitter-c" if name == "c_driver" else "cosmic-ray" for name in found}
+    whole["tools"] = whole.get("tools", {}) | {tool: version(tool) for tool in tools}
     write_evidence(EVIDENCE, whole)
     return written
 

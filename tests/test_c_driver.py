@@ -256,9 +256,9 @@ def test_elements_that_no_window_sees_are_counted_too(driver, size, axis):
 def test_a_line_of_more_tiles_than_cuts_that_are_tried(driver):
     config = CoreConfig((DataType.INT8,), max_window=(1, 1, 40), coordinate_width=8)
     line = {"sizes": [1, 1, 1, 1 << 16], "window": [1, 40], "strides": [1, 1]}
-    compared = Comparison(driver, random.Random(0))
-    compared.compare(POOLING | line, config)
-    assert len(plan(Pooling.of(**(POOLING | line)), config).jobs) == -(-65497 // (256 - 79))
+    operator: dict[str, Any] = POOLING | line
+    Comparison(driver, random.Random(0)).compare(operator, config)
+    assert len(plan(Pooling.of(**operator), config).jobs) == -(-65497 // (256 - 79))
 
 
 def test_more_axes_than_there_is_room_for(driver):

@@ -191,9 +191,13 @@ def test_the_bound_for_any_tile_holds_and_is_exact_within_the_tensor(fixed):
     for _ in range(600):
         width = rng.choice([4, 5])
         limit = 1 << width
-        window, dilation, stride = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 9)
+        window, dilation, stride = rng.randint(1, 5), rng.randint(1, 6), rng.randint(1, 9)
         extent = 1 + (window - 1) * dilation
-        size, *padding = rng.randint(1, 40), rng.randint(0, extent), rng.randint(0, extent)
+        size, *padding = (
+            rng.randint(1, rng.choice([4, 40])),
+            rng.randint(0, extent),
+            rng.randint(0, extent),
+        )
         if size + sum(padding) < extent or extent >= limit:
             continue
         dimension = SpatialDimension(size, window, stride, dilation, *padding)

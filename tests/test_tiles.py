@@ -84,6 +84,18 @@ def test_tiles_of_windows_that_reach_no_padding_have_none(fixed_window):
     assert left_out
 
 
+def pooling_of(spatial):
+    return Pooling.of(
+        (1, 2, *(d.size for d in spatial)),
+        "int8",
+        [d.window for d in spatial],
+        strides=[d.stride for d in spatial],
+        dilations=[d.dilation for d in spatial],
+        start_padding=[d.start_padding for d in spatial],
+        end_padding=[d.end_padding for d in spatial],
+    )
+
+
 def test_tiles_never_exceed_the_storage():
     rng = random.Random(5)
     for _ in range(200):
@@ -94,15 +106,7 @@ def test_tiles_never_exceed_the_storage():
             )
             for _ in range(2)
         ]  # fmt: skip
-        problem = Pooling.of(
-            (1, 2, *(d.size for d in spatial)),
-            "int8",
-            [d.window for d in spatial],
-            strides=[d.stride for d in spatial],
-            dilations=[d.dilation for d in spatial],
-            start_padding=[d.start_padding for d in spatial],
-            end_padding=[d.end_padding for d in spatial],
-        )
+        problem = pooling_of(spatial)
         for job in plan(problem, SMALL).jobs:
             assert isinstance(job, SlidingJob)
             for axis, registers in zip((0, 1, 2), job.registers.dimensions, strict=True):
@@ -285,17 +289,7 @@ def test_every_line_of_a_plan_is_counted():
             )
             for taps, dilation in ((rng.randint(0, 3), rng.randint(1, 4)) for _ in range(2))
         ]  # fmt: skip
-        if any(d.size + d.start_padding + d.end_padding < d.extent for d in spatial):
-            continue
-        problem = Pooling.of(
-            (1, 1, *(d.size for d in spatial)),
-            "int8",
-            [d.window for d in spatial],
-            strides=[d.stride for d in spatial],
-            dilations=[d.dilation for d in spatial],
-            start_padding=[d.start_padding for d in spatial],
-            end_padding=[d.end_padding for d in spatial],
-        )
+        problem = pooling_of(spatial)
         jobs = plan(problem, config).jobs
         kinds[jobs[0].kind, len(jobs) > 1] += 1
         for job in jobs:

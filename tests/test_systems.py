@@ -101,6 +101,11 @@ def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
     ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
     assert ran.returncode == 1
     assert "the program did not say that all is right" in ran.stderr
+    ran = subprocess.run(
+        [*command[:-1], "nosuch.c"], capture_output=True, text=True, timeout=1500, check=False
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.endswith("error: --program names no file: nosuch.c\n")
 
 
 @NEEDS_COMPILER

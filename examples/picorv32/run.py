@@ -63,6 +63,9 @@ def main() -> int:
         help="sources to run instead of the example's main.c; the last line they print is PASS",
     )  # fmt: skip
     given = parser.parse_args()
+    for path in given.program:
+        if not path.is_file():
+            parser.error(f"--program names no file: {path}")
     with tempfile.TemporaryDirectory() as folder:
         try:
             print(run(given.simulator, Path(folder), given.program), end="")

@@ -66,13 +66,13 @@ class Admission(wiring.Component):
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
     plane_end : In(1)
-        The slot of the clock before, if there was one, was the last of a plane or volume; in a core
-        whose pipeline holds one job at a time, the slot at hand is.
+        The slot of the clock before, if there was one, was the last of a plane or volume. In a
+        small or balanced core the slot at hand is that.
     beat_waits : In(1)
-        A beat waits to leave. Only a core whose pipeline holds one job at a time looks at it.
+        A beat waits to leave. Only a small or balanced core looks at it.
     job_entered : In(1)
         The job may leave its port: its token has reached the pipeline's end, or its last slot in a
-        core whose pipeline holds one job at a time.
+        small or balanced core.
     empty_given : In(1)
         An empty window has been given.
     active : Out(1)
@@ -141,7 +141,7 @@ class Admission(wiring.Component):
         config = self.config
         parameters = timing_parameters(config)
         credits, has_credit = None, Const(1, 1)
-        if not parameters.is_one_job:
+        if not parameters.holds_one_job:
             change = self.result_known - self.beat_shared - self.beat_left
             limit = self.queue_depth - self.in_flight + 1
             credits = Credits(
@@ -173,7 +173,7 @@ class Admission(wiring.Component):
             m.d.comb += self.status.busy.eq(busy | ~credits.none_used | recent.any())
         # The token comes behind the last word of the job before, so all empty windows of that job
         # have been given.
-        with m.If(advance.token if parameters.is_one_job else self.job_entered):
+        with m.If(advance.token if parameters.holds_one_job else self.job_entered):
             m.d.sync += self.status.empty.eq(0)
         with m.If(self.empty_given):
             m.d.sync += self.status.empty.eq(1)

@@ -102,7 +102,7 @@ class Advance:
         """Return what the next dimension outward is told in the same clock.
 
         This serves a core whose lines tell the end of a job: there a token comes with the last slot
-        of the plane, or without a slot. It also serves one whose pipeline holds one job at a time,
+        of the plane, or without a slot. It also serves small and balanced cores,
         where a token always comes without a slot.
         """
         step = self.step & (~self.slot | line_ends)

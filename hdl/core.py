@@ -63,7 +63,7 @@ class Core(wiring.Component):
     -------
     job : In(stream.Signature(job_layout(config)))
         The registers of one job. They stay on the port until the job's token has reached the end of
-        the pipeline; where the pipeline holds one job at a time, until its last slot has. A job
+        the pipeline; in a small or balanced core, until its last slot has. A job
         that is refused is taken and leaves its reason in the status. If all registers are fixed
         there is no such port, and one job follows the other.
     i : In(stream.Signature(input_layout(config)))
@@ -112,7 +112,7 @@ class Core(wiring.Component):
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
-        if timing_parameters(self.config).is_one_job:
+        if timing_parameters(self.config).holds_one_job:
             return self._stopping()
         return self._running()
 

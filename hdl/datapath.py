@@ -159,7 +159,7 @@ class Datapath:
             beat.eq(Value.cast(packing.o)),
             admission.job_entered.eq(
                 Timed(m, admission.slot & admission.end).at(end)
-                if timing_parameters(config).is_one_job
+                if timing_parameters(config).holds_one_job
                 else winners.token.at(end)
             ),
             admission.empty_given.eq(winners.valid.at(found) & empty.at(found)),

@@ -9,8 +9,8 @@ place that chooses it:
   does in general.
 - :class:`PlaneJobs`: a job is one plane, or one volume, without padding, so its lines tell
   its end.
-- :class:`SingleJobs`: a job begins when the one before has left. This is what a core does whose
-  pipeline holds one job at a time.
+- :class:`SingleJobs`: a job begins when the one before has left. This is what a small or
+  balanced core does.
 - :class:`EndlessJobs`: all registers of a reduction are fixed, and rows follow each other forever.
 """
 
@@ -279,13 +279,13 @@ class SingleJobs(_DimensionsTogether, _EndIsTold):
 
 def takes_by_registers(config: CoreConfig) -> bool:
     """Return whether the core's ``ready`` is a register, and a beat goes straight into one."""
-    return is_endless(config) and not timing_parameters(config).is_one_job
+    return is_endless(config) and not timing_parameters(config).holds_one_job
 
 
 def beat_clocks(config: CoreConfig) -> int:
     """Return the clocks of the register that takes an input beat, in front of the control."""
     parameters = timing_parameters(config)
-    is_needed_at_once = parameters.is_one_job and ends_with_plane(config)
+    is_needed_at_once = parameters.holds_one_job and ends_with_plane(config)
     return 0 if is_needed_at_once else parameters.beat_clocks
 
 
@@ -293,6 +293,6 @@ def job_kind(config: CoreConfig) -> JobKind:
     """Return the kind of jobs of a core."""
     if is_endless(config):
         return EndlessJobs()
-    if timing_parameters(config).is_one_job:
+    if timing_parameters(config).holds_one_job:
         return SingleJobs()
     return PlaneJobs() if ends_with_plane(config) else QueuedJobs()

@@ -34,7 +34,7 @@ def walk_clock(config: CoreConfig) -> int:
     In a small or balanced core without windows it begins later, so that it is ready with the keys,
     and needs no registers to wait for them.
     """
-    if timing_parameters(config).is_one_job and not config.has_windows:
+    if timing_parameters(config).holds_one_job and not config.has_windows:
         return word_clock(config) - window_schedule.latency(config)
     return beat_clocks(config)
 
@@ -65,7 +65,7 @@ def pipeline_latency(config: CoreConfig) -> int:
 
 def latency(config: CoreConfig) -> int:
     """Return the clocks from taking a beat to offering a result that it completes."""
-    if timing_parameters(config).is_one_job:
+    if timing_parameters(config).holds_one_job:
         return pipeline_latency(config)
     return pipeline_latency(config) + queue.latency(queue_depth(config), timing_parameters(config))
 
@@ -80,9 +80,9 @@ def job_interval(config: CoreConfig) -> int:
     return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
 
 
-def is_one_job(config: CoreConfig) -> bool:
-    """Return whether the core holds one job at a time, and jobs do not overlap."""
-    return timing_parameters(config).is_one_job
+def holds_one_job(config: CoreConfig) -> bool:
+    """Return whether jobs do not overlap in the core, as in a small or balanced one."""
+    return timing_parameters(config).holds_one_job
 
 
 def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def job_clocks(config: CoreConfig, slots: int) -> tuple[int, int]:
     if is_endless(config):
         return slots, slots
     has_port = bool(job_shapes(config))
-    if is_one_job(config):
+    if holds_one_job(config):
         apart = slots + (pipeline_latency(config) + 4 if has_port else 1)
         return apart, apart
     fewest = max(slots, pipeline_latency(config) + 2) if has_port else slots

@@ -162,7 +162,7 @@ class OutputSchedule(wiring.Component):
                 is_final = line.coordinate + ahead >= period_less_one
         told = latency(self.config)
         window = shadow(m, parameters, self._register("window"), advance.token, "window")
-        window = Timed(m, window, is_steady=parameters.is_one_job)
+        window = Timed(m, window, is_steady=parameters.holds_one_job)
         m.d.comb += [
             self.last.eq(line.last),
             self.emit.eq(self._is_due(m, advance, line.last).at(told)),

@@ -173,8 +173,8 @@ class PositionGenerator(wiring.Component):
         shared = min(config.lanes, timing.lanes_of_position)
         positions = self._running_positions(m, shared)
         # The token may meet the last word of the job before, which still needs that job's offsets.
-        # A core that holds one job at a time has no copies of its registers.
-        used = 0 if timing.is_one_job else positions[0].clock
+        # A small or balanced core has no copies of its registers.
+        used = 0 if timing.holds_one_job else positions[0].clock
         shares_of = [
             self._multiples(m, "lane_step", shared, token) for token in self._tokens(m, used)
         ]

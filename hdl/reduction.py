@@ -177,7 +177,7 @@ class Reducer(wiring.Component):
         """Return the shadow of a job register."""
         parameters = timing_parameters(self.config)
         copy = shadow(m, parameters, register(self.config, self.job, name), self.i.token, name)
-        return Timed(m, copy, is_steady=parameters.is_one_job)
+        return Timed(m, copy, is_steady=parameters.holds_one_job)
 
     def _shadows(self, m: Module, name: str, clock: int) -> list[Value]:
         """Return the copies, valid in a clock, of the shadow of a job's flag."""

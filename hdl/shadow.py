@@ -5,8 +5,8 @@ last word of the job before. Each part copies a register from the job port when 
 the clock in which the register is used, so neighbouring jobs may be in different parts of the
 pipeline. The registers stay on the port until the token has left.
 
-A core whose pipeline holds one job at a time needs no copies: there the registers stay on the port
-until the last slot has left, and every part reads them from there.
+A small or balanced core needs no copies: one job at a time is in its pipeline, the registers stay
+on the port until the last slot has left, and every part reads them from there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def shadow(
     A constant needs no copy, nor does a job that stays on its port until it has left the core.
     """
     value = Value.cast(value)
-    return value if parameters.is_one_job else kept(m, value, token, name)
+    return value if parameters.holds_one_job else kept(m, value, token, name)
 
 
 def kept(m: Module, value: ValueLike, enable: Value, name: str) -> Value:

@@ -140,7 +140,7 @@ class SlidingWindow(wiring.Component):
             line.step.eq(self.i.step),
             line.i.eq(word.value),
         ]
-        if timing_parameters(config).is_one_job:
+        if timing_parameters(config).holds_one_job:
             m.d.comb += line.go.eq(self.go)
         if config.max_spacing[self.axis] > timing_parameters(config).register_spacing:
             m.d.comb += line.last_row.eq(self._is_last_row(m))

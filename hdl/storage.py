@@ -25,7 +25,7 @@ def latency(max_spacing: int, parameters: TimingParameters, *, is_part: bool) ->
 
 def go_member(parameters: TimingParameters) -> dict[str, Member]:
     """Return the member ``go`` of a part with a memory, if the pipeline stops as a whole."""
-    return {"go": In(1)} if parameters.is_one_job else {}
+    return {"go": In(1)} if parameters.holds_one_job else {}
 
 
 class DelayLinePorts(wiring.Component):
@@ -216,7 +216,7 @@ class DelayLine(DelayLinePorts):
         self, m: Module, memory: RegisteredMemory, row: Signal, *, valid: Value, word: Value
     ) -> None:
         """Connect the memory; the word that comes goes into the row that was read for it."""
-        stops = self.parameters.is_one_job
+        stops = self.parameters.holds_one_job
         m.d.comb += [
             memory.read_address.eq(row),
             memory.read_enable.eq(self.go if stops else 1),

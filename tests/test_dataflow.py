@@ -103,7 +103,7 @@ def test_operators(simulator, core, stalls):
             assert report.counters == {}
             assert report.jobs == 1
             if not stalls:
-                # Behind another job, the first beat may wait until a core of one job has begun.
+                # Behind another job, the first beat may wait until a small core has begun.
                 late = report.cycles - report.predicted_cycles
                 assert 0 <= late <= (config.pipelining != "fast")
 

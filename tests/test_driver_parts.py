@@ -69,7 +69,7 @@ def test_clocks_in_which_a_block_is_busy_with_no_element_of_the_core(padding, si
 def test_the_first_beat_of_a_job_may_wait_in_the_buffer_of_a_dataflow_block(
     padding, width, pipelining, begins
 ):
-    """While windows of padding alone pass, and one clock more until a core of one job has begun."""
+    """While windows of padding alone pass, and one clock more until a small core has begun."""
     problem = Pooling.of((1, 1, 12, width), "int8", (2, 1), start_padding=(padding, 0))
     job = only_job(problem, dataflow_core(problem, pipelining=pipelining))
     slots = max(0, padding - 1) * width

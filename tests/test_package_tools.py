@@ -222,7 +222,7 @@ def test_the_same_bytes_in_every_process():
 
 
 BARE = [(name, pipelining) for name in FIVE for pipelining in PIPELINING]
-"""A core of one job tells otherwise than a fast one when it has taken a job, and when it rests."""
+"""A small core tells otherwise than a fast one when it has taken a job, and when it rests."""
 
 
 @NEEDS_ICARUS

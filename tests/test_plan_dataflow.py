@@ -31,7 +31,7 @@ def operators(count, seed):
         count -= 1
 
 
-def is_one_job(problem, config):
+def takes_one_job(problem, config):
     """Whether a core carries out an operator in one job, which is neither cut nor gathered."""
     try:
         planned = plan(problem, replace(config, fixed=()))
@@ -74,11 +74,11 @@ def test_no_limit_could_be_lower():
         for name, low in least.items():
             if getattr(core, name) > low:
                 fewer = replace(core, fixed=(), **{name: getattr(core, name) - 1})
-                assert not is_one_job(problem, fewer), (problem, name)
+                assert not takes_one_job(problem, fewer), (problem, name)
                 seen.add(name)
         if core.padding and core.has_windows:
             without = replace(core, fixed=(), padding=False, coordinate_width=24)
-            assert not is_one_job(problem, without)
+            assert not takes_one_job(problem, without)
             seen.add("padding")
         gives_index = problem.return_indices if isinstance(problem, Pooling) else (
             problem.function.gives_index

@@ -17,7 +17,7 @@ from extremum.hdl.axi.buffers import OutputBuffer, OutputRegister
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, marks_lanes, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.hdl.latency import is_one_job
+from extremum.hdl.latency import holds_one_job
 from extremum.hdl.timing import delay
 
 MOST_REGISTERED_BITS = 48
@@ -103,7 +103,7 @@ def give_by_buffers(
 def _has_registers(config: CoreConfig) -> bool:
     """Return whether each stream has a register for one beat, and not a buffer of two."""
     bits = sum(width for name, width in port_widths(config).items() if name != INPUT)
-    return bits <= MOST_REGISTERED_BITS and not is_one_job(config)
+    return bits <= MOST_REGISTERED_BITS and not holds_one_job(config)
 
 
 def _handshake(block: wiring.Component, name: str) -> tuple[Signal, Signal]:

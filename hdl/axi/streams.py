@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job_kinds import takes_by_registers
-from extremum.hdl.latency import is_one_job
+from extremum.hdl.latency import holds_one_job
 from extremum.hdl.register_table import constant_registers
 from extremum.hdl.registers import job_shapes
 
@@ -63,4 +63,4 @@ def has_output_buffers(config: CoreConfig) -> bool:
     pipeline that stops would bring TREADY to all of its flip-flops, so it has the buffer, too.
     """
     has_one = sum(width > 0 for name, width in port_widths(config).items() if name != INPUT) == 1
-    return is_programmable(config) or not has_one or is_one_job(config)
+    return is_programmable(config) or not has_one or holds_one_job(config)

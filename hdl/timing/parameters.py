@@ -90,16 +90,16 @@ class TimingParameters:
         The result queue holds what may come of as many slots as the pipeline is long, and of so
         many more: then the return of a credit is known in time, and a sink that is always ready
         never sees a gap.
-    is_one_job
+    holds_one_job
         Whether the pipeline holds one job at a time and stops as a whole while a result waits to
         leave. Then the job stays on its port, so no part needs a copy of its registers, and there
         are no credits and no queues; but a signal reaches every flip-flop within a clock, and the
         next job begins when the one before has left. Otherwise the pipeline never waits.
     counts_ahead
         Whether counters know their end a step ahead, from registers. Otherwise they are plain, and
-        look at the registers on the port: so it is unset exactly if ``is_one_job`` is set.
+        look at the registers on the port: so it is unset exactly if ``holds_one_job`` is set.
     beat_clocks
-        Registers for the beat that is taken, 0 or 1. A core whose pipeline holds one job at a time
+        Registers for the beat that is taken, 0 or 1. A core that holds one job at a time
         has none if its jobs end with their plane: that end must be known in the clock of the slot.
     precomputed_clocks
         Registers for what follows from a job's registers alone, 0 or 1. It is computed while they
@@ -153,7 +153,7 @@ class TimingParameters:
     slots_ahead: int = 16
     queue_parts: int = 1
     queue_margin: int = 12
-    is_one_job: bool = False
+    holds_one_job: bool = False
     counts_ahead: bool = True
     beat_clocks: int = 1
     precomputed_clocks: int = 1
@@ -218,7 +218,7 @@ def _small(config: CoreConfig) -> TimingParameters:
         ordinal_segment=64,
         position_segment=64,
         tap_digit=8,
-        is_one_job=True,
+        holds_one_job=True,
         counts_ahead=False,
         beat_clocks=0,
         precomputed_clocks=0,

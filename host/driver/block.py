@@ -17,7 +17,7 @@ from extremum.hdl.axi.register import Register
 from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import has_input_buffer, is_programmable
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.latency import is_one_job, latency, pipeline_latency
+from extremum.hdl.latency import holds_one_job, latency, pipeline_latency
 from extremum.host.checks import tensor_for
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
@@ -39,8 +39,8 @@ END_CLOCKS = 9
 """Clocks for which a block is busy behind a job's last element, if no result comes later."""
 
 STAYS_CLOCKS = 4
-"""Clocks for which a block stays busy when a job's last slot has left the pipeline of a core that
-holds one job at a time."""
+"""Clocks for which a block stays busy when a job's last slot has left the pipeline of a small or
+balanced core."""
 
 LOOKS = 64
 """Reads of a full command queue after which the driver rather waits for the next packet."""
@@ -59,7 +59,7 @@ def unused_clocks(job: Job) -> int:
     far behind the last window that all results have left before.
     """
     schedule, busy = job.schedule, END_CLOCKS
-    if is_one_job(job.config):
+    if holds_one_job(job.config):
         # The job stays until its last slot has gone through the whole pipeline.
         busy = pipeline_latency(job.config) + STAYS_CLOCKS
     result, element = schedule.last_window + latency(job.config), schedule.last_element
@@ -83,7 +83,7 @@ def waiting_clocks(job: Job) -> int:
     """
     slots = job.schedule.first_element
     waits = slots > 0 and has_input_buffer(job.config)
-    return slots + is_one_job(job.config) if waits else 0
+    return slots + holds_one_job(job.config) if waits else 0
 
 
 @dataclass(frozen=True)

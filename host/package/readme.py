@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from extremum.hdl.axi.latency import latency
-from extremum.hdl.latency import is_one_job
+from extremum.hdl.latency import holds_one_job
 from extremum.hdl.registers import job_shapes
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.example import MOST_BEATS, Example
@@ -133,7 +133,7 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
         )
     yield "Throughput: one beat per clock in, and one out. No output depends on an input in the"
     is_job_seen = settings.bus == "none" and any(p.name == "job__payload" for p in ports)
-    if is_job_seen and is_one_job(settings.config):
+    if is_job_seen and holds_one_job(settings.config):
         yield "same clock, but `i__ready` on `job__payload`, which stays while the job is offered."
     else:
         yield "same clock."

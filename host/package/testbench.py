@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from extremum.hdl.latency import is_one_job
+from extremum.hdl.latency import holds_one_job
 from extremum.hdl.ports import output_layout
 from extremum.host.package.bench_text import array, clock_and_reset, literal, sink, source
 from extremum.host.package.example import Example
@@ -187,8 +187,8 @@ def _core_job(settings: Settings, example: Example, widths: dict[str, int]) -> I
     if "job__payload" not in widths:
         return
     payload = example.job.registers.to_bits(settings.config)
-    # A core of one job takes it when its results have left, and is at rest then.
-    works_before = is_one_job(settings.config)
+    # A small or balanced core takes it when its results have left, and is at rest then.
+    works_before = holds_one_job(settings.config)
     look = "if (status[0] === 1) was_busy = 1;"
     yield "  // The job stays on its port until the core has taken it."
     yield "  task give_job;"

@@ -113,7 +113,7 @@ DESIGNS["small.block"] = replace(
     config=replace(DESIGNS["block"].config, pipelining="small"),
     prefix="small.",
 )
-"""The AXI block around a core of one job: its commands wait for the core, and its output streams
+"""The AXI block around a small core: its commands wait for the core, and its output streams
 have buffers of two beats, as those of wide fast cores do."""
 
 DESIGNS |= {

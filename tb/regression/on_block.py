@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from extremum.hdl.latency import is_one_job, latency
+from extremum.hdl.latency import holds_one_job, latency
 from extremum.host.driver.block import (
     START_CLOCKS,
     BlockDriver,
@@ -34,7 +34,7 @@ SPARED, SPARED_ALONE = 5, 10
 """Clocks by which a programmable block may be faster with a single job than is predicted.
 
 For each core, the prediction takes the longest control, that of a volume with padding. The second
-is that of a core whose pipeline holds one job at a time, where a job begins sooner.
+is that of a small or balanced core, where a job begins sooner.
 """
 
 TAKEN_AHEAD = 2
@@ -133,9 +133,9 @@ def _check_clocks(driver: BlockDriver, todo: Sequence[Todo], cycles: int) -> Non
     if driver.is_programmable:
         unused = sum(unused_clocks(job) for job in jobs)
         most = sum(job.cycles for job in jobs) + START_CLOCKS * len(jobs) + unused + driver.written
-        alone = most - (SPARED_ALONE if is_one_job(config) else SPARED)
+        alone = most - (SPARED_ALONE if holds_one_job(config) else SPARED)
     else:
-        late = sum(job.schedule.first_element + is_one_job(config) for job in jobs)
+        late = sum(job.schedule.first_element + holds_one_job(config) for job in jobs)
         most = sum(map(dataflow_clocks, jobs)) + late
         schedule = jobs[0].schedule
         ends_with_beats = schedule.last_element > schedule.last_window + latency(config)

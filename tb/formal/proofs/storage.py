@@ -18,7 +18,7 @@ NEAR = 4
 PARAMETERS = TimingParameters(register_spacing=NEAR)
 
 ONE_JOB = TimingParameters(
-    register_spacing=NEAR, is_one_job=True, precomputed_clocks=0, memory_clocks=1
+    register_spacing=NEAR, holds_one_job=True, precomputed_clocks=0, memory_clocks=1
 )
 """The storage of a small core: the job stays on the port, and the memory has no output register."""
 
@@ -36,7 +36,7 @@ def storage(taps: int, furthest: int, parameters: TimingParameters, p: Property)
     given = block.spacing_less_one
     recent = Signal(STAYS, name="recent")
     m.d.sync += recent.eq(Value.cast(recent << 1) | block.token)
-    if parameters.is_one_job:
+    if parameters.holds_one_job:
         # The next job comes to the port when the last word of the one before has been shown.
         changed, is_new = given != p.before(given), Signal(name="is_new_job")
         m.d.sync += is_new.eq((is_new | changed) & ~block.token)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from copy import copy
 from pathlib import Path
-from threading import get_ident
+from threading import local
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
 from extremum.host.plan import Plan, plan
-from extremum.host.plan_runner import BlockFigures, JobResults, report_of
+from extremum.host.plan_runner import JobResults, report_of
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
 from extremum.host.session import Session
@@ -24,7 +23,6 @@ from extremum.host.turns import Turns
 from extremum.model import (
     AxisDirection,
     DataType,
-    EmptyWindowWarning,
     Pooling,
     ReduceFunction,
     Reduction,
@@ -179,7 +177,9 @@ class Accelerator:
         self._seed = int(seed)
         self._progress = progress
         self._turns = Turns()
-        self._reports: dict[int, Report] = {}  # of the last operator of each thread
+        self._own = (
+            local()
+        )  # of each thread: its last operator's report; whether warnings are given
 
     def __enter__(self) -> Accelerator:
         return self
@@ -193,7 +193,11 @@ class Accelerator:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_session": copy(self._session), "_turns": Turns()}
+        kept = {name: value for name, value in self.__dict__.items() if name != "_own"}
+        return kept | {"_session": copy(self._session), "_turns": Turns()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _own=local())
 
     def close(self) -> None:
         """End the simulation; the next operator starts a new one."""
@@ -341,15 +345,26 @@ class Accelerator:
         """
         tensor = checks.tensor_for(problem, x)
         with self._turns.take():
-            return self._run(problem, tensor)
+            result, report = self._run(problem, tensor)
+            self.report = self._own.report = report
+        if getattr(self._own, "warns", True):
+            checks.warn_of_empty_windows(report.empty_windows)
+        return result
 
-    def run_reported(self, problem: Reduction | Pooling, x: ArrayLike) -> tuple[Any, Report]:
+    def run_reported(
+        self, problem: Reduction | Pooling, x: ArrayLike, *, warns: bool = True
+    ) -> tuple[Any, Report]:
         """Do as :meth:`run`, and return the operator's own report beside its result.
 
-        :attr:`report` is that of the last operator, of whichever thread.
+        :attr:`report` is that of the last operator, of whichever thread. The report counts the
+        empty windows, so a caller who reads it may leave out the warning of them.
         """
-        result = self.run(problem, x)
-        return result, self._reports.pop(get_ident())
+        self._own.warns = warns
+        try:
+            result = self.run(problem, x)
+        finally:
+            self._own.warns = True
+        return result, self._own.report
 
     def run_jobs(self, todo: Plan, x: np.ndarray, numbers: Iterable[int]) -> list[JobResults]:
         """Carry out some jobs of a plan for this core, which others complete.
@@ -359,28 +374,18 @@ class Accelerator:
         with self._turns.take():
             return self._session.run_jobs(todo, x, numbers, self._tell)
 
-    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> Any:
+    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> tuple[Any, Report]:
         """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
         todo = plan(problem, self.config)
         todo.check_fixed()
         if self.backend == "model":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EmptyWindowWarning)
-                result = problem.evaluate(tensor)
-            self._finish(todo, None, todo.empty_windows)
-            return result
+            return problem.compute(tensor), report_of(todo, None, todo.empty_windows)
         results, took, empty_windows = self._session.run(
             todo, tensor, self._tell, watchdog=self._watchdog, seed=self._seed, **self._stalls
         )
-        self._finish(todo, took, empty_windows)
-        return results.finish()
+        return results.finish(), report_of(todo, took, empty_windows)
 
     def _tell(self, progress: Progress) -> None:
         if self._progress is not None:
             self._progress(progress)
-
-    def _finish(self, todo: Plan, took: int | BlockFigures | None, empty_windows: int) -> None:
-        self.report = self._reports[get_ident()] = report_of(todo, took, empty_windows)
-        if empty_windows:
-            warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=checks.frames_inside())

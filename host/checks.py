@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
-from extremum.model import DataType, Pooling, Reduction
+from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 from extremum.model.checks import as_tensor_of
 
 if TYPE_CHECKING:
@@ -153,6 +154,12 @@ def core_config(
     named: Any = (data_types,) if is_one else data_types
     given = {"pipelining": FASTEST_TO_SIMULATE} | given
     return CoreConfig(tuple(DataType.from_dtype(data_type) for data_type in named), **given)
+
+
+def warn_of_empty_windows(count: int) -> None:
+    """Warn of windows that lie wholly in padding, if there are any, at the user's own line."""
+    if count:
+        warnings.warn(EmptyWindowWarning(count), stacklevel=frames_inside())
 
 
 def frames_inside() -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from extremum.host.checks import tensor_for
 from extremum.host.errors import SimulationError
-from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.model import Pooling, Reduction
 
 if TYPE_CHECKING:
     from extremum.host.accelerator import Accelerator
@@ -75,14 +75,10 @@ def compute(
     SimulationError
         The simulator failed, or its results have other sizes or types than they should.
     """
-    with warnings.catch_warnings():
-        # The report counts the empty windows, so no warning is needed.
-        warnings.simplefilter("ignore", EmptyWindowWarning)
-        outputs = _named(problem, accelerator.run(problem, x))
-        golden = _named(problem, problem.evaluate(x)) if compare else {}
-    report = accelerator.report
-    if report is None:
-        raise SimulationError("the accelerator gave no report")
+    tensor = tensor_for(problem, x)
+    result, report = accelerator.run_reported(problem, tensor, warns=False)
+    outputs = _named(problem, result)
+    golden = _named(problem, problem.compute(tensor)) if compare else {}
     differences = (first_difference(name, golden[name], outputs[name]) for name in golden)
     first = next((difference for difference in differences if difference), None)
     return Check(outputs, report, compare, first)

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -19,7 +18,6 @@ from typing import IO
 from extremum.host import lifeline
 
 
-@dataclass(frozen=True)
 class Command:
     """A program that was started.
 
@@ -30,12 +28,49 @@ class Command:
     process
         The process that runs it, which leads a group of its own.
     output
-        File that receives what it prints.
+        File that receives what it prints. It is closed when the program has ended.
     """
 
-    name: str
-    process: subprocess.Popen[bytes]
-    output: IO[bytes]
+    def __init__(self, name: str, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+        self.name, self.process = name, process
+        self._output = output
+        self._text: str | None = None
+        self._lock = Lock()
+
+    def wait(self, seconds: float | None = None) -> int:
+        """Wait until it has ended, and close its files; return its status.
+
+        Raises
+        ------
+        subprocess.TimeoutExpired
+            It has not ended within so many seconds.
+        """
+        status = self.process.wait(seconds)
+        with self._lock:
+            if self._text is None:
+                self._text = self._read()
+                self._output.close()
+                if self.process.stdin is not None:
+                    self.process.stdin.close()
+        return status
+
+    def kill(self) -> None:
+        """End it and all that it started, unless it has ended."""
+        if self.process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.wait()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether somebody has waited for its end."""
+        return self._text is not None
+
+    @property
+    def text(self) -> str:
+        """What it has printed so far."""
+        with self._lock:
+            return self._read() if self._text is None else self._text
 
     @property
     def last_words(self) -> list[str]:
@@ -55,11 +90,13 @@ class Command:
         return []
 
     def _lines(self) -> list[str]:
-        """The lines that it has printed so far."""
+        return [line.strip() for line in self.text.splitlines() if line.strip(" *\t")]
+
+    def _read(self) -> str:
+        """Read what it has printed so far, while its file is open."""
         # Its standard output shares the file's position, which must stay as it is.
-        size = os.fstat(self.output.fileno()).st_size
-        text = os.pread(self.output.fileno(), size, 0).decode(errors="replace")
-        return [line.strip() for line in text.splitlines() if line.strip(" *\t")]
+        size = os.fstat(self._output.fileno()).st_size
+        return os.pread(self._output.fileno(), size, 0).decode(errors="replace")
 
 
 class CommandFailedError(Exception):
@@ -101,7 +138,7 @@ class Processes:
     """
 
     def __init__(self) -> None:
-        self._running: list[Command] = []
+        self._started: list[Command] = []
         self._lock = Lock()
         self._ended = False
         self._owner = os.getpid()
@@ -123,9 +160,9 @@ class Processes:
             return
         with self._lock:
             self._ended = True
-            running, self._running = self._running, []
-        for command in running:
-            _kill(command)
+            started, self._started = self._started, []
+        for command in started:
+            command.kill()
 
     def start(
         self,
@@ -149,18 +186,23 @@ class Processes:
         with self._lock:
             if self._ended:
                 raise RuntimeError("no program is started after the others were ended")
-            output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the program is
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", lifeline.__file__, program, *command[1:]],
-                stdin=subprocess.PIPE,  # the lifeline
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
+            output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the program has ended
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", lifeline.__file__, program, *command[1:]],
+                    stdin=subprocess.PIPE,  # the lifeline
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=folder,
+                    env=environment,
+                    start_new_session=True,
+                )
+            except BaseException:
+                output.close()
+                raise
             started = Command(Path(program).name, process, output)
-            self._running.append(started)
+            # Those that have ended are forgotten, since there may be thousands of them.
+            self._started = [each for each in self._started if not each.has_ended] + [started]
         return started
 
     def wait(self, *commands: Command) -> None:
@@ -172,8 +214,7 @@ class Processes:
             One of them ended with another status than 0.
         """
         for command in commands:
-            status = command.process.wait()
-            if status:
+            if status := command.wait():
                 words = command.last_words or [f"it ended with status {status}"]
                 raise CommandFailedError(command.name, words[0])
 
@@ -185,14 +226,3 @@ class Processes:
     ) -> None:
         """Start a program and wait until it has ended: see :meth:`start` and :meth:`wait`."""
         self.wait(self.start(command, folder, variables))
-
-
-def _kill(command: Command) -> None:
-    """End a program and all that it started, unless it has ended."""
-    if command.process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(command.process.pid, signal.SIGKILL)
-        command.process.wait()
-    if command.process.stdin is not None:
-        command.process.stdin.close()
-    command.output.close()

@@ -88,10 +88,13 @@ def _named(path: str | Path) -> Iterator[None]:
 
 def _written(partial: Path, content: Content) -> bool:
     """Write a new file; return whether its folder takes one."""
-    with suppress(PermissionError), partial.open("xb") as file:
+    try:
+        file = partial.open("xb")
+    except PermissionError:
+        return False
+    with file:
         _put(content, file)
-        return True
-    return False
+    return True
 
 
 def _put(content: Content, file: BinaryIO) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -36,6 +37,9 @@ Simulation = Simulator | NativeBlock | CocotbBlock
 
 _writers: WeakValueDictionary[str, Session] = WeakValueDictionary()
 """Who has written waveforms last, by the files' true names. Who has a simulation still does."""
+
+_claiming = Lock()
+"""Held while somebody looks at the writers and becomes one."""
 
 
 class Session:
@@ -104,10 +108,7 @@ class Session:
                 )
             self.close()
         if self.simulation is None:
-            if self._waves is not None:
-                self._claim(self._waves)
-            # A core that is compiled takes seconds, in which another thread may want the same file.
-            self._is_starting = True
+            self._claim(self._waves)
             try:
                 self.simulation = self._simulation(tell)
             finally:
@@ -115,16 +116,24 @@ class Session:
             self._process = os.getpid()
         return self.simulation
 
-    def _claim(self, waves: Path) -> None:
-        """Become the one that writes a file of waveforms, if nobody else does."""
+    def _claim(self, waves: Path | None) -> None:
+        """Become the one that writes a file of waveforms, if there is one and nobody else does.
+
+        From here on the session is starting: a core may be compiled for seconds, in which another
+        thread may want the same file.
+        """
+        if waves is None:
+            self._is_starting = True
+            return
         place = os.path.realpath(waves)
-        writer = _writers.get(place, self)
-        if writer is not self and (writer._is_starting or writer.simulation is not None):
-            raise SimulationError(
-                f"{waves} is written by another accelerator: close that one first, or make an "
-                "Accelerator with another file"
-            )
-        _writers[place] = self
+        with _claiming:
+            writer = _writers.get(place, self)
+            if writer is not self and (writer._is_starting or writer.simulation is not None):
+                raise SimulationError(
+                    f"{waves} is written by another accelerator: close that one first, or make an "
+                    "Accelerator with another file"
+                )
+            _writers[place], self._is_starting = self, True
 
     def _simulation(self, tell: Tell) -> Simulation:
         """Compile the core, unless it is kept, and start the simulation."""
@@ -186,8 +195,10 @@ class Session:
         Raises
         ------
         ValueError
-            It simulates a block.
+            It simulates a block, or the plan is for another core.
         """
+        if todo.config != self._config:
+            raise ValueError("the plan is for another core: plan for the accelerator's config")
         simulation = self.start(tell)
         if isinstance(simulation, (NativeBlock, CocotbBlock)):
             raise ValueError("bus must be 'none': jobs of a block follow each other")

@@ -10,7 +10,6 @@ import itertools
 import multiprocessing
 import os
 import signal
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,13 +22,13 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
-from extremum.host.checks import frames_inside, tensor_for
+from extremum.host.checks import tensor_for, warn_of_empty_windows
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, joined_results, report_of
 from extremum.host.progress import Tell
 from extremum.host.report import Report
-from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.model import Pooling, Reduction
 
 __all__ = ["Team"]
 
@@ -41,10 +40,7 @@ Done = tuple[Any, Report]
 
 
 WORTHWHILE_CLOCKS = {"native": 2_000_000, "verilator": 50_000, "icarus": 10_000, "model": 2_000_000}
-"""Clocks of a backend that take about as long as the start of processes, a second or two.
-
-Of a backend that is not named, they are those of the fastest.
-"""
+"""Clocks of a backend that take about as long as the start of processes, a second or two."""
 
 
 class Team:
@@ -157,8 +153,15 @@ class Team:
         ((result, self.report),) = self.run_all([(problem, x)])
         return result
 
-    def run_all(self, work: Sequence[Work]) -> list[Done]:
+    def run_all(self, work: Sequence[Work], *, warns: bool = True) -> list[Done]:
         """Carry out operators side by side.
+
+        Parameters
+        ----------
+        work
+            Each operator, and its tensor.
+        warns
+            Whether a warning is given of the empty windows of an operator. Its report counts them.
 
         Returns
         -------
@@ -177,15 +180,11 @@ class Team:
         plans = [plan(problem, self.config) for problem, _ in work]
         tasks = sum(len(todo.jobs) if self._splits else 1 for todo in plans)
         if tasks < 2 or not self._is_worth(sum(todo.cycles for todo in plans)):
-            return [self._here.run_reported(*each) for each in work]
+            return [self._here.run_reported(*each, warns=warns) for each in work]
         executor, workers = self._running()
         shares = [self._shares(todo, workers) for todo in plans]
         try:
-            futures = [
-                [executor.submit(_run_share, self._settings, *each, share) for share in of_each]
-                for each, of_each in zip(work, shares, strict=True)
-            ]
-            return [_done(*each) for each in zip(plans, shares, futures, strict=True)]
+            given = self._carry_out(executor, work, shares)
         except BrokenProcessPool as error:
             with self._lock:
                 if self._executor is executor:
@@ -199,13 +198,37 @@ class Team:
             if not isinstance(error, Exception):  # an interrupt, for example
                 self._abandon(executor)
             raise
+        done = [_done(*each) for each in zip(plans, shares, given, strict=True)]
+        if warns:
+            for _, report in done:
+                warn_of_empty_windows(report.empty_windows)
+        return done
+
+    def _carry_out(
+        self, executor: Executor, work: Sequence[Work], shares: Sequence[Sequence[range | None]]
+    ) -> list[list[Any]]:
+        """Carry out all shares of operators; return what each gave.
+
+        After an error those that have not begun never do: nobody waits for them any more. After an
+        interrupt none go on: see :meth:`_abandon`.
+        """
+        futures: list[list[Future[Any]]] = []
+        try:
+            for each, of_each in zip(work, shares, strict=True):
+                futures.append([])
+                for share in of_each:
+                    futures[-1].append(executor.submit(_run_share, self._settings, *each, share))
+            return [[share.result() for share in of_each] for of_each in futures]
+        except Exception:
+            for share in itertools.chain(*futures):
+                share.cancel()
+            raise
 
     def _is_worth(self, clocks: int) -> bool:
         """Return whether the processes are to do what takes so many clocks."""
         if self._scheduler is not None or self._executor is not None:
             return True
-        worthwhile = WORTHWHILE_CLOCKS.get(self._here.backend, max(WORTHWHILE_CLOCKS.values()))
-        return self._workers > 1 and clocks >= worthwhile
+        return self._workers > 1 and clocks >= WORTHWHILE_CLOCKS[self._here.backend]
 
     def _shares(self, todo: Plan, workers: int) -> list[range | None]:
         """Return the jobs of each share of an operator; None stands for all of them."""
@@ -259,24 +282,13 @@ def _checked(workers: object) -> int:
     return workers
 
 
-def _done(todo: Plan, shares: Sequence[range | None], futures: Sequence[Future[Any]]) -> Done:
-    """Return the result of an operator all of whose shares are on their way."""
-    given = [future.result() for future in futures]
+def _done(todo: Plan, shares: Sequence[range | None], given: Sequence[Any]) -> Done:
+    """Return the result of an operator from what its shares gave."""
     if shares == [None]:
-        result, report = given[0]
-        _warn(report.empty_windows)
-        return result, report
+        return given[0]
     jobs: list[JobResults] = [job for share in given for job in share]
     results, cycles = joined_results(todo, jobs)
-    empty = results.count_empty_windows()
-    _warn(empty)
-    return results.finish(), report_of(todo, cycles, empty)
-
-
-def _warn(empty_windows: int) -> None:
-    """Warn the user of empty windows, as an accelerator in this process does."""
-    if empty_windows:
-        warnings.warn(EmptyWindowWarning(empty_windows), stacklevel=frames_inside())
+    return results.finish(), report_of(todo, cycles, results.count_empty_windows())
 
 
 _accelerators: dict[str, Accelerator] = {}
@@ -292,9 +304,7 @@ def _run_share(
         _accelerators[key] = Accelerator(**settings)
     accelerator = _accelerators[key]
     if share is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyWindowWarning)
-            return accelerator.run_reported(problem, x)
+        return accelerator.run_reported(problem, x, warns=False)
     return accelerator.run_jobs(plan(problem, accelerator.config), x, share)
 
 

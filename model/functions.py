@@ -109,7 +109,7 @@ def argmin(
         axis_direction,
         index_type,
         nan,
-    ).reduce(tensor)
+    ).compute(tensor)
 
 
 @suggests_keywords
@@ -148,7 +148,7 @@ def argmax(
         axis_direction,
         index_type,
         nan,
-    ).reduce(tensor)
+    ).compute(tensor)
 
 
 @suggests_keywords
@@ -189,7 +189,7 @@ def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
         AxisDirection.INCREASING,
         UINT32,
         nan,
-    ).reduce(tensor)
+    ).compute(tensor)
 
 
 @suggests_keywords
@@ -214,7 +214,7 @@ def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
         AxisDirection.INCREASING,
         UINT32,
         nan,
-    ).reduce(tensor)
+    ).compute(tensor)
 
 
 @overload
@@ -356,4 +356,6 @@ def max_pooling(
         index_layout,
         nan,
     )
-    return problem.pool(tensor, stacklevel=4)
+    result = problem.compute(tensor)
+    problem.warn_of_empty_windows(stacklevel=4)
+    return result

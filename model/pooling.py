@@ -259,20 +259,26 @@ class Pooling:
         EmptyWindowWarning
             If some windows lie wholly in padding; one warning for all of them.
         """
-        tensor = as_tensor_of(x, self.data_type, self.sizes)
-        return self.pool(tensor, stacklevel=stacklevel + 1)
+        result = self.compute(as_tensor_of(x, self.data_type, self.sizes))
+        self.warn_of_empty_windows(stacklevel=stacklevel + 1)
+        return result
 
-    def pool(
-        self, tensor: np.ndarray, *, stacklevel: int = 2
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Pool without a check what `as_tensor` returned; see `evaluate` for the results.
+    def compute(self, tensor: np.ndarray) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Pool what `as_tensor_of` returned, without a check and without a warning.
 
-        The tensor must have the type `data_type` and the sizes `sizes`.
+        The tensor must have the type `data_type` and the sizes `sizes`. The results are those of
+        `evaluate`.
         """
         values, indices = self._kernel.pool(tensor)
+        return values if indices is None else (values, indices)
+
+    def warn_of_empty_windows(self, *, stacklevel: int = 2) -> None:
+        """Warn of the windows that lie wholly in padding, if there are any.
+
+        A `stacklevel` of 2 names the caller of this method.
+        """
         if self.empty_windows:
             warnings.warn(EmptyWindowWarning(self.empty_windows), stacklevel=stacklevel)
-        return values if indices is None else (values, indices)
 
     @cached_property
     def _kernel(self) -> PoolingKernel:

@@ -192,13 +192,13 @@ class Reduction:
         TypeError, ValueError
             If `x` has another type or other sizes.
         """
-        tensor = as_tensor_of(x, self.data_type, self.sizes)
-        return self.reduce(tensor)
+        return self.compute(as_tensor_of(x, self.data_type, self.sizes))
 
-    def reduce(self, tensor: np.ndarray) -> np.ndarray:
-        """Compute the reduction without a check, of what `as_tensor` returned.
+    def compute(self, tensor: np.ndarray) -> np.ndarray:
+        """Reduce what `as_tensor_of` returned, without a check.
 
-        The tensor must have the type `data_type` and the sizes `sizes`.
+        The tensor must have the type `data_type` and the sizes `sizes`. The result is that of
+        `evaluate`.
         """
         return self._kernel.reduce(tensor)
 

@@ -6,6 +6,8 @@ import re
 import resource
 import warnings
 from dataclasses import fields
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from simulation import SIMULATORS
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
+from extremum.host.comparison import compute
 from extremum.host.errors import WaveformError
 from extremum.host.team import Team
 from extremum.model import DataType, EmptyWindowWarning, Pooling
@@ -123,6 +126,35 @@ def test_warnings_name_the_caller():
             warnings.simplefilter("always")
             call()
         assert [(w.category, w.filename) for w in caught] == [(EmptyWindowWarning, __file__)]
+
+
+def test_warnings_of_others_are_left_alone():
+    """All threads of a process share the filters of warnings."""
+    x, filters = np.zeros((1, 1, 2, 2), np.int8), []
+    problem = Pooling.of(x.shape, x.dtype, 1, start_padding=1)
+    before = list(warnings.filters)
+    with (
+        Accelerator(
+            ("int8",), backend="model", progress=lambda now: filters.append(list(warnings.filters))
+        ) as accelerator,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("error")
+        before = list(warnings.filters)
+        assert compute(problem, x, accelerator).report.empty_windows == 5
+        assert accelerator.run_reported(problem, x, warns=False)[1].empty_windows == 5
+        with pytest.raises(EmptyWindowWarning):
+            accelerator.run_reported(problem, x)
+    assert filters
+    assert all(each == before for each in filters)
+
+
+def test_library_code_changes_no_filters():
+    for package in ("model", "hdl", "host"):
+        folder = Path(str(files(f"extremum.{package}")))
+        for path in folder.rglob("*.py"):
+            if "cli" not in path.relative_to(folder).parts:  # which is a program, of one thread
+                assert "catch_warnings" not in path.read_text(), path
 
 
 def test_code_that_is_no_module_may_have_empty_windows():

@@ -82,7 +82,7 @@ class Bus:
     async def field(self, address, name):
         """Read a field of a word."""
         field = MAP[address].field(name)
-        return (await self.read(address) & field.mask) >> field.lowest
+        return field.of(await self.read(address))
 
 
 COUNTS = [0x12345678 * (number + 3) % (1 << WORD_BITS) for number in range(len(regs.COUNTERS))]

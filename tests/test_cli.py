@@ -143,13 +143,13 @@ def test_empty_windows_are_counted(recwarn):
 
 def test_cycles_and_utilization_are_shown(monkeypatch):
     """The golden model counts no cycles, so the report is made to look like a simulation's."""
-    finish = accelerator.Accelerator._finish
+    carry_out = accelerator.Accelerator._run
 
     def simulated(self, *arguments):
-        finish(self, *arguments)
-        self.report = replace(self.report, cycles=500, predicted_cycles=480, notes=("in tiles",))
+        result, report = carry_out(self, *arguments)
+        return result, replace(report, cycles=500, predicted_cycles=480, notes=("in tiles",))
 
-    monkeypatch.setattr(accelerator.Accelerator, "_finish", simulated)
+    monkeypatch.setattr(accelerator.Accelerator, "_run", simulated)
     out = run("run argmax --input x.npy --axes 3", *GOLDEN)[1]
     assert "  cycles      500, predicted 480, in 1 job" in out
     assert "  beats       432 in, 48 out" in out

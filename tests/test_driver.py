@@ -1,7 +1,9 @@
 """The driver of the AXI block, on the native simulation of a block."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -158,7 +160,7 @@ def test_the_queue_is_never_overrun(driver, transport, monkeypatch):
     def seen(address):
         word = read(address)
         if address == status.address:
-            free.append((word & field.mask) >> field.lowest)
+            free.append(field.of(word))
         return word
 
     transport.read = seen
@@ -247,9 +249,11 @@ def test_accesses_that_are_refused(transport):
 
 
 def test_a_job_that_the_core_was_not_built_for(driver):
-    other = next(jobs(random.Random(1), CORES["image"], 1))
+    job, x = next(jobs(random.Random(1), CORES["image"], 1))
+    with pytest.raises(ValueError, match=r"^the job is planned for another core: plan it for the"):
+        driver.run([Work(job, x, lambda *_: None)])
     with pytest.raises((ValueError, OverflowError), match=r"job register|was built"):
-        driver.run([Work(*other, lambda *_: None)])
+        driver.run([Work(replace(cast(Any, job), config=CONFIG), x, lambda *_: None)])
 
 
 def test_registers_have_the_values_after_reset_that_the_map_tells(block, transport):

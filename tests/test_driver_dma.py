@@ -150,6 +150,21 @@ def test_errors_are_named_behind_aresetn(block):
         driver.reset()
 
 
+def test_results_that_nobody_awaits_any_more(block):
+    """A packet is given up, and the transport stopped; but nobody resets the driver."""
+    sinks = {stream: Dead() for stream in (VALUES, INDICES)}
+    transport = DmaTransport(block, Dead(), sinks, np.empty, seconds=0)
+    driver = BlockDriver(transport, CONFIG)
+    with pytest.raises(DeviceError, match=r"^no packet has come for 0 s$"):
+        carry_out(driver, drawn(11, 1))
+    transport.stop()
+    with pytest.raises(DeviceError, match=r"^results are missing, and no packet is awaited any mo"):
+        driver.finish()
+    with block.resetting():
+        driver.reset()
+    driver.finish()
+
+
 def test_a_packet_that_never_comes(block):
     block.begin(StreamSettings())
     channels = [Channel(block, stream) for stream in (INPUT, VALUES)]

@@ -138,6 +138,19 @@ def test_all_are_ended_with_the_block():
         processes.start(["true"])
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
+def test_programs_that_have_ended_keep_no_files_open():
+    """The proofs start thousands of them on one object."""
+    with Processes() as processes:
+        before = len(os.listdir("/proc/self/fd"))
+        ended = [processes.start(["echo", "done"]) for _ in range(5)]
+        processes.wait(*ended)
+        with pytest.raises(FileNotFoundError):
+            processes.start(["true"], Path("/nonexistent"))
+        assert len(os.listdir("/proc/self/fd")) == before
+    assert [each.last_words for each in ended] == [["done"]] * 5
+
+
 def test_a_failure_tells_what_was_printed():
     with Processes() as processes:
         processes.run(["true"])

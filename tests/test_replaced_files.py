@@ -36,6 +36,15 @@ def test_what_fails_changes_nothing(tmp_path, before):
     assert before is None or (path.read_bytes(), first.read_bytes()) == (before, before)
 
 
+def test_what_may_not_be_read_is_no_folder_that_takes_no_file(tmp_path):
+    path = tmp_path / "y"
+    path.write_bytes(b"before")
+    with pytest.raises(PermissionError, match="not yours"):
+        write_half(path, PermissionError(13, "not yours"))
+    assert names(tmp_path) == ["y"]
+    assert path.read_bytes() == b"before"
+
+
 def test_several_files_are_written_together(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     second.write_bytes(b"before")

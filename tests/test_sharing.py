@@ -7,13 +7,16 @@ import pickle
 import random
 import signal
 import threading
+from contextlib import suppress
+from threading import Thread
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 from amounts import mostly_slow
 from simulation import ONE_COCOTB
 
-from extremum.host import Accelerator, SimulationError, ToolError
+from extremum.host import Accelerator, SimulationError, ToolError, session
 from extremum.host.turns import Turns
 from extremum.model import Reduction, argmax
 
@@ -248,6 +251,31 @@ def test_two_accelerators_do_not_write_the_same_waves(duplicate, other_name, tmp
                 accelerator.argmax(tensor(3), 1)
     times = [int(line[1:]) for line in waves.read_text().splitlines() if line.startswith("#")]
     assert times == sorted(times)
+
+
+def test_of_two_that_begin_at_once_one_writes_the_waves(tmp_path, monkeypatch):
+    """Whoever claims a file has begun to start: nobody else may see it in between."""
+    waves, began = tmp_path / "wave.vcd", []
+    first, second = (Accelerator(**PARAMETERS, waves=waves)._session for _ in range(2))
+    monkeypatch.setattr(second, "_simulation", began.append)
+
+    class Interrupted(WeakValueDictionary):
+        def __setitem__(self, place, writer):
+            super().__setitem__(place, writer)
+            if writer is first:
+                thread.start()
+                thread.join(0.2)
+
+    def start_second():
+        with suppress(SimulationError):
+            second.start(print)
+
+    monkeypatch.setattr(session, "_writers", Interrupted())
+    monkeypatch.setattr(first, "_simulation", lambda tell: thread.join() or began.append(tell))
+    thread = Thread(target=start_second)
+    tell = lambda progress: None  # noqa: E731
+    first.start(tell)
+    assert began == [tell]
 
 
 def test_a_file_of_waves_is_taken_while_its_core_is_compiled(tmp_path, monkeypatch):

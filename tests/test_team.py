@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from threading import Thread
 from typing import Any
 
@@ -82,6 +82,25 @@ def test_results_and_reports_are_those_of_one(team):
     assert done[0][1].empty_windows
 
 
+def test_an_error_ends_what_is_not_yet_begun(team, monkeypatch):
+    """Nobody waits for it any more, and it would keep the next call waiting."""
+    left = []
+
+    class Executor:
+        def submit(self, *arguments):
+            left.append(Future())
+            if len(left) == 1:
+                left[0].set_exception(SimulationError("the core hung"))
+            return left[-1]
+
+    monkeypatch.setattr(team, "_executor", executor := Executor())
+    monkeypatch.setattr(team, "_running", lambda: (executor, 2))
+    with pytest.raises(SimulationError, match="the core hung"):
+        team.run_all([tiled(), reduced()])
+    assert len(left) > 2
+    assert all(each.cancelled() for each in left[1:])
+
+
 def test_empty_windows_are_told(team):
     with pytest.warns(EmptyWindowWarning) as told:
         team.run(*tiled())
@@ -92,6 +111,10 @@ def test_empty_windows_are_told(team):
     with pytest.warns(EmptyWindowWarning) as told:
         team.run_all(work)
     assert [each.filename for each in told] == [__file__] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = team.run_all(work, warns=False)
+    assert [report.empty_windows for _, report in done] == [18, 18]
 
 
 def test_one_job_starts_no_process():
@@ -122,9 +145,9 @@ def _until_it_fails(team, work):
 class Endless(Reduction):
     """An operator that no worker ever finishes."""
 
-    def evaluate(self, x: Any) -> np.ndarray:
+    def compute(self, tensor: Any) -> np.ndarray:
         time.sleep(100_000)
-        return x
+        return tensor
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -46,6 +46,10 @@ class Field:
         """The bits of the field within the register."""
         return ((1 << self.width) - 1) << self.lowest
 
+    def of(self, word: int) -> int:
+        """Return the value of the field in a word of its register."""
+        return (word & self.mask) >> self.lowest
+
 
 @dataclass(frozen=True)
 class Register:

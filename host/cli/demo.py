@@ -17,11 +17,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from rich.table import Table
 
-from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
 from extremum.host.cli.printing import difference_dict, difference_text, print_rich
 from extremum.host.comparison import Check, compute
-from extremum.host.plan import plan
+from extremum.host.plan import Plan, plan
 from extremum.host.progress import Progress, Tell
 from extremum.host.replaced_files import write_whole
 from extremum.model import DataType, Pooling, Reduction
@@ -124,8 +123,7 @@ class Demo:
         """
         photograph = skimage.data.camera() if photograph is None else photograph
         problems = _problems(photograph.shape)
-        config = CoreConfig((DataType.UINT8,), lanes, **LIMITS)
-        plans = [plan(problem, config) for problem in problems.values()]
+        plans: list[Plan] = []
         steps: list[Step] = []
 
         def add(now: Progress) -> None:
@@ -142,8 +140,9 @@ class Demo:
                 )
 
         with Accelerator(
-            config.data_types, lanes=lanes, backend=backend, bus=bus, progress=add, **LIMITS
+            (DataType.UINT8,), lanes=lanes, backend=backend, bus=bus, progress=add, **LIMITS
         ) as accelerator:
+            plans += [plan(problem, accelerator.config) for problem in problems.values()]
             for name, problem in problems.items():
                 x = photograph.reshape(problem.sizes)
                 steps.append(Step(name, problem, compute(problem, x, accelerator)))

@@ -143,7 +143,7 @@ class BlockDriver:
         self._transport, self._config = transport, config
         self._pending: deque[ResultPackets] = deque()
         self._words: dict[int, int] = {}
-        self._space = 0
+        self._space = self._parts = 0
         self._is_idle = True
         self.finished = self.written = 0
         self.is_programmable = is_programmable(config)
@@ -214,9 +214,13 @@ class BlockDriver:
         Raises
         ------
         ValueError, OverflowError
-            The core was not built for this job.
+            The core was not built for this job, or the job is planned for another core.
         """
         job, config = work.job, self._config
+        if job.config != config:
+            raise ValueError(
+                "the job is planned for another core: plan it for the configuration of the driver"
+            )
         job.registers.to_bits(config)  # an error, if the core was not built for the job
         self._is_idle = False
         while len(self._pending) >= JOBS_AHEAD:
@@ -233,7 +237,7 @@ class BlockDriver:
         results = ResultPackets(job, work.x.dtype.newbyteorder("="), work.take)
         self._pending.append(results)
         for name in results.names(config):
-            self._transport.receive(name, results.size(name), partial(results.add, name))
+            self._transport.receive(name, results.size(name), partial(self._add, results, name))
         self._transport.send(input_pieces(job, work.x), input_size(job))
 
     def finish(self) -> None:
@@ -263,8 +267,10 @@ class BlockDriver:
         """
         if not self._field("IRQ_STATUS", "error"):
             return
-        code, job = self._field("ERROR", "code"), self._field("ERROR", "job")
-        number = self._field("ERROR", "register")
+        word = self._transport.read(self._registers["ERROR"].address)
+        code, job, number = (
+            self._registers["ERROR"].field(name).of(word) for name in ("code", "job", "register")
+        )
         self._write("IRQ_STATUS", error=1)
         if code not in set(BlockError):
             raise DeviceError(f"the block reported an error of the unknown code {code}")
@@ -329,11 +335,23 @@ class BlockDriver:
                 self._finish_oldest()
         self._space -= 1
 
+    def _add(self, results: ResultPackets, stream: str, part: np.ndarray, is_last: bool) -> None:
+        """Take a part of a packet."""
+        self._parts += 1
+        results.add(stream, part, is_last)
+
     def _finish_oldest(self) -> None:
         """Wait until all results of the oldest job have come."""
         while not self._pending[0].is_complete:
-            if self._transport.wait() and self.is_programmable:
+            before = self._parts
+            may_have_failed = self._transport.wait()
+            if may_have_failed and self.is_programmable:
                 self.check()
+            if not may_have_failed and self._parts == before:
+                raise DeviceError(
+                    "results are missing, and no packet is awaited any more: reset the block and "
+                    "the driver"
+                )
         self._pending.popleft()
         self.finished += 1
 
@@ -347,8 +365,7 @@ class BlockDriver:
     def _field(self, register: str, name: str = "value") -> int:
         """Read a field of a register."""
         found: Register = self._registers[register]
-        field = found.field(name)
-        return (self._transport.read(found.address) & field.mask) >> field.lowest
+        return found.field(name).of(self._transport.read(found.address))
 
     def _write(self, register: str, **fields: int) -> None:
         """Write a register; fields that are not named are written as zero."""

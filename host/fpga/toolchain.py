@@ -73,7 +73,7 @@ def _run(tool: str, arguments: list[str], build: Path) -> tuple[int, list[str]]:
     with Processes() as processes:
         command = processes.start([sys.executable, "-c", program, *arguments], build)
         try:
-            status = command.process.wait(LONGEST)
+            status = command.wait(LONGEST)
         except subprocess.TimeoutExpired as error:
             raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
         return status, command.last_words

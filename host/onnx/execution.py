@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,10 @@ import numpy as np
 from onnx import ModelProto, NodeProto, ValueInfoProto
 
 from extremum.host.accelerator import Accelerator
+from extremum.host.checks import tensor_for
 from extremum.host.plan import plan
 from extremum.host.team import Team
-from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.model import Pooling, Reduction
 from extremum.onnx.agreement import check_values
 from extremum.onnx.differences import output_difference
 from extremum.onnx.inputs import named_inputs
@@ -189,9 +189,7 @@ class _Execution:
                 self._keep(candidate, prepared)
             else:
                 taken.append((candidate, *prepared))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyWindowWarning)
-            done = self._carry_out([(layer.problem, layer.lifted(x)) for _, layer, x in taken])
+        done = self._carry_out([(layer.problem, layer.lifted(x)) for _, layer, x in taken])
         for (candidate, layer, x), (result, report) in zip(taken, done, strict=True):
             if self._watch is not None:
                 self._watch(candidate.name, layer, x)
@@ -251,10 +249,10 @@ class _Execution:
         """Carry out operators; return the result and the report of each."""
         device = self._accelerator
         if device is None:
-            return [(problem.evaluate(x), None) for problem, x in work]
+            return [(problem.compute(tensor_for(problem, x)), None) for problem, x in work]
         if isinstance(device, Team):
-            return device.run_all(work)
-        return [device.run_reported(problem, x) for problem, x in work]
+            return device.run_all(work, warns=False)
+        return [device.run_reported(problem, x, warns=False) for problem, x in work]
 
     def _reference(self, candidate: Candidate) -> dict[str, Value]:
         """Return what ONNX Runtime gives for the node."""

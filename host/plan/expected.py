@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
+from extremum.host.checks import tensor_for
 from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.results import Results
 from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.model import EmptyWindowWarning, Pooling, ReduceFunction, Reduction
+from extremum.model import Pooling, ReduceFunction, Reduction
 
 __all__ = ["numbers_of_results", "winners"]
 
@@ -34,9 +34,7 @@ def winners(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np
     """
     if isinstance(problem, Pooling):
         both = replace(problem, return_indices=True, index_type=np.dtype(np.uint32))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyWindowWarning)
-            values, positions = both.evaluate(x)
+        values, positions = both.compute(tensor_for(both, x))
         return np.asarray(values), np.asarray(positions)
     least = problem.function.is_minimum
     function = ReduceFunction.ARGMIN if least else ReduceFunction.ARGMAX

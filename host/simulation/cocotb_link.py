@@ -23,7 +23,14 @@ from extremum.host.processes import Command, Processes
 from extremum.host.simulation.wave_pipe import WavePipe
 
 _START_SECONDS = 60
-_END_SECONDS = 1
+"""How long a simulator may take to start."""
+
+_CLOSE_SECONDS = 60
+"""How long it may take to end when it is closed; its waveforms are written meanwhile."""
+
+_LAST_WORDS_SECONDS = 1
+"""How long one that has failed may take to end; then it is read what it has said until then."""
+
 SILENCE_SECONDS = 300
 """A simulation tells its progress; one that says nothing for so long is given up."""
 
@@ -34,9 +41,10 @@ _SOCKET_PATH_BYTES = 90
 """Operating systems allow a local socket's path little more than 100 bytes."""
 
 _WAVES = "waves.vcd"
+"""The pipe for waveforms, in the folder in which the simulator runs."""
+
 _RETURN_CODE = re.compile(r"return code: -(\d+)$")
 """What cocotb says, if a signal has ended the simulator and not what started it."""
-"""The pipe for waveforms, in the folder in which the simulator runs."""
 
 PROCESS = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
 """Starts the process that compiles or simulates."""
@@ -168,7 +176,7 @@ class CocotbLink:
             with suppress(OSError):
                 connection.send(None)
             with suppress(subprocess.TimeoutExpired):
-                self._command.process.wait(_START_SECONDS)
+                self._command.wait(_CLOSE_SECONDS)
         self._kill(None)
         if connection is not None:
             self._check_waves()
@@ -211,7 +219,7 @@ def _last_words(command: Command) -> str:
     status = None
     with suppress(subprocess.TimeoutExpired):
         # What started the simulator speaks of its end only when it has noticed it.
-        status = command.process.wait(_END_SECONDS)
+        status = command.wait(_LAST_WORDS_SECONDS)
     words, number = (command.last_words or ["it left no message"])[-1], 0
     if told := _RETURN_CODE.search(words):
         number = int(told[1])

@@ -200,7 +200,7 @@ class Environment:
         """Read a field of a register."""
         found = next(r for r in regs.register_map(self.config) if r.name == register)
         wanted = found.field(name)
-        return (await self.read(found.address) & wanted.mask) >> wanted.lowest
+        return wanted.of(await self.read(found.address))
 
     async def until(self, register: str, name: str, value: int) -> None:
         """Read a field until it has a value."""

@@ -231,8 +231,7 @@ class _Problem:
         path = os.pathsep.join([beside, os.environ.get("PATH", "")])
         command = self.processes.start([sys.executable, *arguments], self.folder, {"PATH": path})
         try:
-            status = command.process.wait(LONGEST)
+            status = command.wait(LONGEST)
         except subprocess.TimeoutExpired as error:
             raise ProofError(f"no answer after {LONGEST} seconds") from error
-        size = os.fstat(command.output.fileno()).st_size
-        return status, os.pread(command.output.fileno(), size, 0).decode(errors="replace")
+        return status, command.text

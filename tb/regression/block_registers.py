@@ -43,7 +43,7 @@ class BlockRegisters:
         """Return a field of a register."""
         found: Register = self._map[register]
         field = found.field(name)
-        return (self.block.read(found.address) & field.mask) >> field.lowest
+        return field.of(self.block.read(found.address))
 
     def write(self, register: str, word: int) -> None:
         """Write a register as a whole."""

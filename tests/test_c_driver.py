@@ -252,6 +252,20 @@ def test_an_impossible_number_of_groups_is_refused(driver, groups, error):
     assert plan_pooling(driver, core)[1] == error
 
 
+@pytest.mark.parametrize("axis", ["depth", "height", "width"])
+def test_an_impossible_fixed_window_is_refused(driver, axis):
+    """The planner counts with it before it is compared with any job's."""
+    core, place = Core.of(CONFIG), NAMES.index(f"{axis}.window")
+    core.fixed = 1 << place
+    most = core.max_window[("depth", "height", "width").index(axis)]
+    for window in (-1, 0, most + 1, 2**63 - 1):
+        core.fixed_values[place] = window
+        assert plan_pooling(driver, core)[1] == "BAD_CORE"
+    for window in (1, most):
+        core.fixed_values[place] = window
+        assert plan_pooling(driver, core)[1] != "BAD_CORE"
+
+
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize(
     ("stride", "error"),

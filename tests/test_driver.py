@@ -10,7 +10,7 @@ import pytest
 from accelerators import check, make
 
 from extremum.hdl.axi import register_map as regs
-from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.host import Accelerator
 from extremum.host.driver.block import JOBS_AHEAD, BlockDriver, Work
 from extremum.host.driver.packets import ResultPackets
@@ -246,6 +246,22 @@ def test_accesses_that_are_refused(transport):
     with pytest.raises(DeviceError, match=r"^the block refused the write of address 0x1fc$"):
         transport.read(0)
     assert transport.read(0) == regs.ID
+
+
+@pytest.mark.parametrize(("held", "told"), [(3, "more"), (1, "fewer")])
+def test_packets_that_are_not_of_the_size_that_was_told(held, told):
+    """They would be the first bytes of the next packet, or be taken from it."""
+    block, beat = NativeBlock(CONFIG), np.zeros(port_widths(CONFIG)[INPUT] // 8, np.uint8)
+    block.send([beat] * held, 2 * len(beat))
+    block.send([beat], len(beat))
+
+    def start_and_wait():
+        while True:
+            block.pass_clocks(50)
+            block.write(regs.command_address(regs.START_COMMAND), 1)
+
+    with pytest.raises(ValueError, match=f"^the pieces of a packet hold {told} bytes than its si"):
+        start_and_wait()
 
 
 def test_a_job_that_the_core_was_not_built_for(driver):

@@ -174,6 +174,8 @@ def test_beats_that_do_not_fit():
     for pieces, message in (
         ([np.zeros((2, 3), np.int8)], "beats must be 2 lanes of at most 8 bytes, not int8 of siz"),
         ([np.zeros((1, 2), np.int8)], "the pieces hold fewer beats than beats_in says"),
+        ([np.zeros((3, 2), np.int8)], "the pieces hold more beats than beats_in says"),
+        ([np.zeros((1, 2), np.int8)] * 3, "the pieces hold more beats than beats_in says"),
     ):
         native = NativeSimulator(config)
         with pytest.raises(ValueError, match=message):

@@ -347,6 +347,19 @@ static bool is_fixed(const struct extremum_core *core, uint32_t name)
     return core->fixed >> name & 1;
 }
 
+/* The register that holds the number of a window's taps in a dimension. */
+static uint32_t window_register(uint32_t axis)
+{
+    return EXTREMUM_REGISTER_DEPTH_WINDOW + axis * REGISTERS_PER_DIMENSION;
+}
+
+/* Return the number of taps that the core has fixed in a dimension, or 0 if it has not. */
+static int64_t fixed_window_of(const struct extremum_core *core, uint32_t axis)
+{
+    uint32_t name = window_register(axis);
+    return is_fixed(core, name) ? core->fixed_values[name] : 0;
+}
+
 static enum extremum_error check_core(const struct extremum_core *core)
 {
     const int64_t groups = core->fixed_values[EXTREMUM_REGISTER_GROUPS];
@@ -360,6 +373,10 @@ static enum extremum_error check_core(const struct extremum_core *core)
     for (uint32_t i = 0; i < DIMENSIONS; i++) {
         right = right && in_range(core->max_window[i], 1, 255)
             && in_range(core->max_dilation[i], 1, 255);
+        if (is_fixed(core, window_register(i))) {
+            int64_t window = fixed_window_of(core, i);
+            right = right && 1 <= window && window <= core->max_window[i];
+        }
     }
     if (is_fixed(core, EXTREMUM_REGISTER_GROUPS)) {
         right = right && 1 <= groups && groups <= (int64_t)1 << 32;
@@ -391,13 +408,6 @@ static bool can_fold(const struct extremum_core *core)
 {
     bool reduces = is_built(core, EXTREMUM_BUILT_ARGMIN) || is_built(core, EXTREMUM_BUILT_ARGMAX);
     return reduces && core->lanes > 1 && (core->lanes & (core->lanes - 1)) == 0;
-}
-
-/* Return the number of taps that the core has fixed in a dimension, or 0 if it has not. */
-static int64_t fixed_window_of(const struct extremum_core *core, uint32_t axis)
-{
-    uint32_t name = EXTREMUM_REGISTER_DEPTH_WINDOW + axis * REGISTERS_PER_DIMENSION;
-    return is_fixed(core, name) ? core->fixed_values[name] : 0;
 }
 
 /* Return the code of a type, or EXTREMUM_MAX_DATA_TYPES if the core lacks the type. */

@@ -14,7 +14,7 @@ from amaranth.hdl import Shape
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.host.simulation import native_library, stalls
-from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
+from extremum.host.simulation.backend import JobRun, Measured, Take, Watch, exactly
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
 
@@ -145,8 +145,10 @@ class NativeSimulator(NativeModel):
         )  # fmt: skip
         self._library.pump_begin(pump, ctypes.byref(request))
         outcome: _Outcome = self._library.pump_outcome(pump).contents
-        pieces, buffer = iter(run.beats), _ResultBuffer(self._lanes, run, take)
-        told = time.monotonic()
+        told = "the pieces hold {} beats than beats_in says"
+        pieces = exactly(run.beats, run.beats_in, len, told)
+        buffer = _ResultBuffer(self._lanes, run, take)
+        watched = time.monotonic()
         while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != _DONE:
             if state in native_library.ERRORS:
                 self._fail(state, outcome.message)
@@ -155,18 +157,19 @@ class NativeSimulator(NativeModel):
             elif state == _FULL:
                 buffer.give(outcome.given)
                 self._library.pump_drain(pump, *buffer.arguments)
-            if watch is not None and time.monotonic() >= told + SLICE_SECONDS:
+            if watch is not None and time.monotonic() >= watched + SLICE_SECONDS:
                 watch(outcome.clock, outcome.taken)
-                told = time.monotonic()
+                watched = time.monotonic()
+        if outcome.taken == run.beats_in:
+            for _ in pieces:  # an error, if there are any left
+                pass
         buffer.give(outcome.given)
         cycles = 0 if outcome.first == NEVER else outcome.last - outcome.first + 1
         return Measured(cycles, tuple(map(int, statuses[: outcome.statuses])), outcome.taken)
 
     def _feed(self, pieces: Iterator[np.ndarray]) -> None:
         """Hand the pump its next beats."""
-        beats = next(pieces, None)
-        if beats is None:
-            raise ValueError("the pieces hold fewer beats than beats_in says")
+        beats = next(pieces)
         if beats.shape[1:] != (self._lanes,) or beats.itemsize > self._element_bytes:
             raise ValueError(
                 f"beats must be {self._lanes} lanes of at most {self._element_bytes} bytes, not "

@@ -15,7 +15,12 @@ from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import DeviceError
 from extremum.host.simulation import native, native_library
-from extremum.host.simulation.backend import RESET_CLOCKS, StreamClocks, StreamSettings
+from extremum.host.simulation.backend import (
+    RESET_CLOCKS,
+    StreamClocks,
+    StreamSettings,
+    exactly,
+)
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
 
@@ -162,7 +167,8 @@ class NativeBlock(NativeModel):
 
     def send(self, pieces: Iterable[np.ndarray], size: int) -> None:
         """Do as :meth:`extremum.host.driver.transport.Transport.send`."""
-        self._sent.append(iter(pieces))
+        told = "the pieces of a packet hold {} bytes than its size says"
+        self._sent.append(exactly(pieces, size, lambda piece: piece.nbytes, told))
         self._library.pump_send(self._pump, size // self._beat_bytes[INPUT])
 
     def receive(self, stream: str, size: int, take: Callable[[np.ndarray, bool], None]) -> None:
@@ -202,7 +208,7 @@ class NativeBlock(NativeModel):
 
     @contextmanager
     def resetting(self) -> Iterator[None]:
-        """Reset the block's soft reset inside a ``with`` block as the channels of a DMA are.
+        """Stop and start the streams as a DMA's channels, around a soft reset in a ``with`` block.
 
         Before, what is being sent is forgotten; behind it, what the block still offers is taken,
         and what was asked for is forgotten.
@@ -273,16 +279,12 @@ class NativeBlock(NativeModel):
 
     def _feed(self) -> None:
         """Hand the pump its next beats."""
-        while self._sent:
-            piece = next(self._sent[0], None)
-            if piece is not None:
-                # Kept, since the pump only points to it.
-                self._fed = np.ascontiguousarray(piece).reshape(-1)
-                beats = len(self._fed) // self._beat_bytes[INPUT]
-                self._library.pump_feed(self._pump, self._fed.ctypes.data, beats)
-                return
+        while (piece := next(self._sent[0], None)) is None:
             self._sent.popleft()
-        raise ValueError("the pieces of a packet hold fewer bytes than its size says")
+        # Kept, since the pump only points to it.
+        self._fed = np.ascontiguousarray(piece).reshape(-1)
+        beats = len(self._fed) // self._beat_bytes[INPUT]
+        self._library.pump_feed(self._pump, self._fed.ctypes.data, beats)
 
     def _hand_out(self) -> None:
         """Give away what has come on the output streams."""

@@ -12,6 +12,7 @@ from .fixed import check_fixed
 from .register_table import DIMENSIONS, POSITION_WIDTH
 
 __all__ = [
+    "BUSES",
     "DIMENSIONS",
     "FASTEST_TO_SIMULATE",
     "MAX_DILATION",
@@ -30,6 +31,9 @@ OPERATORS = ("argmin", "argmax", "max-pool")
 
 The reductions MIN and MAX, which give values, need ``max-pool`` beside ``argmin`` or ``argmax``.
 """
+
+BUSES = ("none", "axi")
+"""What is generated: the bare core, or the AXI block around it."""
 
 PIPELINING = ("small", "balanced", "fast")
 """The settings of ``pipelining``, from the fewest registers to the highest clock."""

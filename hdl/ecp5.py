@@ -13,7 +13,7 @@ _ADDRESS_BITS = 14
 _SHAPES = {512: 36, 1024: 18, 2048: 9, 4096: 4, 8192: 2, 16384: 1}
 """Width of a block's words, by how many words it has."""
 
-_PORT = 18
+PORT_BITS = 18
 """Data pins of a port of a DP16KD. Words of 36 bits have those of both ports."""
 
 
@@ -56,7 +56,7 @@ class Ecp5:
         if memory.depth > words:
             write = write & (memory.write_address >> ceil_log2(words) == row)
         out = Signal(bits, name=f"block{row}_{low}")
-        block = _dp16kd if _SHAPES[words] <= _PORT else _pdpw16kd
+        block = _dp16kd if _SHAPES[words] <= PORT_BITS else _pdpw16kd
         m.submodules += block(memory, words, data, write, out)
         return out
 
@@ -85,7 +85,7 @@ def _dp16kd(
     """Return a block of two alike ports of 18 bits or fewer: A writes and B reads."""
     width = _SHAPES[words]
     # In words of two bytes the two lowest address pins are byte enables.
-    padding = Const(3 if width == _PORT else 0, _ADDRESS_BITS - ceil_log2(words))
+    padding = Const(3 if width == PORT_BITS else 0, _ADDRESS_BITS - ceil_log2(words))
     return _instance(
         "DP16KD",
         parameters={
@@ -99,8 +99,8 @@ def _dp16kd(
             "WRITEMODE_B": "NORMAL",
         },
         inputs={
-            **_pins("DIA", data, _PORT),
-            **_pins("DIB", Const(0, 1), _PORT),
+            **_pins("DIA", data, PORT_BITS),
+            **_pins("DIB", Const(0, 1), PORT_BITS),
             **_pins("ADA", Cat(padding, memory.write_address), _ADDRESS_BITS),
             **_pins("ADB", Cat(padding, memory.read_address), _ADDRESS_BITS),
             **{f"CS{port}{pin}": Const(0, 1) for port in "AB" for pin in range(3)},
@@ -145,7 +145,7 @@ def _pdpw16kd(
             "RST": Const(0, 1),
         },
         # The part reads the lower half of a word on the upper half of the pins: DO18 is bit 0.
-        outputs={f"DO{(pin + _PORT) % width}": out[pin] for pin in range(len(out))},
+        outputs={f"DO{(pin + PORT_BITS) % width}": out[pin] for pin in range(len(out))},
     )
 
 

@@ -10,9 +10,8 @@ from amaranth.hdl import Cat, ClockSignal, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core
+from extremum.hdl.verilog import component_of
 
 CLOCK = ("aclk",)
 """The port of an AXI block that is no signal to time, but the clock."""
@@ -45,7 +44,7 @@ class TimingHarness(wiring.Component):
     scan: Signal
 
     def __init__(self, config: CoreConfig, *, bus: str = "none", pins: bool = True):
-        self._core = AxiBlock(config) if bus == "axi" else Core(config)
+        self._core = component_of(config, bus)
         self._pins = pins
         # The block brings a domain of its own, made of its clock and reset.
         self._domain = "port" if bus == "axi" else "sync"

@@ -15,10 +15,8 @@ from importlib.resources import files
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 
-from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core
-from extremum.hdl.verilog import MEMORY, VerilogMemories
+from extremum.hdl.verilog import MEMORY, VerilogMemories, component_of
 from extremum.hdl.whole_nets import with_whole_nets
 
 __all__ = ["block", "plain_names", "plain_verilog", "relative_sources"]
@@ -76,7 +74,7 @@ def block(
         Whether each signal has an attribute with the line of the generator that it comes from.
     """
     memories = VerilogMemories()
-    design = AxiBlock(config) if bus == "axi" else Core(config)
+    design = component_of(config, bus)
     if attributes is not None:
         for port, given in attributes(design.signature.members.keys()).items():
             getattr(design, port).attrs.update(given)

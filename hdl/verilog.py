@@ -11,7 +11,7 @@ from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module
 
 from extremum.hdl.axi.block import AxiBlock
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import BUSES, CoreConfig
 from extremum.hdl.core import Core
 from extremum.hdl.registered_memory import RegisteredMemory
 from extremum.hdl.whole_nets import with_whole_nets
@@ -27,6 +27,19 @@ TOPS = {"none": TOP, "axi": BLOCK}
 
 MEMORY = "extremum_memory"
 """Name of the module in ``hdl/memory.v``, of which every large memory is an instance."""
+
+
+def component_of(config: CoreConfig, bus: str) -> Core | AxiBlock:
+    """Return the bare core (bus ``"none"``), or the AXI block around it (``"axi"``).
+
+    Raises
+    ------
+    ValueError
+        The bus is neither.
+    """
+    if bus not in BUSES:
+        raise ValueError(f"bus must be one of {', '.join(BUSES)}, not {bus!r}")
+    return AxiBlock(config) if bus == "axi" else Core(config)
 
 
 def generate(config: CoreConfig, platform: object = None, *, bus: str = "none") -> str:
@@ -50,12 +63,10 @@ def generate(config: CoreConfig, platform: object = None, *, bus: str = "none") 
     ValueError
         The bus is neither.
     """
-    if bus not in TOPS:
-        raise ValueError(f"bus must be one of {', '.join(TOPS)}, not {bus!r}")
-    memories = VerilogMemories()
+    component, memories = component_of(config, bus), VerilogMemories()
     with _without_garbage_collection():
         text = verilog.convert(
-            AxiBlock(config) if bus == "axi" else Core(config),
+            component,
             name=TOPS[bus],
             platform=memories if platform is None else platform,
             emit_src=False,

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
 
-BUSES = ("none", "axi")
-"""What is simulated: the bare core, or the AXI block around it."""
-
 
 class Accelerator:
     """A core that runs in a simulator, as a set of functions.
@@ -148,7 +145,7 @@ class Accelerator:
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-        checks.check_bus(bus, backend, BUSES)
+        checks.check_bus(bus, backend)
         checks.check_simulation(backend, waves, wave_window, watchdog)
         checks.check_stalls(input_stalls=input_stalls, output_stalls=output_stalls)
         checks.check_seed(seed)

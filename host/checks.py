@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
+from extremum.hdl.config import BUSES, FASTEST_TO_SIMULATE, CoreConfig
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 from extremum.model.checks import as_tensor_of
 
@@ -85,16 +85,16 @@ def check_progress(progress: object) -> None:
         raise TypeError(f"progress must be a function of one argument, not {progress!r}")
 
 
-def check_bus(bus: str, backend: str, buses: Sequence[str]) -> None:
+def check_bus(bus: str, backend: str) -> None:
     """Refuse a bus that there is not, or that the backend does not have.
 
     Raises
     ------
     ValueError
-        The bus is none of ``buses``, or it is that of a block, and nothing is simulated.
+        There is no such bus, or it is that of a block, and nothing is simulated.
     """
-    if bus not in buses:
-        raise ValueError(f"bus must be one of {', '.join(buses)}, not {bus!r}")
+    if bus not in BUSES:
+        raise ValueError(f"bus must be one of {', '.join(BUSES)}, not {bus!r}")
     if bus != "none" and backend == "model":
         raise ValueError(f"bus {bus!r} needs a simulator: the backend must not be 'model'")
 

@@ -20,9 +20,8 @@ from typing import Any
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 
-from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core
+from extremum.hdl.verilog import component_of
 from extremum.tb.command import end
 from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation.designs import DESIGNS, scaled
@@ -34,8 +33,7 @@ EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "netlists
 
 def digest(config: CoreConfig, bus: str) -> str:
     """Return twelve hexadecimal digits of the netlist of a core or a block."""
-    component = AxiBlock(config) if bus == "axi" else Core(config)
-    text = str(rtlil.convert(component, name="top", emit_src=False))
+    text = str(rtlil.convert(component_of(config, bus), name="top", emit_src=False))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

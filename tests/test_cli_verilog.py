@@ -256,7 +256,7 @@ REFUSED = [
     ("verilog --output . --name extremum_memory", "name must not be that of the core's memories"),
     ("verilog --output . --name irq", "name must not be that of a port, as 'irq' is"),
     ("verilog --output . --name s_axis_tvalid", "name must not be that of a port"),
-    ("verilog --output . --bus ahb", "'ahb' is not one of 'axi', 'none'"),
+    ("verilog --output . --bus ahb", "'ahb' is not one of 'none', 'axi'"),
     ("verilog --output a.v --cost job.toml", "--cost needs a folder as --output"),
     ("verilog --output . --cost none.json", "cannot read none.json: No such file"),
     ("verilog --output . --config none.toml", "cannot read none.toml: No such file"),

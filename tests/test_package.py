@@ -205,7 +205,7 @@ def test_the_order_of_fixed_registers_means_nothing():
         ("package = 3", "package must be a table, not 3"),
         ("[package]\nname = 3", "package.name must be a string, not 3"),
         ("[package]\nname = '2x'", "name must be a letter and up to 63"),
-        ("[package]\nbus = 'ahb'", "package.bus must be axi or none, not 'ahb'"),
+        ("[package]\nbus = 'ahb'", "package.bus must be none or axi, not 'ahb'"),
         ("data_types = 'int8'", "data_types must be a list, not 'int8'"),
         ("data_types = ['int7']", "data type must be one of"),
         ("max_window = 3", "max_window must be a list, not 3"),
@@ -243,7 +243,7 @@ def test_settings_that_are_refused():
     for name in ("", "2x", "a-b", "a b", "ä", "a" * 65):
         with pytest.raises(ValueError, match="name must be a letter"):
             Settings(config, name)
-    with pytest.raises(ValueError, match="bus must be axi or none, not 'apb'"):
+    with pytest.raises(ValueError, match="bus must be none or axi, not 'apb'"):
         Settings(config, "a", "apb")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from extremum.hdl.config import FASTEST_TO_SIMULATE
+from extremum.hdl.config import BUSES, FASTEST_TO_SIMULATE
 from extremum.host.checks import MOST_CLOCKS
 from extremum.host.cli.option_types import FILE, INTEGERS, PERCENT, options_of
 from extremum.host.cli.parameter_options import parameter_options
@@ -19,7 +19,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 bus_option = click.option(
     "--bus",
-    type=click.Choice(["none", "axi"]),
+    type=click.Choice(BUSES),
     show_default="none",
     help="Simulate the bare core, or the AXI block around it and its driver.",
 )

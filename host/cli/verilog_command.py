@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from extremum.hdl.config import BUSES
 from extremum.host.cli import core_options, printing, shared_options
 from extremum.host.cli.fpga_commands import progress
 from extremum.host.cli.option_types import FILE
@@ -25,7 +26,7 @@ from extremum.host.cli.tensor_files import (
 from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
-from extremum.host.package.settings import BUSES, Settings, check_name, default_name
+from extremum.host.package.settings import Settings, check_name, default_name
 from extremum.host.replaced_files import write_together
 from extremum.host.tools import GATEWARE, require
 
@@ -142,7 +143,7 @@ def verilog(
 def _settings(options: Mapping[str, Any]) -> Settings:
     """Return what the options, and behind them the file of ``--config``, ask for."""
     asked = core_options.configuration_of(options)
-    bus = options["bus"] or asked.bus or BUSES[0]
+    bus = options["bus"] or asked.bus or "axi"
     name = options["name"] if options["name"] is not None else asked.name
     if name is None:
         name = default_name(core_options.own_name(options), bus)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import BUSES, CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.host.package.settings import BUSES, Settings, check_name
+from extremum.host.package.settings import Settings, check_name
 from extremum.model import DataType
 
 __all__ = ["Configuration", "flat_registers", "parse", "toml_text"]

@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from extremum.hdl.ecp5 import PORT_BITS
 from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import header
 
 __all__ = ["MODELS", "models"]
-
-PORT = 18
-"""Data pins of a port of a DP16KD. Words of 36 bits have those of both ports."""
 
 _ABOUT = "// Models of the part's block memories for simulation and lint: synthesis has its own.\n"
 
@@ -73,8 +71,8 @@ def _two_ports() -> str:
     clocked = ["CLKA", "CLKB", "CEA", "CEB", "OCEA", "OCEB", "WEA", "WEB", "RSTA", "RSTB"]
     selects = [f"CS{port}{n}" for port in "AB" for n in range(3)]
     address = {port: _pins(f"AD{port}", 14) for port in "AB"}
-    data = {port: _pins(f"DI{port}", PORT) for port in "AB"}
-    out = _pins("DOB", PORT)
+    data = {port: _pins(f"DI{port}", PORT_BITS) for port in "AB"}
+    out = _pins("DOB", PORT_BITS)
     body = f"""
   localparam SHIFT = DATA_WIDTH_A == 18 ? 4 : DATA_WIDTH_A == 9 ? 3 : DATA_WIDTH_A == 4 ? 2 :
                      DATA_WIDTH_A == 2 ? 1 : 0;
@@ -84,7 +82,7 @@ def _two_ports() -> str:
   wire [17:0] mask = DATA_WIDTH_A != 18 ? {{18{{1'b1}}}} : {{{{9{{ADA1}}}}, {{9{{ADA0}}}}}};
   wire write = CEA && WEA && !{_vector(selects[:3])};
   wire read_enable = CEB && !WEB && !{_vector(selects[3:])}, output_enable = OCEB;
-{_memory(PORT, "SHIFT", "REGMODE_B")}
+{_memory(PORT_BITS, "SHIFT", "REGMODE_B")}
   assign {_vector(out)} = shown & ((1 << DATA_WIDTH_B) - 1);
   initial if (DATA_WIDTH_A != DATA_WIDTH_B || WRITEMODE_A != "NORMAL")
     $fatal(1, "a setting that is not modelled");
@@ -103,7 +101,7 @@ def _port_each_way() -> str:
     clocked = ["CLKW", "CLKR", "CEW", "CER", "OCER", "RST"]
     selects = [f"CS{port}{n}" for port in "WR" for n in range(3)]
     write, read = _pins("ADW", 9), _pins("ADR", 14)
-    enables, data, out = _pins("BE", 4), _pins("DI", 2 * PORT), _pins("DO", 2 * PORT)
+    enables, data, out = _pins("BE", 4), _pins("DI", 2 * PORT_BITS), _pins("DO", 2 * PORT_BITS)
     body = f"""
   wire write_clock = CLKW, read_clock = CLKR;
   wire [13:0] write_address = {_vector(write)} << 5, read_address = {_vector(read)};
@@ -111,7 +109,7 @@ def _port_each_way() -> str:
   wire [35:0] mask = {{{{9{{BE3}}}}, {{9{{BE2}}}}, {{9{{BE1}}}}, {{9{{BE0}}}}}};
   wire write = CEW && !{_vector(selects[:3])};
   wire read_enable = CER && !{_vector(selects[3:])}, output_enable = OCER;
-{_memory(2 * PORT, 5, "REGMODE")}
+{_memory(2 * PORT_BITS, 5, "REGMODE")}
   assign {_vector(out)} = {{shown[17:0], shown[35:18]}};
   initial if (DATA_WIDTH_W != 36 || DATA_WIDTH_R != 36)
     $fatal(1, "a setting that is not modelled");

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
+
 __all__ = ["ORDER", "Port", "interfaces", "ports_of"]
 
-STREAMS = ("s_axis", "m_axis_value", "m_axis_index")
+STREAMS = (INPUT, VALUES, INDICES)
 LITE = "s_axil"
 ORDER = ("aclk", "aresetn", *STREAMS, LITE, "irq", "clk", "rst", "job", "i", "o", "status")
 """The order in which ports are listed, by their names or the names of their interfaces."""

@@ -8,19 +8,13 @@ from importlib.metadata import version
 from keyword import iskeyword
 
 from extremum.hdl.axi.register_map import configuration_hash
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import BUSES, CoreConfig
 from extremum.hdl.register_table import register_names
 from extremum.hdl.registers import job_shapes
-from extremum.hdl.verilog import MEMORY
+from extremum.hdl.verilog import MEMORY, TOPS
 from extremum.host.package.reserved import OF_TOOLS, RESERVED
 
-__all__ = ["BUSES", "DEFAULT_NAMES", "Settings", "check_name", "default_name", "version_text"]
-
-BUSES = ("axi", "none")
-"""The forms of a block: behind AXI ports, or the bare core."""
-
-DEFAULT_NAMES = {"axi": "extremum_axi", "none": "extremum_core"}
-"""Name of the module of a core without a name of its own, by the bus."""
+__all__ = ["Settings", "check_name", "default_name", "version_text"]
 
 
 def version_text() -> str:
@@ -30,7 +24,7 @@ def version_text() -> str:
 
 def default_name(core: str | None, bus: str) -> str:
     """Return the name of the module: ``extremum_`` and the core's name, if it has one."""
-    return f"extremum_{re.sub('[^A-Za-z0-9]+', '_', core)}" if core else DEFAULT_NAMES[bus]
+    return f"extremum_{re.sub('[^A-Za-z0-9]+', '_', core)}" if core else TOPS[bus]
 
 
 PORTS = ("aclk", "aresetn", "irq", "clk", "rst", "status")
@@ -73,7 +67,7 @@ class Settings:
     name
         Name of the top module, which is also the prefix of all other modules and files.
     bus
-        One of :data:`BUSES`.
+        One of :data:`extremum.hdl.config.BUSES`.
     source
         Keep attributes that tell which line of the generator each signal comes from.
     device

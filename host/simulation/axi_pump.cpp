@@ -16,6 +16,7 @@
 
 #include "lite.hpp"
 #include "model.hpp"
+#include "pump.hpp"
 #include "sink.hpp"
 #include "streams.hpp"
 
@@ -33,10 +34,8 @@ struct Outcome {
     Filled filled[2];
     uint32_t irq = 0, word = 0, refused_read = 0;
     uint32_t refused_write = LiteMaster::NONE;  // whoever tells of it sets it to NONE
-    char message[256] = "";
+    char message[MESSAGE_BYTES] = "";
 };
-
-enum State { RUNNING, DONE, FAILED, HUNGRY, FULL, UNWRITTEN };
 
 // What `advance` waits for.
 enum Goal { ACCESS, ANSWERS, EVENT, CLOCKS };
@@ -120,22 +119,16 @@ class AxiPump {
     State advance(double seconds, Goal goal, uint64_t clocks) {
         const uint64_t end = outcome.clock + clocks;
         waits_ = goal != CLOCKS;
-        try {
-            return look_for(seconds, RUNNING, [this, goal, end] {
-                model_.check();
-                if (reached(goal, end)) return DONE;
-                if (beats_.dry()) return HUNGRY;
-                if (value.is_full() || index.is_full() || ended()) return FULL;
-                step();
-                return RUNNING;
-            });
-        } catch (const WaveError& error) {
-            fail(error.what());
-            return UNWRITTEN;
-        } catch (const std::exception& error) {
-            fail(error.what());
-            return FAILED;
-        }
+        const auto look = [this, goal, end] {
+            model_.check();
+            if (reached(goal, end)) return DONE;
+            if (beats_.dry()) return HUNGRY;
+            if (value.is_full() || index.is_full() || ended()) return FULL;
+            step();
+            return RUNNING;
+        };
+        return guarded([&] { return look_for(seconds, RUNNING, look); },
+                       [this](const char* what) { fail(what); });
     }
 
     // Whether no packet is asked for, and all that was to be sent has been taken.
@@ -205,15 +198,10 @@ class AxiPump {
     }
 
     void fail(const char* what) {
-        char whole[64] = "";
-        if (start_) {
-            std::snprintf(whole, sizeof whole, " (%" PRIu64 " since the start)",
-                          start_ + outcome.clock);
-        }
         std::snprintf(outcome.message, sizeof outcome.message,
-                      "clock %" PRIu64 "%s: %s; %s%" PRIu64 " beats wait, and packets are missing: %"
-                      PRIu64 " of values, %" PRIu64 " of positions",
-                      outcome.clock, whole, what,
+                      "%s: %s; %s%" PRIu64 " beats wait, and packets are missing: %" PRIu64
+                      " of values, %" PRIu64 " of positions",
+                      ClockText(outcome.clock, start_).text, what,
                       lite_.done() ? "" : "the access of a register has no answer, ", beats_.left,
                       value.asked, index.asked);
     }
@@ -236,12 +224,9 @@ Sink& sink_of(void* pump, int number) {
 
 }  // namespace
 
-EXPORT void* pump_open(const char* waves, uint64_t first, uint64_t last) {
-    try {
-        return new AxiPump(waves, first, last);
-    } catch (const std::exception&) {
-        return nullptr;
-    }
+EXPORT void* pump_open(const char* waves, uint64_t first, uint64_t last, int* state,
+                       char* message) {
+    return open_pump<AxiPump>(waves, first, last, state, message);
 }
 
 EXPORT void pump_begin(void* pump, const Settings* settings) { pump_of(pump)->begin(*settings); }

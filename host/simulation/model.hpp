@@ -70,7 +70,7 @@ class Model {
         if (*waves) {
             core.trace(&trace_, 99);
             trace_.open(waves);
-            if (!trace_.isOpen()) throw std::runtime_error("the waveform file cannot be written");
+            if (!trace_.isOpen()) throw WaveError(std::string("cannot write waveforms to ") + waves);
         }
 #else
         (void)waves;

@@ -16,15 +16,21 @@ from extremum.hdl.ports import job_layout
 from extremum.host.simulation import native_library, stalls
 from extremum.host.simulation.backend import JobRun, Measured, Take, Watch, exactly
 from extremum.host.simulation.native_build import compile_native
-from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
+from extremum.host.simulation.native_library import (
+    COUNT,
+    MESSAGE_BYTES,
+    NEVER,
+    NUMBER,
+    POINTER,
+    NativeModel,
+    State,
+)
 
 SLICE_SECONDS = 0.1
 """Seconds after which the pump returns to Python, which may be interrupted or tell progress."""
 
 BUFFER_ELEMENTS = 1 << 16
 """Elements that the pump's buffer for results holds, about."""
-
-_DONE, _HUNGRY, _FULL = 1, 3, 4
 
 
 class PhasesStruct(ctypes.Structure):
@@ -70,7 +76,7 @@ class _Outcome(ctypes.Structure):
         ("taken", ctypes.c_uint64),
         ("given", ctypes.c_uint64),
         ("statuses", ctypes.c_uint64),
-        ("message", ctypes.c_char * 256),
+        ("message", ctypes.c_char * MESSAGE_BYTES),
     )
 
 
@@ -149,12 +155,12 @@ class NativeSimulator(NativeModel):
         pieces = exactly(run.beats, run.beats_in, len, told)
         buffer = _ResultBuffer(self._lanes, run, take)
         watched = time.monotonic()
-        while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != _DONE:
+        while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != State.DONE:
             if state in native_library.ERRORS:
                 self._fail(state, outcome.message)
-            if state == _HUNGRY:
+            if state == State.HUNGRY:
                 self._feed(pieces)
-            elif state == _FULL:
+            elif state == State.FULL:
                 buffer.give(outcome.given)
                 self._library.pump_drain(pump, *buffer.arguments)
             if watch is not None and time.monotonic() >= watched + SLICE_SECONDS:

@@ -22,12 +22,19 @@ from extremum.host.simulation.backend import (
     exactly,
 )
 from extremum.host.simulation.native_build import compile_native
-from extremum.host.simulation.native_library import COUNT, NEVER, NUMBER, POINTER, NativeModel
+from extremum.host.simulation.native_library import (
+    COUNT,
+    MESSAGE_BYTES,
+    NEVER,
+    NUMBER,
+    POINTER,
+    NativeModel,
+    State,
+)
 
 FLUSH_CLOCKS = 64
 """Clocks in which a reset takes what the block still offers."""
 
-_DONE, _HUNGRY, _FULL = 1, 3, 4
 _ACCESS, _ANSWERS, _EVENT, _CLOCKS = range(4)
 _NO_ADDRESS = (1 << 32) - 1
 _SINKS = (VALUES, INDICES)
@@ -64,7 +71,7 @@ class _Outcome(ctypes.Structure):
         ("word", ctypes.c_uint32),
         ("refused_read", ctypes.c_uint32),
         ("refused_write", ctypes.c_uint32),
-        ("message", ctypes.c_char * 256),
+        ("message", ctypes.c_char * MESSAGE_BYTES),
     )
 
 
@@ -254,13 +261,13 @@ class NativeBlock(NativeModel):
             while True:
                 left = end - self._outcome.clock if clocks else 0
                 state = self._library.pump_advance(pump, native.SLICE_SECONDS, goal, left)
-                if state == _DONE:
+                if state == State.DONE:
                     break
                 if state in native_library.ERRORS:
                     self._fail(state, self._outcome.message)
-                if state == _HUNGRY:
+                if state == State.HUNGRY:
                     self._feed()
-                elif state == _FULL:
+                elif state == State.FULL:
                     self._hand_out()
                 if watch is not None and time.monotonic() >= self._told + native.SLICE_SECONDS:
                     watch(self.clocks)

@@ -35,7 +35,9 @@ from extremum.host.simulation.verilated import (
 LIBRARY = "core.so"
 
 HERE = Path(str(files("extremum.host.simulation")))
-HEADERS = tuple(HERE / name for name in ("model.hpp", "streams.hpp", "lite.hpp", "sink.hpp"))
+HEADERS = tuple(
+    HERE / name for name in ("model.hpp", "pump.hpp", "streams.hpp", "lite.hpp", "sink.hpp")
+)
 LINT = Path(str(files("extremum.hdl"))) / "lint.vlt"
 TOP = "extremum_native"
 

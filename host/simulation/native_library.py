@@ -7,6 +7,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,14 +19,29 @@ NEVER = (1 << 64) - 1
 
 POINTER, COUNT, NUMBER = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
 
-ERRORS = {2: SimulationError, 5: WaveformError}
+MESSAGE_BYTES = 256
+"""Bytes of a pump's message."""
+
+
+class State(IntEnum):
+    """Why a pump returns; ``pump.hpp`` has the same."""
+
+    RUNNING = 0
+    DONE = 1
+    FAILED = 2
+    HUNGRY = 3
+    FULL = 4
+    UNWRITTEN = 5
+
+
+ERRORS = {State.FAILED: SimulationError, State.UNWRITTEN: WaveformError}
 """What is raised for the states of a pump in which it cannot go on."""
 
 Function = tuple[Any, ...]
 """A function of a library: its name, the type of its result, and those of its arguments."""
 
 _COMMON: tuple[Function, ...] = (
-    ("pump_open", POINTER, ctypes.c_char_p, COUNT, COUNT),
+    ("pump_open", POINTER, ctypes.c_char_p, COUNT, COUNT, POINTER, ctypes.c_char_p),
     ("pump_close", ctypes.c_int, POINTER),
 )
 
@@ -49,6 +65,19 @@ def load(path: Path, functions: Sequence[Function]) -> ctypes.CDLL:
     return library
 
 
+def open_pump(
+    library: ctypes.CDLL, waves: Path | None = None, wave_window: tuple[int, int] | None = None
+) -> int:
+    """Make the model of a library with its pump: see :class:`NativeModel`."""
+    first, last = wave_window or (0, NEVER)
+    path = os.fsencode(waves) if waves is not None else b""
+    state, message = ctypes.c_int(), ctypes.create_string_buffer(MESSAGE_BYTES)
+    opened = library.pump_open(path, first, last, ctypes.byref(state), message)
+    if opened is None:
+        raise ERRORS[State(state.value)](f"native: {os.fsdecode(message.value)}")
+    return opened
+
+
 class NativeModel:
     """A compiled model with its pump.
 
@@ -65,17 +94,15 @@ class NativeModel:
     ------
     WaveformError
         The waveforms cannot be written.
+    SimulationError
+        The model cannot be started.
     """
 
     def __init__(
         self, library: ctypes.CDLL, waves: Path | None, wave_window: tuple[int, int] | None
     ) -> None:
         self._library, self._waves = library, waves
-        first, last = wave_window or (0, NEVER)
-        path = os.fsencode(waves) if waves is not None else b""
-        self._opened: int | None = library.pump_open(path, first, last)
-        if self._opened is None:
-            raise WaveformError(f"native: cannot write waveforms to {waves}")
+        self._opened: int | None = open_pump(library, waves, wave_window)
         # It also ends the model when nobody uses this object any more, or when Python ends.
         self._end = weakref.finalize(self, _end, library, self._opened, os.getpid())
 
@@ -118,7 +145,7 @@ class NativeModel:
         """End a simulation that has ended in one of :data:`ERRORS`, and raise what it tells."""
         told = f"native: {message.decode(errors='replace')}"  # it is gone with the simulation
         self.abandon()
-        raise ERRORS[state](told)
+        raise ERRORS[State(state)](told)
 
     def abandon(self) -> None:
         """End the simulation after an error, which says more than that waveforms are missing."""

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "model.hpp"
+#include "pump.hpp"
 #include "streams.hpp"
 
 namespace {
@@ -34,10 +35,8 @@ struct Request {
 
 struct Outcome {
     uint64_t clock = 0, first = NEVER, last = 0, taken = 0, given = 0, statuses = 0;
-    char message[256] = "";
+    char message[MESSAGE_BYTES] = "";
 };
-
-enum State { RUNNING, DONE, FAILED, HUNGRY, FULL, UNWRITTEN };
 
 class Pump {
   public:
@@ -74,26 +73,20 @@ class Pump {
 
     // Continues until the run is done or has failed, a buffer is needed, or the time is over.
     State advance(double seconds) {
-        try {
-            return look_for(seconds, RUNNING, [this] {
-                model_.check();
-                if (outcome.given == results_ && !beats_.left && !jobs_.left) {
-                    finish();
-                    return DONE;
-                }
-                if (outcome.clock == request_.stop_after) return DONE;
-                if (beats_.dry()) return HUNGRY;
-                if (!buffer_.beats && outcome.given < results_) return FULL;
-                step();
-                return RUNNING;
-            });
-        } catch (const WaveError& error) {
-            fail(error.what());
-            return UNWRITTEN;
-        } catch (const std::exception& error) {
-            fail(error.what());
-            return FAILED;
-        }
+        const auto look = [this] {
+            model_.check();
+            if (outcome.given == results_ && !beats_.left && !jobs_.left) {
+                finish();
+                return DONE;
+            }
+            if (outcome.clock == request_.stop_after) return DONE;
+            if (beats_.dry()) return HUNGRY;
+            if (!buffer_.beats && outcome.given < results_) return FULL;
+            step();
+            return RUNNING;
+        };
+        return guarded([&] { return look_for(seconds, RUNNING, look); },
+                       [this](const char* what) { fail(what); });
     }
 
     // Resets the core for so many clocks, whatever stands on its inputs; then nothing is offered.
@@ -181,16 +174,11 @@ class Pump {
     }
 
     void fail(const char* what) {
-        char whole[64] = "";
-        if (start_) {
-            std::snprintf(whole, sizeof whole, " (%" PRIu64 " since the start)",
-                          start_ + outcome.clock);
-        }
         std::snprintf(outcome.message, sizeof outcome.message,
-                      "clock %" PRIu64 "%s: %s; %" PRIu64 " beats and %" PRIu64
-                      " jobs wait, %" PRIu64 " of %" PRIu64 " results came",
-                      outcome.clock, whole, what, beats_.left, jobs_.left, outcome.given,
-                      results_);
+                      "%s: %s; %" PRIu64 " beats and %" PRIu64 " jobs wait, %" PRIu64 " of %" PRIu64
+                      " results came",
+                      ClockText(outcome.clock, start_).text, what, beats_.left, jobs_.left,
+                      outcome.given, results_);
     }
 
     Model model_;
@@ -208,12 +196,9 @@ class Pump {
 
 }  // namespace
 
-EXPORT void* pump_open(const char* waves, uint64_t first, uint64_t last) {
-    try {
-        return new Pump(waves, first, last);
-    } catch (const std::exception&) {
-        return nullptr;
-    }
+EXPORT void* pump_open(const char* waves, uint64_t first, uint64_t last, int* state,
+                       char* message) {
+    return open_pump<Pump>(waves, first, last, state, message);
 }
 
 EXPORT void pump_begin(void* pump, const Request* request) {

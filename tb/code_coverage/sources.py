@@ -19,10 +19,8 @@ from unittest.mock import patch
 from amaranth.back import rtlil, verilog  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Elaboratable
 
-from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core
-from extremum.hdl.verilog import MEMORY, TOPS, VerilogMemories
+from extremum.hdl.verilog import MEMORY, TOPS, VerilogMemories, component_of
 
 Process = tuple[str, str]
 """Module and signal that a process of RTLIL assigns to."""
@@ -95,7 +93,7 @@ def toggles_of_ports(design: Design) -> str:
 
 def design_of(config: CoreConfig, bus: str) -> Design:
     """Return a core (bus ``"none"``) or the AXI block around it (``"axi"``)."""
-    return annotated(AxiBlock(config) if bus == "axi" else Core(config), TOPS[bus])
+    return annotated(component_of(config, bus), TOPS[bus])
 
 
 def annotated(elaboratable: Elaboratable, top: str, **ports: Any) -> Design:

@@ -111,7 +111,7 @@ def pump(drawn: dict[str, Any]) -> str:
         at["the jobs"], at["the ends"], len(words), beats, at["the statuses"],
         drawn["watchdog"], drawn["stop_after"], *stalls, drawn["seed"],
     )  # fmt: skip
-    opened = library.pump_open(b"", 0, native.NEVER)
+    opened = native_library.open_pump(library)
     try:
         library.pump_begin(opened, ctypes.byref(request))
         ended = _carry_out(library, opened, named, drawn)
@@ -128,16 +128,16 @@ def _carry_out(
 ) -> str:
     for _ in range(MOST_CALLS):
         state = library.pump_advance(opened, 0.1)
-        if state == native._DONE:
+        if state == native_library.State.DONE:
             return "done"
         if state in native_library.ERRORS:
             message = library.pump_outcome(opened).contents.message
             require(b"clock" in message, f"the message is {message!r}")
             return "failed"
-        if state == native._HUNGRY:
+        if state == native_library.State.HUNGRY:
             address = named["the beats"].address
             library.pump_feed(opened, address, drawn["piece"], drawn["bytes"])
-        elif state == native._FULL:
+        elif state == native_library.State.FULL:
             buffers = (named[name].address for name in ("the values", "the positions"))
             library.pump_drain(opened, *buffers, drawn["room"], drawn["bytes"])
     require(False, "the pump does not end")

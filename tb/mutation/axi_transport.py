@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from extremum.hdl.axi.streams import INDICES, VALUES
 from extremum.host.driver.transport import Part
 from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder
 from extremum.tb.mutation.core_trials import Rest
 
-SINKS = ("m_axis_value", "m_axis_index")
+SINKS = (VALUES, INDICES)
 VALIDS = {f"{n}_tvalid": (f"{n}_tdata", f"{n}_tkeep", f"{n}_tlast") for n in SINKS} | {
     "s_axil_rvalid": ("s_axil_rdata", "s_axil_rresp"),
     "s_axil_bvalid": ("s_axil_bresp",),

@@ -16,10 +16,9 @@ from unittest import mock
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (not in the stubs)
 
 from extremum.hdl import register_table
-from extremum.hdl.axi.block import AxiBlock
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.core import Core
 from extremum.hdl.timing import parameters
+from extremum.hdl.verilog import component_of
 from extremum.model import DataType
 
 TOP = "mutated"
@@ -67,8 +66,7 @@ class Design:
 
     def rtlil(self) -> str:
         """Return the design as RTLIL, hierarchical, with a ``src`` for each cell."""
-        component = AxiBlock(self.config) if self.bus == "axi" else Core(self.config)
-        return str(rtlil.convert(component, name=TOP, emit_src=True))
+        return str(rtlil.convert(component_of(self.config, self.bus), name=TOP, emit_src=True))
 
 
 DESIGNS = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from amounts import mostly_slow
 
-from extremum.host.cli import main
+from extremum.host.cli.exit import Exit
 
 PROGRAM = "from extremum.host.cli.main import main; main()"
 
@@ -36,7 +36,7 @@ def test_a_reader_that_goes_away_is_no_mismatch(line):
         stdout=write, stderr=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
     os.close(write)
-    assert (ran.returncode, ran.stderr) == (main.CLOSED_PIPE, "")
+    assert (ran.returncode, ran.stderr) == (Exit.CLOSED_PIPE, "")
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])

@@ -85,6 +85,22 @@ def test_a_configuration_is_where_other_options_start():
     assert parameters("--config own.toml --lanes 4") == found | {"lanes": 4}
 
 
+def test_a_configuration_is_read_once(monkeypatch):
+    """It may be a pipe, which holds nothing the second time."""
+    Path("small.toml").write_text('data_types = ["int8"]\nmax_window = [1, 1, 1]\n')
+    read, opened = Path.read_text, []
+
+    def counted(path, *arguments, **options):
+        opened.append(path.name)
+        return read(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    status, out, err = run("verilog --config small.toml --output out.v")
+    assert (status, err) == (0, [])
+    assert out[0].startswith("extremum_small: ")
+    assert opened.count("small.toml") == 1
+
+
 def test_what_is_written(folder):
     """A package of a bare core; that of an AXI block is tested in `test_package.py`."""
     status, out, err = run(f"verilog {SMALL} --bus none --output out")

@@ -13,7 +13,7 @@ from extremum.onnx import Network, load
 from extremum.onnx.page.graph import picture_of
 from extremum.onnx.page.grouping import FEW
 from extremum.onnx.page.layout import draw
-from extremum.onnx.page.plot import CHARACTER, HEIGHT, LINE, NARROWEST, Layer, plot_of
+from extremum.onnx.page.plot import CHARACTER, HEIGHT, LINE, NARROWEST, PlottedLayer, plot_of
 
 TOPOLOGIES = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
@@ -134,12 +134,12 @@ def test_tensors_without_sizes_and_long_names_are_drawn():
 
 
 LAYERS = [
-    [Layer(1, "only", 1000, 1041)],
-    [Layer(1, "one beat", 1, 1), Layer(2, "two", 1, 43)],
-    [Layer(n, f"layer {n}", 21632 + n // 4, 21689 + n // 3) for n in range(1, 30)],
-    [Layer(n, f"layer {n}", 10 ** (n % 7), 10 ** (n % 7) + n * n) for n in range(1, 25)],
-    [Layer(n, "pool", 10**9 + n, 10**9 + n) for n in range(1, 4)],
-    [Layer(1, "least", 1, 1), Layer(2, "most", 10**10, 10**10 + 7)],
+    [PlottedLayer(1, "only", 1000, 1041)],
+    [PlottedLayer(1, "one beat", 1, 1), PlottedLayer(2, "two", 1, 43)],
+    [PlottedLayer(n, f"layer {n}", 21632 + n // 4, 21689 + n // 3) for n in range(1, 30)],
+    [PlottedLayer(n, f"layer {n}", 10 ** (n % 7), 10 ** (n % 7) + n * n) for n in range(1, 25)],
+    [PlottedLayer(n, "pool", 10**9 + n, 10**9 + n) for n in range(1, 4)],
+    [PlottedLayer(1, "least", 1, 1), PlottedLayer(2, "most", 10**10, 10**10 + 7)],
 ]
 
 
@@ -162,7 +162,7 @@ def test_the_labels_of_the_plot_keep_apart_at_every_width(layers):
 
 
 def test_the_plot_tells_the_share_of_the_clocks():
-    plot = plot_of([Layer(1, "small", 2, 43), Layer(2, "large", 197136, 197177)])
+    plot = plot_of([PlottedLayer(1, "small", 2, 43), PlottedLayer(2, "large", 197136, 197177)])
     assert [tick.label for tick in plot.columns] == ["1", "10", "100", "1k", "10k", "100k", "1M"]
     shares = {tick.label: tick.at for tick in plot.rows}
     assert list(shares) == ["99.99 %", "99.9 %", "99 %", "90 %", "0 %"]

@@ -8,7 +8,6 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
-from enum import IntEnum
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from extremum.host.cli import (
     tensor_files,
     verilog_command,
 )
+from extremum.host.cli.exit import Exit
 from extremum.host.cli.option_types import FILE
 from extremum.host.comparison import compute
 from extremum.host.errors import (
@@ -41,7 +41,7 @@ from extremum.host.errors import (
 from extremum.host.progress import Progress
 from extremum.host.tools import BACKEND_TOOLS, require
 
-__all__ = ["Exit", "commands", "main"]
+__all__ = ["commands", "main"]
 
 DEBUG = "EXTREMUM_DEBUG"
 """Environment variable that lets an internal error show its traceback."""
@@ -52,18 +52,6 @@ DEMO_LANES = 4
 """Lanes of the demo's core."""
 
 PICTURES = (".png", ".svg", ".pdf")
-
-
-class Exit(IntEnum):
-    """What an exit status means."""
-
-    AGREEMENT = 0
-    MISMATCH = 1
-    USAGE = 2
-    TOOL = 4
-    SIMULATION = 5
-    INTERNAL = 70
-    INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -220,7 +208,7 @@ def run(line: str, operator: str, compare: bool, as_json: bool, **options: Any) 
         result = compute(problem, x, device, compare=compare)
     seconds = time.monotonic() - started
     written = [] if result.difference else tensor_files.save(result.outputs, options)
-    shown = printing.Shown(operator, problem, settings)
+    shown = printing.RunShown(operator, problem, settings)
     click.echo(
         printing.run_json(shown, result, seconds, written, line)
         if as_json
@@ -248,7 +236,7 @@ def plan(
         raise click.UsageError("--backend model has no cycles to plan")
     sizes, data_type = problems.planned_tensor(options)
     problem = problems.problem_of(operator, options, sizes, data_type)
-    config = problems.config_of(problem, options)
+    config = problems.core_for(problem, options)
     settings = problems.accelerator_settings(problem, options) | {"lanes": config.lanes}
     given: dict[str, Any] = {}
     if dataflow is not None:
@@ -259,14 +247,13 @@ def plan(
     from extremum.host.plan import plan as make_plan  # noqa: PLC0415
 
     with progress_bar.progress() as tell:
-        if tell is not None:
-            tell(Progress("planning"))
+        tell(Progress("planning"))
         with tensor_files.bad_input():
             if dataflow is not None:
                 config = dataflow_core(problem, **given)
             planned = make_plan(problem, config)
             planned.check_fixed()
-    shown = printing.Shown(operator, problem, settings)
+    shown = printing.RunShown(operator, problem, settings)
     if dataflow is not None:
         core_options.save(config, dataflow, shown.text)
     written = [dataflow] if dataflow is not None else []

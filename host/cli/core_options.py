@@ -185,10 +185,19 @@ def name_of(options: Mapping[str, Any]) -> str:
     return own_name(options) or "core"
 
 
+def _text_of(path: str) -> str:
+    """Return the text of a file, which is read once for each command line: it may be a pipe."""
+    context = click.get_current_context(silent=True)
+    texts = {} if context is None else context.meta.setdefault(f"{__name__}.texts", {})
+    if path not in texts:
+        texts[path] = Path(path).read_text(encoding="utf-8")  # as TOML demands
+    return texts[path]
+
+
 def _read(path: str, parse_text: Callable[[str], Any], hint: str = "") -> Any:
     """Return what a TOML file says."""
     try:
-        text = Path(path).read_text(encoding="utf-8")  # as TOML demands
+        text = _text_of(path)
     except OSError as error:
         message = f"cannot read {path}: {error.strerror or error}"
         raise click.ClickException(message + (hint if "=" in path else "")) from error

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 
 from extremum.hdl.axi.latency import latency
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.verilog import TOPS
-from extremum.host.cli import core_options, printing, shared_options
+from extremum.host.cli import core_options, printing, progress_bar, shared_options
 from extremum.host.cli.option_types import INTEGERS
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.critical_path import CriticalPath
@@ -82,7 +79,7 @@ def fpga(
         )
     part = DEVICES[device]
     found = None
-    with progress() as say:
+    with progress_bar.status_line() as say:
         if clock is None:
             measured = measure(config, part, listed, frequency, say, bus=bus)
         else:
@@ -101,16 +98,6 @@ def fpga(
         if found is not None:
             click.echo(found.summary)
         click.echo("\n".join(_lines(name, config, part, measured, bus)))
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Show on stderr what goes on; nothing unless that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with Console(stderr=True).status("generating") as status:
-        yield status.update
 
 
 def _lines(

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NoReturn, TextIO
 
-__all__ = ["main"]
+from extremum.host.cli.exit import Exit
 
-CLOSED_PIPE = 141
-"""Exit status when the reader of the output has gone, as `head` does: 128 + SIGPIPE."""
+__all__ = ["main"]
 
 COMMANDS = {
     "run": "Compute OPERATOR on the array of a .npy file, and check it bit for bit.",
@@ -46,10 +45,10 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard(sys.stdout)
-        status = CLOSED_PIPE
+        status = Exit.CLOSED_PIPE
     except KeyboardInterrupt:  # while modules are loaded; later, `commands.main` takes it
         print("extremum: interrupted", file=sys.stderr)
-        status = 130
+        status = Exit.INTERRUPTED
     try:
         sys.stderr.flush()
     except OSError:  # a full disk: what was said is lost, and not the status
@@ -83,7 +82,7 @@ def _run_without_packages(arguments: Sequence[str], error: str) -> int:
     if arguments in (["doctor"], ["doctor", "--json"]):
         text, ready = doctor.report(as_json="--json" in arguments)
         print(text)
-        return 0 if ready else 4
+        return Exit.AGREEMENT if ready else Exit.TOOL
     if list(arguments) == ["--version"]:
         print(f"extremum {version('extremum')}")
         return 0
@@ -95,4 +94,4 @@ def _run_without_packages(arguments: Sequence[str], error: str) -> int:
         return 0
     needed = f"the command line needs the extra sim ({SIM}): {error}"
     print(f"extremum: {needed}", file=sys.stderr)
-    return 4
+    return Exit.TOOL

@@ -120,7 +120,7 @@ def onnx(
         require("jinja2", "matplotlib")
     maps = _FirstMap()
     shapes = {
-        name: onnx_inputs.sizes_of(name, text)
+        name: onnx_inputs.given_sizes(name, text)
         for name, text in onnx_inputs.named("--sizes", sizes).items()
     }
     try:
@@ -186,7 +186,7 @@ class _FirstMap:
             self.found = feature_map(name, layer, x)
 
 
-def _page(shown: onnx_printing.Shown, network: Network, maps: _FirstMap) -> str:
+def _page(shown: onnx_printing.NetworkShown, network: Network, maps: _FirstMap) -> str:
     """Return the page about a network."""
     from extremum.onnx.page import page  # noqa: PLC0415 (needs the extra report)
 

@@ -15,7 +15,7 @@ from extremum.host.cli.tensor_files import load_any
 if TYPE_CHECKING:
     from extremum.onnx import Network
 
-__all__ = ["arrays", "drawn", "files", "named", "sizes_of"]
+__all__ = ["arrays", "drawn", "files", "given_sizes", "named"]
 
 
 LARGEST_SIZE = 2**63 - 1
@@ -41,7 +41,7 @@ def named(option: str, texts: Sequence[str], names: Sequence[str] = ()) -> dict[
     return found
 
 
-def sizes_of(name: str, text: str) -> tuple[int, ...]:
+def given_sizes(name: str, text: str) -> tuple[int, ...]:
     """Return the sizes that an option gives for an input."""
     sizes = INTEGERS.convert(text, None, None)
     listed = (sizes,) if isinstance(sizes, int) else sizes

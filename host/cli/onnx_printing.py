@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from extremum.onnx import Network, NodeReport, Outputs
     from extremum.onnx.network import Candidate
 
-__all__ = ["Row", "Shown", "as_json", "page_facts", "planned", "print_table", "ran", "refuse_left"]
+__all__ = [
+    "NetworkShown",
+    "Row",
+    "as_json",
+    "page_facts",
+    "planned",
+    "print_table",
+    "ran",
+    "refuse_left",
+]
 
 ROUNDING = "uncut, ONNX Runtime rounds elsewhere, and gives other bits"
 """What is told of a difference that comes from the cuts, and from no layer."""
@@ -82,7 +91,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Shown:
+class NetworkShown:
     """All that is printed.
 
     Parameters
@@ -139,9 +148,11 @@ class Shown:
         return sum(row.clocks or 0 for row in self.taken)
 
 
-def planned(model: str, network: Network, config: CoreConfig, clock: float) -> Shown:
+def planned(model: str, network: Network, config: CoreConfig, clock: float) -> NetworkShown:
     """Return the layers of a network with what their plans predict."""
-    return Shown(model, tuple(_planned(c, config) for c in network.candidates), config, clock)
+    return NetworkShown(
+        model, tuple(_planned(c, config) for c in network.candidates), config, clock
+    )
 
 
 def _planned(candidate: Candidate, config: CoreConfig) -> Row:
@@ -155,7 +166,7 @@ def _planned(candidate: Candidate, config: CoreConfig) -> Row:
     return Row(*known, "core", "", *figures, todo.notes)
 
 
-def ran(shown: Shown, outputs: Outputs, backend: str, seconds: float) -> Shown:
+def ran(shown: NetworkShown, outputs: Outputs, backend: str, seconds: float) -> NetworkShown:
     """Return what became of the nodes of a network of which so far nothing was shown."""
     arrays = zip(outputs.names, outputs, strict=True)
     return replace(
@@ -192,7 +203,7 @@ def _figures(report: Report) -> tuple[int, int, int, int | None, int]:
     )  # fmt: skip
 
 
-def refuse_left(shown: Shown) -> None:
+def refuse_left(shown: NetworkShown) -> None:
     """Refuse a plan with a node that is not taken.
 
     Raises
@@ -207,7 +218,7 @@ def refuse_left(shown: Shown) -> None:
             )
 
 
-def print_table(shown: Shown) -> None:
+def print_table(shown: NetworkShown) -> None:
     """Print the table, the totals, and what differs."""
     shown = _printable(shown)
     table = Table(box=None, pad_edge=False)
@@ -255,7 +266,7 @@ def print_table(shown: Shown) -> None:
         print_rich(f"written: {path}", markup=False)
 
 
-def _agreement(shown: Shown) -> str:
+def _agreement(shown: NetworkShown) -> str:
     """Say what the comparison with ONNX Runtime found."""
     if not shown.passed:
         return "none, see what differs"
@@ -267,7 +278,7 @@ def _agreement(shown: Shown) -> str:
     return "not everything was compared; no difference"
 
 
-def _printable(shown: Shown) -> Shown:
+def _printable(shown: NetworkShown) -> NetworkShown:
     """Return what is shown with the model's names as they may go to a terminal."""
     rows = (
         replace(
@@ -281,7 +292,7 @@ def _printable(shown: Shown) -> Shown:
     return replace(shown, rows=tuple(rows), outputs=tuple(outputs))
 
 
-def page_facts(shown: Shown) -> dict[str, Any]:
+def page_facts(shown: NetworkShown) -> dict[str, Any]:
     """Return what a page about the network tells beside its table."""
     named = [(row.name, row.difference) for row in shown.rows] + [("the network", shown.difference)]
     return {
@@ -298,7 +309,7 @@ def page_facts(shown: Shown) -> dict[str, Any]:
     }
 
 
-def as_json(shown: Shown) -> str:
+def as_json(shown: NetworkShown) -> str:
     """Return everything as one JSON object."""
     return dumps(
         {

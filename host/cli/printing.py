@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from extremum.host.plan import Plan
 
 __all__ = [
-    "Shown",
+    "RunShown",
     "cache_json",
     "difference_dict",
     "difference_text",
@@ -45,7 +45,7 @@ PLAIN_WIDTH = 160
 
 
 @dataclass(frozen=True)
-class Shown:
+class RunShown:
     """What a command worked on.
 
     Parameters
@@ -99,7 +99,9 @@ class Shown:
         }
 
 
-def run_json(shown: Shown, result: Check, seconds: float, written: Sequence[str], line: str) -> str:
+def run_json(
+    shown: RunShown, result: Check, seconds: float, written: Sequence[str], line: str
+) -> str:
     """Return the outcome of `run` as JSON. `agreement` is null if nothing was compared."""
     report, difference = result.report, result.difference
     return dumps(
@@ -124,7 +126,9 @@ def run_json(shown: Shown, result: Check, seconds: float, written: Sequence[str]
     )
 
 
-def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str], line: str) -> str:
+def run_text(
+    shown: RunShown, result: Check, seconds: float, written: Sequence[str], line: str
+) -> str:
     """Return the outcome of `run` in a few lines."""
     report, difference, backend = result.report, result.difference, shown.settings["backend"]
     rows = [(name, _array(array)) for name, array in result.outputs.items()]
@@ -159,7 +163,7 @@ def run_text(shown: Shown, result: Check, seconds: float, written: Sequence[str]
 
 
 def plan_json(
-    shown: Shown, planned: Plan, *, registers: bool = False, written: Sequence[str] = ()
+    shown: RunShown, planned: Plan, *, registers: bool = False, written: Sequence[str] = ()
 ) -> str:
     """Return a plan as JSON, with its first jobs, and with their registers if they are wanted."""
     return dumps(
@@ -186,7 +190,7 @@ def plan_json(
 
 
 def print_plan(
-    shown: Shown, planned: Plan, *, registers: bool = False, written: Sequence[str] = ()
+    shown: RunShown, planned: Plan, *, registers: bool = False, written: Sequence[str] = ()
 ) -> None:
     """Print a plan: its first jobs, the sums over all jobs, and the jobs' registers if wanted."""
     # Made first, since a job that the core cannot run must not leave half an output.
@@ -224,7 +228,7 @@ def print_plan(
         print_rich(f"{more} more, whose registers --json lists{listed}", markup=False)
 
 
-def plan_notes(shown: Shown, planned: Plan) -> list[str]:
+def plan_notes(shown: RunShown, planned: Plan) -> list[str]:
     """Return the plan's notes, and what the prediction leaves out."""
     notes = list(planned.notes)
     if any(shown.settings.get(name) for name in ("input_stalls", "output_stalls")):

@@ -21,7 +21,7 @@ from extremum.host.cli.tensor_files import bad_input, flag, load
 from extremum.model import Pooling, ReduceFunction, Reduction
 
 __all__ = [
-    "accelerator_settings", "config_of", "open_parameters", "planned_tensor", "problem_of",
+    "accelerator_settings", "core_for", "open_parameters", "planned_tensor", "problem_of",
     "refuse_misfits",
 ]  # fmt: skip
 
@@ -135,7 +135,7 @@ def problem_of(
         return Reduction.of(REDUCTIONS[operator], sizes, data_type, **given)
 
 
-def config_of(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreConfig:
+def core_for(problem: Reduction | Pooling, options: Mapping[str, Any]) -> CoreConfig:
     """Return the configuration of the core that the options ask for.
 
     It is that of ``--preset`` or ``--config``, if one is given, with other lanes and limits.
@@ -187,7 +187,7 @@ def accelerator_settings(
     click.ClickException
         A limit is out of range.
     """
-    config_of(problem, options)
+    core_for(problem, options)
     given = {name: options[name] for name in HARDWARE if options[name] is not None}
     return {
         "data_types": (problem.data_type.value,),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.progress import Progress as Bars
 
 from extremum.host.progress import Progress, Tell
 
-__all__ = ["progress"]
+__all__ = ["progress", "status_line"]
 
 PHASES = {
     "planning": "planning the jobs",
@@ -38,6 +38,16 @@ def progress() -> Iterator[Tell]:
     )  # fmt: skip
     with Bars(*columns, console=Console(stderr=True), transient=True, expand=True) as bars:
         yield _Bar(bars)
+
+
+@contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Show on stderr what goes on; nothing unless that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with Console(stderr=True).status("generating") as status:
+        yield status.update
 
 
 def _print_stage(now: Progress) -> None:

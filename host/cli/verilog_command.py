@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from extremum.hdl.config import BUSES
-from extremum.host.cli import core_options, printing, shared_options
-from extremum.host.cli.fpga_commands import progress
+from extremum.host.cli import core_options, printing, progress_bar, shared_options
 from extremum.host.cli.option_types import FILE
 from extremum.host.cli.tensor_files import (
     bad_input,
@@ -32,9 +31,6 @@ from extremum.host.tools import GATEWARE, require
 
 __all__ = ["grouped", "verilog"]
 
-FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
-"""Those of them that are numbers."""
-
 MOST_MEASURED = 1_000_000_000
 """No part has so many cells, and none so high a clock in megahertz: what is more is no figure."""
 
@@ -47,6 +43,9 @@ SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
 
 MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
 """What of a measurement goes into a package."""
+
+FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
+"""What of that is a number."""
 
 
 @click.command()
@@ -95,7 +94,7 @@ def verilog(
     found = None
     if clock is not None:
         part = DEVICES[settings.device or DEFAULT_DEVICE]
-        with progress() as say:
+        with progress_bar.status_line() as say:
             found = smallest_for(clock, settings.config, part, say=say, bus=settings.bus)
         settings = replace(settings, config=found.config)
     measured = _measured(cost, settings) if cost else None

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import onnx
-from onnx import GraphProto, NodeProto, helper
+from onnx import FunctionProto, GraphProto, NodeProto, helper
 
-__all__ = ["inner_nodes", "name_of", "reads", "sizes_of", "subgraphs", "type_of"]
+__all__ = ["inner_nodes", "is_standard", "name_of", "reads", "sizes_of", "subgraphs", "type_of"]
+
+
+def is_standard(named: NodeProto | FunctionProto) -> bool:
+    """Return whether a node, or a function, is of the domain of ONNX's own operators."""
+    return named.domain in ("", "ai.onnx")
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:

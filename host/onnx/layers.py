@@ -23,6 +23,7 @@ from extremum.model.onnx import (
     max_pool_arguments,
     reduce_axes,
 )
+from extremum.onnx.graphs import is_standard
 
 __all__ = [
     "OPERATORS",
@@ -86,7 +87,7 @@ class Layer:
 
 def is_candidate(node: NodeProto) -> bool:
     """Tell whether the node's operator is one of ours by its name."""
-    return node.domain in ("", "ai.onnx") and node.op_type in OPERATORS
+    return is_standard(node) and node.op_type in OPERATORS
 
 
 def layer_of(

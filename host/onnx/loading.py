@@ -27,7 +27,7 @@ from onnx import (
 )
 
 from extremum.onnx.external_data import checkable, files_of, follow_links, load_external
-from extremum.onnx.graphs import inner_nodes, name_of, sizes_of, subgraphs
+from extremum.onnx.graphs import inner_nodes, is_standard, name_of, sizes_of, subgraphs
 from extremum.onnx.layers import attributes_of, is_candidate
 from extremum.onnx.network import Network, NetworkError
 from extremum.onnx.pooled_sizes import with_sizes
@@ -36,9 +36,6 @@ __all__ = ["fits", "load", "sizes_text"]
 
 REMARKS = ("doc_string", "producer_name", "producer_version")
 """Texts of a model that nothing depends on."""
-
-STANDARD_DOMAINS = ("", "ai.onnx")
-"""The names of the domain of ONNX's own operators."""
 
 DOMAINS_OF_RUNTIME = ("ai.onnx.", "com.microsoft")
 """What other domains begin with in which ONNX Runtime has operators."""
@@ -140,7 +137,7 @@ def _inlined(model: ModelProto) -> ModelProto:
     It takes the operator of its own where a function has the same name, so that a function in the
     domain of the standard operators is never called.
     """
-    every = {_identity(f): f for f in model.functions if f.domain not in STANDARD_DOMAINS}
+    every = {_identity(f): f for f in model.functions if not is_standard(f)}
     left = [name for name, function in every.items() if _is_left(function, model)]
     model.ClearField("functions")
     model.functions.extend(function for name, function in every.items() if name not in left)

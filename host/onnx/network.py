@@ -11,7 +11,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from extremum.onnx.external_data import load_external
-from extremum.onnx.graphs import inner_nodes, name_of, sizes_of, type_of
+from extremum.onnx.graphs import inner_nodes, is_standard, name_of, sizes_of, type_of
 from extremum.onnx.layers import UNKNOWN, Axes, Layer, NotKnown, NotTaken, is_candidate, layer_of
 
 __all__ = ["Candidate", "Network", "NetworkError"]
@@ -170,7 +170,7 @@ class Network:
 
     @cached_property
     def _constants(self) -> dict[str, NodeProto]:
-        nodes = (n for n in self.graph.node if n.op_type == "Constant" and not n.domain)
+        nodes = (n for n in self.graph.node if n.op_type == "Constant" and is_standard(n))
         return {node.output[0]: node for node in nodes}
 
     def _constant(self, node: NodeProto) -> np.ndarray | None:

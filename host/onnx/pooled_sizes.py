@@ -16,7 +16,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper
 
 from extremum.model import Pooling
 from extremum.model.onnx import lifted_sizes, max_pool_arguments
-from extremum.onnx.graphs import inner_nodes, sizes_of
+from extremum.onnx.graphs import inner_nodes, is_standard, sizes_of
 from extremum.onnx.layers import attributes_of
 
 __all__ = ["with_sizes"]
@@ -119,7 +119,7 @@ def _sizes_of_input(node: NodeProto, infos: dict[str, ValueInfoProto]) -> tuple[
 
 def _is_special(node: NodeProto) -> bool:
     """Tell whether a node is a pooling of which ONNX may infer other sizes than it gives."""
-    if node.domain not in ("", "ai.onnx") or node.op_type not in POOLINGS:
+    if not is_standard(node) or node.op_type not in POOLINGS:
         return False
     given = {attribute.name: attribute for attribute in node.attribute}
     rounds_up = "ceil_mode" in given and given["ceil_mode"].i != 0

@@ -103,8 +103,8 @@ class _Line:
         size, stride, outputs = dimension.size, dimension.stride, dimension.outputs
         # A single tap has no neighbour, so its dilation means nothing.
         dilation = dimension.dilation if dimension.window > 1 else 1
-        # Taps that lie behind the elements in every window, the first one included.
         head = (dimension.window - 1) * dilation - dimension.start_padding
+        # Taps that lie behind the elements in every window, the first one included.
         beyond = min(max(0, -(-(head - size + 1) // dilation)), dimension.window - 1)
         if fixed_window is not None:
             beyond = min(beyond, max(0, dimension.window - fixed_window))

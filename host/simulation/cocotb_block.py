@@ -36,7 +36,7 @@ class CocotbBlock(CocotbLink):
         ``"verilator"`` or ``"icarus"``.
     waves
         VCD file to write, if any. It is complete when the simulator is closed.
-    verilog, tell
+    tell
         See :func:`extremum.host.simulation.cocotb_simulator.compile_core`.
 
     Raises

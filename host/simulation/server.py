@@ -69,7 +69,6 @@ async def _carry_out(bench: CoreBench, request: dict[str, Any], connection: Conn
             stop_after,
         )
     except (StreamRuleError, Watchdog) as error:
-        await bench.reset()
         return ("error", str(error))
     except ValueError as error:  # from a bit that is neither 0 nor 1
         return ("error", f"an output is unknown: {bench.dut.o__payload.value} ({error})")

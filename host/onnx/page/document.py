@@ -12,7 +12,7 @@ from extremum.onnx.network import Network
 from extremum.onnx.page.feature_map import FeatureMap
 from extremum.onnx.page.graph import picture_of
 from extremum.onnx.page.layout import draw
-from extremum.onnx.page.plot import HEIGHT, Layer, plot_of
+from extremum.onnx.page.plot import HEIGHT, PlottedLayer, plot_of
 
 __all__ = ["page"]
 
@@ -46,7 +46,7 @@ def page(
     """
     taken = [(number, row) for number, row in enumerate(rows, 1) if row.jobs is not None]
     layers = [
-        Layer(number, row.name, max(row.beats_in, row.beats_out), row.clocks)
+        PlottedLayer(number, row.name, max(row.beats_in, row.beats_out), row.clocks)
         for number, row in taken
         if row.clocks
     ]
@@ -98,7 +98,7 @@ def _milliseconds(clocks: int | None, facts: Mapping[str, Any]) -> str:
     return "" if clocks is None else f"{clocks / facts['megahertz'] / 1e3:.3f}"
 
 
-def _bars(layers: Sequence[Layer]) -> list[dict[str, Any]]:
+def _bars(layers: Sequence[PlottedLayer]) -> list[dict[str, Any]]:
     """Return the clocks of each layer, beside the most of all and beside their sum."""
     clocks = [layer.clocks for layer in layers]
     return [

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["HEIGHT", "Guide", "Layer", "Plot", "Point", "Tick", "plot_of"]
+__all__ = ["HEIGHT", "Guide", "Plot", "PlottedLayer", "Point", "Tick", "plot_of"]
 
 HEIGHT = 280
 """Pixels from the lower edge to the line of the limit."""
@@ -46,7 +46,7 @@ STEPS = 40
 
 
 @dataclass(frozen=True)
-class Layer:
+class PlottedLayer:
     """A layer: its number in the table, its name, its beats and its clocks."""
 
     number: int
@@ -138,7 +138,7 @@ class _Axes:
         return FIRST_DECADE + (HEIGHT - FIRST_DECADE) * share
 
 
-def plot_of(layers: Sequence[Layer]) -> Plot:
+def plot_of(layers: Sequence[PlottedLayer]) -> Plot:
     """Return the plot of some layers, at least one."""
     lost = [layer.clocks - layer.beats for layer in layers]
     axes = _axes(layers)
@@ -168,7 +168,7 @@ def _short(power: int) -> str:
     return f"{power // 1000**thousands}{['', 'k', 'M', 'G'][thousands]}"
 
 
-def _axes(layers: Sequence[Layer]) -> _Axes:
+def _axes(layers: Sequence[PlottedLayer]) -> _Axes:
     beats = [max(layer.beats, 1) for layer in layers]
     left, right = math.floor(math.log10(min(beats))), math.ceil(math.log10(max(beats)))
     shares = [1 - layer.beats / layer.clocks for layer in layers if layer.beats < layer.clocks]
@@ -209,9 +209,9 @@ def _guide(axes: _Axes, clocks: int, areas: list[_Area]) -> Guide | None:
     return Guide(label, pieces, x, y, "start" if x < 50 else "end")
 
 
-def _points(axes: _Axes, layers: Sequence[Layer], areas: list[_Area]) -> list[Point]:
+def _points(axes: _Axes, layers: Sequence[PlottedLayer], areas: list[_Area]) -> list[Point]:
     """Return the points; layers that lie at the same place share one, with their numbers."""
-    shared: dict[tuple[int, int], list[Layer]] = {}
+    shared: dict[tuple[int, int], list[PlottedLayer]] = {}
     for layer in layers:
         x = axes.x(layer.beats) * NARROWEST / 100
         y = axes.y(1 - layer.beats / layer.clocks)
@@ -246,7 +246,7 @@ def _points(axes: _Axes, layers: Sequence[Layer], areas: list[_Area]) -> list[Po
     return points
 
 
-def _label(group: Sequence[Layer], *, named: bool) -> str:
+def _label(group: Sequence[PlottedLayer], *, named: bool) -> str:
     if named and len(group) == 1:
         name = group[0].name
         return f"{group[0].number} {name if len(name) <= 14 else name[:6] + '…' + name[-7:]}"

@@ -14,7 +14,7 @@ import numpy as np
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
 from extremum.host.plan import Plan, plan
-from extremum.host.plan_runner import JobResults, report_of
+from extremum.host.plan_runner import JobResults, RunSettings, report_of
 from extremum.host.progress import Progress, Tell
 from extremum.host.report import Report
 from extremum.host.session import Session
@@ -169,9 +169,12 @@ class Accelerator:
         self.report: Report | None = None
         shown = None if wave_window is None else (int(wave_window[0]), int(wave_window[1]))
         self._session = Session(self.config, backend, bus, waves, shown)
-        self._watchdog = None if watchdog is None else int(watchdog)
-        self._stalls = {"input_stalls": int(input_stalls), "output_stalls": int(output_stalls)}
-        self._seed = int(seed)
+        self._settings = RunSettings(
+            None if watchdog is None else int(watchdog),
+            int(input_stalls),
+            int(output_stalls),
+            int(seed),
+        )
         self._progress = progress
         self._turns = Turns()
         self._own = (
@@ -378,9 +381,7 @@ class Accelerator:
         todo.check_fixed()
         if self.backend == "model":
             return problem.compute(tensor), report_of(todo, None, todo.empty_windows)
-        results, took, empty_windows = self._session.run(
-            todo, tensor, self._tell, watchdog=self._watchdog, seed=self._seed, **self._stalls
-        )
+        results, took, empty_windows = self._session.run(todo, tensor, self._tell, self._settings)
         return results.finish(), report_of(todo, took, empty_windows)
 
     def _tell(self, progress: Progress) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from extremum.hdl.config import CoreConfig
 from extremum.host.driver.block import (
     START_CLOCKS,
     BlockDriver,
@@ -35,39 +34,48 @@ WATCHDOG_CLOCKS = 10_000
 """Clocks without a transfer, in addition to the slots of a job, before the job is given up."""
 
 
-def run_plan(
-    simulator: Simulator,
-    plan: Plan,
-    tensor: np.ndarray,
-    config: CoreConfig,
-    tell: Tell,
-    *,
-    watchdog: int | None,
-    input_stalls: int,
-    output_stalls: int,
-    seed: int,
-) -> tuple[Results, int]:
-    """Carry out an operator on a simulation; return the results, and the clocks that it took.
+@dataclass(frozen=True)
+class RunSettings:
+    """How a simulation runs the jobs of plans.
 
     Parameters
     ----------
-    simulator
-        A simulation of a core with this configuration.
-    plan
-        The operator's jobs.
-    tensor
-        The operator's input.
-    config
-        Configuration of the core.
-    tell
-        Called now and then with how far the operator has come.
     watchdog
         Clocks without any transfer after which a job is given up. If it is None, the limit is
         larger than any job of its size can need.
     input_stalls, output_stalls, seed
         See :class:`extremum.host.simulation.backend.JobRun`.
     """
-    results = Results.blank(plan.problem, config)
+
+    watchdog: int | None = None
+    input_stalls: int = 0
+    output_stalls: int = 0
+    seed: int = 0
+
+    def watchdog_for(self, slots: int) -> int:
+        """Return after how many clocks without a transfer a job of so many slots is given up."""
+        return self.watchdog or slots + WATCHDOG_CLOCKS
+
+
+def run_plan(
+    simulator: Simulator, plan: Plan, tensor: np.ndarray, tell: Tell, *, settings: RunSettings
+) -> tuple[Results, int]:
+    """Carry out an operator on a simulation; return the results, and the clocks that it took.
+
+    Parameters
+    ----------
+    simulator
+        A simulation of the plan's core.
+    plan
+        The operator's jobs.
+    tensor
+        The operator's input.
+    tell
+        Called now and then with how far the operator has come.
+    settings
+        Its watchdog and stalls.
+    """
+    results = Results.blank(plan.problem, plan.config)
     done = _begun(plan)
 
     def watch(clocks: int, beats: int) -> None:
@@ -75,12 +83,7 @@ def run_plan(
 
     tell(done)
     for job in plan.jobs:
-        run = replace(
-            run_of(job, tensor, config, watchdog),
-            seed=seed,
-            input_stalls=input_stalls,
-            output_stalls=output_stalls,
-        )
+        run = run_of(job, tensor, settings)
         clocks = simulator.run(run, scattering(job, results), watch).cycles
         beats = done.beats + job.beats_in
         done = replace(done, clocks=done.clocks + clocks, beats=beats, job=done.job + 1)
@@ -88,17 +91,20 @@ def run_plan(
     return results, done.clocks
 
 
-def run_of(job: Job, tensor: np.ndarray, config: CoreConfig, watchdog: int | None = None) -> JobRun:
-    """Return a job as a simulation of a core takes it, without stalls."""
+def run_of(job: Job, tensor: np.ndarray, settings: RunSettings) -> JobRun:
+    """Return a job as a simulation of its core takes it."""
     registers = job.registers
     return JobRun(
-        jobs=[registers.to_bits(config)],
+        jobs=[registers.to_bits(job.config)],
         beats=job.pieces(tensor),
         beats_in=job.beats_in,
         beats_out=[job.beats_out],
         dtype=tensor.dtype,
         together=job.together,
-        watchdog=watchdog or registers.slots + WATCHDOG_CLOCKS,
+        watchdog=settings.watchdog_for(registers.slots),
+        input_stalls=settings.input_stalls,
+        output_stalls=settings.output_stalls,
+        seed=settings.seed,
     )
 
 
@@ -134,7 +140,7 @@ def run_jobs(
         def take(values: np.ndarray, positions: np.ndarray, pieces: list[Any] = pieces) -> None:
             pieces.append((values.copy(), positions.copy()))
 
-        cycles = simulator.run(run_of(job, tensor, plan.config), take).cycles
+        cycles = simulator.run(run_of(job, tensor, RunSettings()), take).cycles
         values, positions = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         found.append(JobResults(number, values, positions, cycles))
     return found
@@ -165,10 +171,7 @@ def run_plan_on_block(
     tensor: np.ndarray,
     tell: Tell,
     *,
-    watchdog: int | None,
-    input_stalls: int,
-    output_stalls: int,
-    seed: int,
+    settings: RunSettings,
 ) -> tuple[Results, BlockFigures]:
     """Carry out an operator on the simulation of a block; return the results, and what it took.
 
@@ -178,7 +181,7 @@ def run_plan_on_block(
         The driver of the block.
     simulation
         The simulation of the block, which is also the driver's transport.
-    plan, tensor, tell, watchdog, input_stalls, output_stalls, seed
+    plan, tensor, tell, settings
         See :func:`run_plan`.
 
     Raises
@@ -202,10 +205,10 @@ def run_plan_on_block(
     before = driver.counters()
     simulation.begin(
         StreamSettings(
-            watchdog=watchdog or slots + WATCHDOG_CLOCKS,
-            input_stalls=input_stalls,
-            output_stalls=output_stalls,
-            seed=seed,
+            watchdog=settings.watchdog_for(slots),
+            input_stalls=settings.input_stalls,
+            output_stalls=settings.output_stalls,
+            seed=settings.seed,
             watch=watch,
         )
     )

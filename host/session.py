@@ -20,6 +20,7 @@ from extremum.host.plan.results import Results
 from extremum.host.plan_runner import (
     BlockFigures,
     JobResults,
+    RunSettings,
     run_jobs,
     run_plan,
     run_plan_on_block,
@@ -148,7 +149,7 @@ class Session:
         return cocotb(self._config, self._backend, self._waves, tell=tell_stage)
 
     def run(
-        self, todo: Plan, tensor: np.ndarray, tell: Tell, **options: Any
+        self, todo: Plan, tensor: np.ndarray, tell: Tell, settings: RunSettings
     ) -> tuple[Results, int | BlockFigures, int]:
         """Run a plan; return the results, what it took, and how many windows were empty.
 
@@ -160,9 +161,8 @@ class Session:
             The operator's input.
         tell
             Called now and then with how far the operator has come.
-        options
-            Watchdog, stalls and their seed, as :func:`extremum.host.plan_runner.run_plan` takes
-            them.
+        settings
+            Its watchdog and stalls.
 
         Returns
         -------
@@ -171,21 +171,23 @@ class Session:
             windows.
         """
         try:
-            results, took = self._carry_out(todo, tensor, tell, options)
+            results, took = self._carry_out(todo, tensor, tell, settings)
             return results, took, results.count_empty_windows()
         except BaseException:
             self._abandon()
             raise
 
     def _carry_out(
-        self, todo: Plan, tensor: np.ndarray, tell: Tell, options: dict[str, Any]
+        self, todo: Plan, tensor: np.ndarray, tell: Tell, settings: RunSettings
     ) -> tuple[Results, int | BlockFigures]:
         simulation = self.start(tell)
         if isinstance(simulation, (NativeBlock, CocotbBlock)):
             if self._driver is None:
                 self._driver = BlockDriver(simulation, self._config)
-            return run_plan_on_block(self._driver, simulation, todo, tensor, tell, **options)
-        return run_plan(simulation, todo, tensor, self._config, tell, **options)
+            return run_plan_on_block(
+                self._driver, simulation, todo, tensor, tell, settings=settings
+            )
+        return run_plan(simulation, todo, tensor, tell, settings=settings)
 
     def run_jobs(
         self, todo: Plan, tensor: np.ndarray, numbers: Iterable[int], tell: Tell

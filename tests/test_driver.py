@@ -16,6 +16,7 @@ from extremum.host.driver.block import JOBS_AHEAD, BlockDriver, Work
 from extremum.host.driver.packets import ResultPackets
 from extremum.host.driver.words import job_words
 from extremum.host.errors import DeviceError, JobFailedError, SimulationError
+from extremum.host.plan_runner import RunSettings
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.cores import CORES
@@ -355,7 +356,7 @@ def test_a_hang_names_the_clock():
         with pytest.raises(SimulationError, match=message):
             accelerator.argmax(x)
         assert accelerator.report is None
-        accelerator._watchdog = None
+        accelerator._settings = RunSettings()
         assert accelerator.argmax(x) == 0
 
 

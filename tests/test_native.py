@@ -15,6 +15,7 @@ from amounts import mostly_slow
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError, cache
 from extremum.host.errors import WaveformError
+from extremum.host.plan_runner import RunSettings
 from extremum.host.processes import Processes
 from extremum.host.progress import Progress
 from extremum.host.simulation import native_build
@@ -160,11 +161,10 @@ def test_the_clock_of_a_later_run_is_told_twice():
     """The error names the clock of the run, and that since the start of the simulation."""
     with Accelerator(**SMALL) as accelerator:
         accelerator.argmax(np.zeros(50, np.int8))
-        accelerator._watchdog = 1
-        accelerator._stalls["input_stalls"] = 99
+        accelerator._settings = RunSettings(watchdog=1, input_stalls=99)
         with pytest.raises(SimulationError, match=r"clock \d+ \(\d+ since the start\): nothing"):
             accelerator.argmax(np.zeros(50, np.int8))
-        accelerator._watchdog = None
+        accelerator._settings = RunSettings()
         assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
 
 

@@ -113,6 +113,24 @@ def test_the_best_grid_of_tiles_is_chosen():
         assert (rows, columns) == best[1:]
 
 
+def test_a_narrower_tile_may_be_possible_where_the_widest_is_not():
+    """Three columns leave space for one row, which cannot be counted through; two leave it for two."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(2, 4, 4), max_dilation=(2, 3, 3), max_line=3, max_plane=2,
+        coordinate_width=4,
+    )  # fmt: skip
+    dimensions = (
+        SpatialDimension(2, 2),
+        SpatialDimension(11, 4, 3, 3, 4, 5),
+        SpatialDimension(13, 3, 1, 1, 1),
+    )
+    height, width = (TileSizes(dimension, config) for dimension in dimensions[1:])
+    line, plane = storage_limits(dimensions, config)
+    assert (plane, width.largest(min(line, plane))) == (4, 3)
+    assert (height.largest(1), height.largest(2)) == (0, 2)
+    assert choose_grid(dimensions, config) == Grid((1, 2, 2))
+
+
 @pytest.mark.parametrize(("outputs", "most"), [(5, 5), (1000, 20), (10**6, 10**4), (40, 1)])
 def test_the_coarsest_cuts_are_tried(outputs, most):
     """The coarsest one, and 64 more if there are as many; cuts into equal sizes count once."""
@@ -180,6 +198,46 @@ def test_why_a_pooling_is_cut(deepest, sizes, window, why):
     assert why in note
 
 
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ((1, 1, 3, 3, 14), "lines of at most 12 (max_line 6, with room for a dilation of 2)"),
+        ((1, 1, 3, 5, 13), "planes of at most 36 (max_plane 12, with room for a dilation of 3)"),
+    ],
+    ids=["a line too long", "lines as long as they may be"],
+)  # fmt: skip
+def test_which_storage_is_too_small(sizes, why):
+    """And for which dilation it has space: each dimension has one of its own."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(2, 2, 2), max_dilation=(3, 2, 4), max_line=6, max_plane=12
+    )
+    (note,) = plan(Pooling.of(sizes, "int8", 2), config).notes
+    assert why in note
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "why"),
+    [
+        ((10, 10), {"window": (2, 4), "dilations": (2, 3), "end_padding": (0, 2), "strides": (1, 2)},
+         "width window extent 10 leaves no tile that coordinate_width 4 counts through"),
+        ((11, 6), {"window": (4, 3), "dilations": (3, 1), "start_padding": (0, 4),
+                   "end_padding": (5, 1), "strides": (1, 4)},
+         "height window extent 10 leaves no tile that coordinate_width 4 counts through"),
+        ((10, 9), {"window": (4, 4), "dilations": (1, 3), "start_padding": (1, 3),
+                   "end_padding": (3, 2), "strides": (4, 1)},
+         "no tile fits the storage that coordinate_width 4 counts through"),
+    ],
+    ids=["width", "height", "storage"],
+)  # fmt: skip
+def test_why_no_tile_fits(sizes, options, why):
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 4, 4), max_dilation=(1, 3, 3), max_line=1,
+        coordinate_width=4,
+    )  # fmt: skip
+    (note,) = plan(Pooling.of((1, 1, *sizes), "int8", **options), config).notes
+    assert why in note
+
+
 def test_a_position_behind_the_end_of_a_row_is_refused():
     """A core that gives one is wrong, and is told so instead of a crash or a wrong index."""
     config = CoreConfig((DataType.INT8,), max_window=(1, 2, 2))
@@ -220,6 +278,18 @@ def test_a_plan_tells_that_a_register_is_fixed_to_another_value():
     plan(Pooling.of((1, 1, 8, 8), "int8", (2, 2), strides=(1, 2)), config).check_fixed()
 
 
+def met_by(dimension, number):
+    """The coordinates of the elements that a window meets."""
+    first = number * dimension.stride - dimension.start_padding
+    taps = range(first, first + dimension.window * dimension.dilation, dimension.dilation)
+    return [tap for tap in taps if 0 <= tap < dimension.size]
+
+
+def most_in_line(dimension):
+    """How many elements lie a dilation apart in a line, at most: no window meets more."""
+    return min(dimension.window, len(range(0, dimension.size, dimension.dilation)))
+
+
 def test_kinds_of_runs_of_windows_stand_for_all_of_them():
     """As to how many windows they have, and how many elements these meet at the most."""
     rng = random.Random(8)
@@ -228,5 +298,8 @@ def test_kinds_of_runs_of_windows_stand_for_all_of_them():
         few: Counter = Counter()
         for run, number in runs.kinds():
             few[len(run), most_met_by(dimension, run)] += number
-        every = (runs[number] for number in range(len(runs)))
+        every = [runs[number] for number in range(len(runs))]
+        for run in every:
+            met = [len(met_by(dimension, dimension.met_windows[number])) for number in run]
+            assert max(met) <= most_met_by(dimension, run) <= most_in_line(dimension), run
         assert few == Counter((len(run), most_met_by(dimension, run)) for run in every), runs

@@ -150,17 +150,18 @@ def test_parts_of_a_reduction_that_begins_anywhere_are_put_where_they_belong():
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])
 @pytest.mark.parametrize(
-    "problem",
+    ("problem", "lanes", "fixed"),
     [
-        Reduction.of("argmax", (4, 2, 19), "int8", 1),
-        Pooling.of((3, 4, 3, 5), "int8", 2, return_indices=True),
-        Pooling.of((3, 4, 3, 5), "int8", (3, 4), return_indices=True),
+        (Reduction.of("argmax", (4, 2, 19), "int8", 1), 5, ()),
+        (Pooling.of((3, 4, 3, 5), "int8", 2, return_indices=True), 5, ()),
+        (Pooling.of((3, 4, 3, 5), "int8", 2, return_indices=True), 2, (("groups", 3),)),
+        (Pooling.of((3, 4, 3, 5), "int8", (3, 4), return_indices=True), 5, ()),
     ],
-    ids=["reduction", "sliding", "gathered"],
+    ids=["reduction", "sliding", "in two jobs", "gathered"],
 )
-def test_results_that_come_in_parts_are_put_where_they_belong(problem, at_once):
+def test_results_that_come_in_parts_are_put_where_they_belong(problem, lanes, fixed, at_once):
     """As many beats at a time as belong together, or twice as many, or all."""
-    config = CoreConfig((DataType.INT8,), lanes=5, max_window=(1, 3, 3))
+    config = CoreConfig((DataType.INT8,), lanes=lanes, max_window=(1, 3, 3), fixed=fixed)
     whole, parts = (Results.blank(problem, config) for _ in range(2))
     for number, job in enumerate(plan(problem, config).jobs):
         shape = job.beats_out, config.lanes

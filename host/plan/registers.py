@@ -104,8 +104,9 @@ class _Line:
         # A single tap has no neighbour, so its dilation means nothing.
         dilation = dimension.dilation if dimension.window > 1 else 1
         head = (dimension.window - 1) * dilation - dimension.start_padding
-        # Taps that lie behind the elements in every window, the first one included.
-        beyond = min(max(0, -(-(head - size + 1) // dilation)), dimension.window - 1)
+        # Taps that lie behind the elements in every window, the first one included. Its first tap
+        # never does, so one is left.
+        beyond = max(0, -(-(head - size + 1) // dilation))
         if fixed_window is not None:
             beyond = min(beyond, max(0, dimension.window - fixed_window))
         window, head = dimension.window - beyond, head - beyond * dilation

@@ -127,8 +127,6 @@ class Cuts:
         beyond = max(beyond, within)
         for number in itertools.chain(range(within), range(beyond, len(seen))):
             yield self[number], 1
-        if within == beyond:
-            return
         low, high = seen.start + within, seen.start + beyond
         few = self.dimension.outputs // self._all
         longer = self._edge(high) - self._edge(low) - few * (high - low)
@@ -174,10 +172,9 @@ class TileSizes:
 
     def fits(self, count: int) -> bool:
         """Return whether all tiles can be counted through, if none has more than ``count``."""
-        tiles = -(-self.dimension.outputs // count)
-        if tiles not in self._known:
-            self._known[tiles] = self._are_countable(count)
-        return self._known[tiles]
+        if count not in self._known:
+            self._known[count] = self._are_countable(count)
+        return self._known[count]
 
     def largest(self, most: int) -> int:
         """Return the most windows of a tile, no more than ``most``; 0 if no cut is countable.

@@ -114,7 +114,7 @@ def test_the_best_grid_of_tiles_is_chosen():
 
 
 def test_a_narrower_tile_may_be_possible_where_the_widest_is_not():
-    """Three columns leave space for one row, which cannot be counted through; two leave it for two."""
+    """Three columns leave space for one row, which is not counted through; two, for two rows."""
     config = CoreConfig(
         (DataType.INT8,), max_window=(2, 4, 4), max_dilation=(2, 3, 3), max_line=3, max_plane=2,
         coordinate_width=4,

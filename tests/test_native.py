@@ -42,6 +42,7 @@ def runs(source, config):
         options: dict[str, Any] = {
             "input_stalls": source.choice((0, 0, 30, 80)),
             "output_stalls": source.choice((0, 0, 30, 80)),
+            "job_stalls": source.choice((0, 0, 30, 80)),
             "seed": source.randrange(1 << 31),
         }
         yield batch, options
@@ -161,11 +162,25 @@ def test_the_clock_of_a_later_run_is_told_twice():
     """The error names the clock of the run, and that since the start of the simulation."""
     with Accelerator(**SMALL) as accelerator:
         accelerator.argmax(np.zeros(50, np.int8))
-        accelerator._settings = RunSettings(watchdog=1, input_stalls=99)
-        with pytest.raises(SimulationError, match=r"clock \d+ \(\d+ since the start\): nothing"):
-            accelerator.argmax(np.zeros(50, np.int8))
+        accelerator._settings = RunSettings(watchdog=300, input_stalls=99)
+        message = r"clock (\d+) \((\d+) since the start\): nothing moved for 301 clocks"
+        with pytest.raises(SimulationError, match=message) as told:
+            accelerator.argmax(np.zeros(5000, np.int8))
+        (found,) = re.findall(message, str(told.value))
+        clock, since_start = map(int, found)
+        assert clock > 300
+        assert 50 < since_start - clock < 100  # the clocks of the first run
         accelerator._settings = RunSettings()
         assert accelerator.argmax(np.arange(5, dtype=np.int8)) == 4
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_the_watchdog_counts_clocks_in_a_row(bus):
+    """There are some thousand clocks without a beat in all."""
+    with Accelerator(**SMALL, bus=bus, watchdog=60, input_stalls=70, seed=1) as accelerator:
+        assert accelerator.argmax(np.arange(100, dtype=np.int8).repeat(9)) == 99 * 9
+        assert accelerator.report is not None
+        assert accelerator.report.cycles > 2000
 
 
 def test_beats_that_do_not_fit():

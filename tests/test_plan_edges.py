@@ -218,7 +218,8 @@ def test_which_storage_is_too_small(sizes, why):
 @pytest.mark.parametrize(
     ("sizes", "options", "why"),
     [
-        ((10, 10), {"window": (2, 4), "dilations": (2, 3), "end_padding": (0, 2), "strides": (1, 2)},
+        ((10, 10), {"window": (2, 4), "dilations": (2, 3), "end_padding": (0, 2),
+                    "strides": (1, 2)},
          "width window extent 10 leaves no tile that coordinate_width 4 counts through"),
         ((11, 6), {"window": (4, 3), "dilations": (3, 1), "start_padding": (0, 4),
                    "end_padding": (5, 1), "strides": (1, 4)},

@@ -108,12 +108,15 @@ class CommandFailedError(Exception):
         Name of the program.
     reason : str
         The first line of its output that speaks of an error, or else its first line.
+    is_disk_full : bool
+        Whether it says so anywhere.
     """
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name}: {reason}")
+    def __init__(self, name: str, words: Sequence[str]) -> None:
+        super().__init__(f"{name}: {words[0]}")
         self.name = name
-        self.reason = reason
+        self.reason = words[0]
+        self.is_disk_full = any("no space left on device" in line.lower() for line in words)
 
 
 def temporary_folder() -> dict[str, str]:
@@ -216,7 +219,7 @@ class Processes:
         for command in commands:
             if status := command.wait():
                 words = command.last_words or [f"it ended with status {status}"]
-                raise CommandFailedError(command.name, words[0])
+                raise CommandFailedError(command.name, words)
 
     def run(
         self,

@@ -226,3 +226,11 @@ BACKEND_TOOLS = {
     "model": ("amaranth",),
 }
 """What each backend needs, beside NumPy."""
+
+COMPILERS = ("c++", "make", "perl")
+"""What of that only compiles, and is not needed where the cache holds what was compiled."""
+
+
+def to_run(backend: str) -> tuple[str, ...]:
+    """Return what a compiled simulation needs to run, and what it depends on."""
+    return tuple(name for name in BACKEND_TOOLS[backend] if name not in COMPILERS)

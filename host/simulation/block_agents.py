@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,42 @@ from extremum.host.simulation.stream_rules import watched
 OUTPUTS = ("m_axis_value", "m_axis_index")
 PERIOD = 2
 """Length of a clock, in nanoseconds."""
+
+
+def connected(
+    dut: Any, outputs: Sequence[str], *, is_programmable: bool
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Connect agents to the ports of a block, which say no more than errors.
+
+    Parameters
+    ----------
+    dut
+        The block.
+    outputs
+        The names of its output streams.
+    is_programmable
+        Whether it has an AXI4-Lite port.
+
+    Returns
+    -------
+    lite, source, sinks
+        The master of that port, or None; the source of ``s_axis``; the sinks by stream.
+    """
+    reset = {"reset": dut.aresetn, "reset_active_level": False}
+    logging.disable(logging.WARNING)  # the agents list their signals
+    source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
+    sinks = {
+        name: AxiStreamSink(AxiStreamBus.from_prefix(dut, name), dut.aclk, **reset)
+        for name in outputs
+    }
+    lite, agents = None, [source, *sinks.values()]
+    if is_programmable:
+        lite = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.aclk, **reset)
+        agents += [lite.write_if, lite.read_if]
+    logging.disable(logging.NOTSET)
+    for agent in agents:
+        agent.log.setLevel(logging.ERROR)
+    return lite, source, sinks
 
 
 @dataclass
@@ -92,28 +128,12 @@ class BlockAgents:
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.aclk, PERIOD, "ns", impl="gpi").start())
         await ClockCycles(dut.aclk, 3)
-        self._connect()
+        self.lite, self.source, self.sinks = connected(
+            dut, self._outputs, is_programmable=self.is_programmable
+        )
         dut.aresetn.value = 1
         await ClockCycles(dut.aclk, RESET_CLOCKS)
         cocotb.start_soon(self._watch())
-
-    def _connect(self) -> None:
-        dut = self.dut
-        reset = {"reset": dut.aresetn, "reset_active_level": False}
-        logging.disable(logging.WARNING)  # the agents list their signals
-        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
-        self.sinks = {
-            name: AxiStreamSink(AxiStreamBus.from_prefix(dut, name), dut.aclk, **reset)
-            for name in self._outputs
-        }
-        agents: list[Any] = [self.source, *self.sinks.values()]
-        if self.is_programmable:
-            bus = AxiLiteBus.from_prefix(dut, "s_axil")
-            self.lite = AxiLiteMaster(bus, dut.aclk, **reset)
-            agents += [self.lite.write_if, self.lite.read_if]
-        logging.disable(logging.NOTSET)
-        for agent in agents:
-            agent.log.setLevel(logging.ERROR)
 
     def begin(
         self, *, watchdog: int, input_stalls: int | Phases, output_stalls: int | Phases, seed: int

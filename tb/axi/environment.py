@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -12,14 +11,7 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, with_timeout
-from cocotbext.axi import (
-    AxiLiteBus,
-    AxiLiteMaster,
-    AxiStreamBus,
-    AxiStreamFrame,
-    AxiStreamSink,
-    AxiStreamSource,
-)
+from cocotbext.axi import AxiStreamFrame
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import index_bytes, port_widths
@@ -28,14 +20,12 @@ from extremum.hdl.ports import output_layout
 from extremum.host.driver.packets import filled_beats
 from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
+from extremum.host.simulation.block_agents import PERIOD, connected
 from extremum.host.simulation.stream_rules import watched
 from extremum.tb.bench import core
 from extremum.tb.scoreboard import Scoreboard
 
 OKAY, SLVERR = 0, 2
-
-PERIOD = 2
-"""Length of a clock, in nanoseconds."""
 
 LONGEST = 20_000
 """Clocks after which a bench no longer waits for a packet or a status."""
@@ -141,23 +131,9 @@ class Environment:
         return [name for name, width in widths.items() if width and name != "s_axis"]
 
     def _connect(self) -> None:
-        dut, logger = self.dut, logging.getLogger("cocotb")
-        level = logger.level
-        logging.disable(logging.WARNING)  # the agents list their signals
-        reset = {"reset": dut.aresetn, "reset_active_level": False}
-        self.lite = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.aclk, **reset)
-        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.aclk, **reset)
-        self.sinks = {
-            name: AxiStreamSink(AxiStreamBus.from_prefix(dut, name), dut.aclk, **reset)
-            for name in self._output_names()
-        }
-        logging.disable(logging.NOTSET)
-        logger.setLevel(level)
-        for agent in (self.source, *self.sinks.values()):
-            agent.log.setLevel(logging.ERROR)
-        masters: Any = (self.lite.write_if, self.lite.read_if)
-        for agent in masters:
-            agent.log.setLevel(logging.ERROR)
+        self.lite, self.source, self.sinks = connected(
+            self.dut, self._output_names(), is_programmable=True
+        )
 
     async def clocks(self, count: int) -> None:
         """Wait for so many clocks."""

@@ -22,6 +22,9 @@ __all__ = ["testbench"]
 QUIET = 100
 """Clocks after the last result in which nothing more may come."""
 
+Results = dict[str, dict[str, list[int]]]
+"""For each output stream, and each of its signals, the values in the beats that must come."""
+
 
 def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> str:
     """Return the testbench of a block: it ends with ``$fatal`` if anything is wrong.
@@ -38,34 +41,12 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
     is_axi = settings.bus == "axi"
     name, widths = settings.name, {port.name: port.width for port in ports}
     clock, reset, active = ("aclk", "aresetn", 0) if is_axi else ("clk", "rst", 1)
-    streams = (
+    results = (
         _axi_results(settings, widths, example) if is_axi else _core_results(settings, example)
     )
-    given = "s_axis_tdata" if is_axi else "i__payload"
-    arrays = [array("beats", widths[given], _words(example.beats))]
-    checks: dict[str, list[tuple[str, str]]] = {}
-    for stream, signals in streams.items():
-        for signal, numbers in signals.items():
-            arrays.append(array(f"expected_{signal}", widths[signal], numbers))
-            at = f"expected_{signal}[{stream}_seen]"
-            checks.setdefault(stream, []).append((signal, at))
-        if is_axi:
-            checks[stream].append((f"{stream}_tlast", f"({stream}_seen == RESULTS - 1)"))
-    drives = [(given, widths[given], "beats[sent]")]
-    if is_axi:
-        keep = widths["s_axis_tkeep"]
-        drives += [
-            ("s_axis_tkeep", keep, f"{{{keep}{{1'b1}}}}"),
-            ("s_axis_tlast", 1, "sent == BEATS - 1"),
-        ]
-    valid, ready = ("tvalid", "tready") if is_axi else ("_valid", "_ready")
-    stream_in = "s_axis" if is_axi else "i"
-    agents = source(f"{stream_in}_{valid}", f"{stream_in}_{ready}", drives)
-    for stream, pairs in checks.items():
-        agents += ["", *sink(stream, f"{stream}_{valid}", f"{stream}_{ready}", pairs)]
-    body = [f"  {line}" if line else line for line in agents]
-    seen = [f"{stream}_seen" for stream in checks]
-    all_seen = " && ".join(f"{stream}_seen == RESULTS" for stream in checks)
+    arrays = _arrays(widths, example, results)
+    seen = [f"{stream}_seen" for stream in results]
+    all_seen = " && ".join(f"{name} == RESULTS" for name in seen)
     cycles = 20 * (example.job.cycles + example.job.beats_in + example.job.beats_out) + 4000
     lines = [
         header(settings),
@@ -105,7 +86,7 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "      clocks = clocks + 1;",
         "      if (clocks > MOST_CLOCKS)",
         '        $fatal(1, "FAIL: after %0d clocks results are missing", clocks);',
-        *body,
+        *(f"  {line}" if line else line for line in _agents(widths, results)),
         "    end",
         "  end",
         "",
@@ -134,6 +115,46 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
     return "\n".join(lines) + "\n"
 
 
+def _input(widths: Mapping[str, int]) -> str:
+    """Return the signal on which the elements go into a block or a bare core."""
+    return "s_axis_tdata" if "s_axis_tdata" in widths else "i__payload"
+
+
+def _arrays(
+    widths: Mapping[str, int], example: Example, results: Results
+) -> list[tuple[str, list[str]]]:
+    """Return the arrays of the input beats, and of all that must come: each with what fills it."""
+    given = _input(widths)
+    expected = [
+        array(f"expected_{signal}", widths[signal], numbers)
+        for signals in results.values()
+        for signal, numbers in signals.items()
+    ]
+    return [array("beats", widths[given], _words(example.beats)), *expected]
+
+
+def _agents(widths: Mapping[str, int], results: Results) -> Iterable[str]:
+    """Yield what the source, and the sink of each stream, do in a clock."""
+    given = _input(widths)
+    is_axi = given == "s_axis_tdata"
+    valid, ready = ("_tvalid", "_tready") if is_axi else ("__valid", "__ready")
+    drives = [(given, widths[given], "beats[sent]")]
+    if is_axi:
+        keep = widths["s_axis_tkeep"]
+        drives += [
+            ("s_axis_tkeep", keep, f"{{{keep}{{1'b1}}}}"),
+            ("s_axis_tlast", 1, "sent == BEATS - 1"),
+        ]
+    stream_in = "s_axis" if is_axi else "i"
+    yield from source(f"{stream_in}{valid}", f"{stream_in}{ready}", drives)
+    for stream, signals in results.items():
+        checks = [(signal, f"expected_{signal}[{stream}_seen]") for signal in signals]
+        if is_axi:
+            checks.append((f"{stream}_tlast", f"({stream}_seen == RESULTS - 1)"))
+        yield ""
+        yield from sink(stream, f"{stream}{valid}", f"{stream}{ready}", checks)
+
+
 def _declarations(ports: Sequence[Port]) -> Iterable[str]:
     for port in ports:
         kind = "reg" if port.direction == "input" else "wire"
@@ -146,9 +167,7 @@ def _quiet_inputs(ports: Sequence[Port], clock: str, reset: str) -> Iterable[str
             yield f"    {port.name} = 0;"
 
 
-def _axi_results(
-    settings: Settings, widths: Mapping[str, int], example: Example
-) -> dict[str, dict[str, list[int]]]:
+def _axi_results(settings: Settings, widths: Mapping[str, int], example: Example) -> Results:
     """Return TDATA and TKEEP of every result beat, by the signal's name, for each stream."""
     found = {}
     for stream, numbers in (("m_axis_value", example.values), ("m_axis_index", example.positions)):
@@ -163,7 +182,7 @@ def _axi_results(
     return found
 
 
-def _core_results(settings: Settings, example: Example) -> dict[str, dict[str, list[int]]]:
+def _core_results(settings: Settings, example: Example) -> Results:
     """Return the payload of every output beat of a bare core."""
     layout = output_layout(settings.config)
     payloads = []

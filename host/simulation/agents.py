@@ -174,11 +174,9 @@ class CoreBench:
         job_port = _Source(dut.job__valid, dut.job__payload, run.jobs, job_rests, self.strict)
         i_port = _Source(dut.i__valid, dut.i__payload, run.beats, i_rests, self.strict)
         job_ready, i_ready = dut.job__ready, dut.i__ready
-        o_valid, o_payload, o_ready = dut.o__valid, dut.o__payload, dut.o__ready
-        rests = Stalls(run.output_stalls, run.seed + 1)
         outcome = Outcome()
         results = outcome.results
-        waiting: int | None = None
+        o_port = _Sink(dut, run, Stalls(run.output_stalls, run.seed + 1), outcome)
         clock = idle = 0
         pace = Pace()
         job_taken = False
@@ -187,30 +185,13 @@ class CoreBench:
             if job_taken:
                 outcome.statuses.append(int(dut.status.value))
             job_taken = job_port.drive(job_ready.value)
-            moved = False
-            if i_port.drive(i_ready.value):
-                moved = True
-                if outcome.first is None:
-                    outcome.first = clock
-            ready = not rests()
-            o_ready.value = ready
-            if o_valid.value == 1:
-                payload = int(o_payload.value)
-                if waiting is not None and waiting != payload:
-                    raise StreamRuleError(f"clock {clock}: the output payload changed")
-                waiting = payload
-                if ready:
-                    moved = True
-                    waiting = None
-                    results.append(payload)
-                    outcome.given.append(clock)
-                    if len(results) > run.results:
-                        raise StreamRuleError(f"clock {clock}: a result too many")
-            elif waiting is not None:
-                raise StreamRuleError(f"clock {clock}: output valid fell before it was taken")
+            took = i_port.drive(i_ready.value)
+            if took and outcome.first is None:
+                outcome.first = clock
+            gave = o_port.drive(clock)
             if self.strict:
                 await self._check_outputs(clock)
-            if moved:
+            if took or gave:
                 outcome.last = clock
                 idle = 0
             elif (idle := idle + 1) > run.watchdog:
@@ -228,7 +209,7 @@ class CoreBench:
         outcome.taken = len(run.beats) - i_port.left
         i_port.rest()
         job_port.rest()
-        o_ready.value = 0
+        o_port.rest()
         return outcome
 
     async def quiet(self, clocks: int) -> None:
@@ -254,6 +235,44 @@ class CoreBench:
         await ReadOnly()
         if before != [signal.value for signal in outputs]:
             raise StreamRuleError(f"clock {clock}: an output followed an input within the clock")
+
+
+class _Sink:
+    """Takes results, rests now and then, and checks the rules of a stream."""
+
+    def __init__(self, dut: Any, run: PortRun, rests: Stalls, outcome: Outcome) -> None:
+        self._valid, self._payload, self._ready = dut.o__valid, dut.o__payload, dut.o__ready
+        self._results, self._rests, self._outcome = run.results, rests, outcome
+        self._waiting: int | None = None
+
+    def drive(self, clock: int) -> bool:
+        """Decide whether to take a result, and keep what the coming edge takes; tell whether.
+
+        Raises
+        ------
+        StreamRuleError
+            The payload changed, or valid fell, before it was taken; or there is a result too many.
+        """
+        ready = not self._rests()
+        self._ready.value = ready
+        if self._valid.value != 1:
+            if self._waiting is not None:
+                raise StreamRuleError(f"clock {clock}: output valid fell before it was taken")
+            return False
+        payload = int(self._payload.value)
+        if self._waiting not in (None, payload):
+            raise StreamRuleError(f"clock {clock}: the output payload changed")
+        self._waiting = None if ready else payload
+        if ready:
+            self._outcome.results.append(payload)
+            self._outcome.given.append(clock)
+            if len(self._outcome.results) > self._results:
+                raise StreamRuleError(f"clock {clock}: a result too many")
+        return ready
+
+    def rest(self) -> None:
+        """Take nothing more."""
+        self._ready.value = 0
 
 
 class _Source:

@@ -1,5 +1,7 @@
 """AXI blocks that break the rules of their streams: what the native simulation says of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_dataflow import CORES
@@ -80,3 +82,60 @@ def test_without_a_fault():
 def test_a_broken_rule_names_the_clock(fault, message):
     with pytest.raises(SimulationError, match=rf"^native: clock \d+ .*: {message}; \d+ beats wait"):
         received(fault)
+
+
+WIDE_CONFIG = replace(CORES["rows"][0], operators=("argmax",))  # which gives positions alone
+LANES = WIDE_CONFIG.lanes
+
+WIDE = f"""
+module extremum_axi (
+    input aclk, input aresetn,
+    input [{8 * LANES - 1}:0] s_axis_tdata, input [{LANES - 1}:0] s_axis_tkeep, input s_axis_tlast,
+    input s_axis_tvalid, output s_axis_tready,
+    output [{32 * LANES - 1}:0] m_axis_index_tdata, output [{4 * LANES - 1}:0] m_axis_index_tkeep,
+    output m_axis_index_tlast, output m_axis_index_tvalid, input m_axis_index_tready
+);
+  reg full = 0;
+  reg [7:0] kept = 0, hole = 0;
+  assign s_axis_tready = ~full;
+  assign m_axis_index_tvalid = full;
+  assign m_axis_index_tdata = {{{LANES}{{32'h01020304}}}};
+  assign m_axis_index_tkeep = ((1 << kept) - 1) & ~(1 << hole);
+  assign m_axis_index_tlast = 1;
+  always @(posedge aclk)
+    if (s_axis_tvalid & s_axis_tready) begin
+      full <= 1;
+      kept <= s_axis_tdata[7:0];
+      hole <= s_axis_tdata[15:8];
+    end else if (m_axis_index_tready) full <= 0;
+endmodule
+"""
+"""Gives a beat that marks as many bytes as the first element says, but for that of the second."""
+
+
+def marked(kept, hole):
+    """Return what comes of a beat that marks so many bytes, all but one."""
+    block, parts = NativeBlock(WIDE_CONFIG, verilog=WIDE), []
+    block.begin(StreamSettings(watchdog=50))
+    block.receive(INDICES, 4 * LANES, lambda part, last: parts.append(part.tobytes()))
+    block.send([np.array([kept, hole, 0, 0], np.uint8)], LANES)
+    try:
+        block.wait()
+    finally:
+        block.close()
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 7, 8, 9, 15, 16])
+def test_the_bytes_that_a_wide_beat_marks_are_kept(kept):
+    assert marked(kept, 31) == (np.full(LANES, 0x01020304, "<u4").tobytes())[:kept]
+    if kept:
+        assert marked(kept, kept - 1) == marked(kept - 1, 31)
+
+
+@pytest.mark.parametrize(
+    ("kept", "hole"), [(16, 0), (16, 6), (16, 7), (16, 8), (16, 14), (9, 0), (9, 7), (2, 0)]
+)
+def test_a_hole_among_the_bytes_of_a_wide_beat(kept, hole):
+    with pytest.raises(SimulationError, match="TKEEP marks bytes behind one that it leaves out"):
+        marked(kept, hole)

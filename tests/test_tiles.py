@@ -253,6 +253,15 @@ def test_very_long_lines_are_cut_by_the_bound(monkeypatch):
     assert tried[0] <= 2**16 - 1
 
 
+def test_cuts_that_are_far_too_coarse_are_not_among_those_that_are_tried():
+    """Else all that are tried would be of these, and the bound for any tile be left, a tile more."""
+    dimension = SpatialDimension(26376, 5, 2, 3, 21, 64)
+    config = CoreConfig((DataType.INT8,), max_window=(1, 5, 5), coordinate_width=8)
+    assert largest(dimension, config) == 117
+    assert are_countable(dimension, 117, 256)
+    assert not are_countable(dimension, 118, 256)
+
+
 @pytest.mark.parametrize("width", [4, 6])
 def test_wide_paddings_are_counted(width):
     """Where windows lie wholly in padding, what is found is countable, if anything is."""

@@ -254,7 +254,7 @@ def test_very_long_lines_are_cut_by_the_bound(monkeypatch):
 
 
 def test_cuts_that_are_far_too_coarse_are_not_among_those_that_are_tried():
-    """Else all that are tried would be of these, and the bound for any tile be left, a tile more."""
+    """Else only such cuts would be tried, and the bound for any tile be left: a tile more."""
     dimension = SpatialDimension(26376, 5, 2, 3, 21, 64)
     config = CoreConfig((DataType.INT8,), max_window=(1, 5, 5), coordinate_width=8)
     assert largest(dimension, config) == 117

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from extremum.host.errors import ToolError
 from extremum.tb.evidence import EvidenceError, require_writable
 
 __all__ = ["at_least", "end", "is_kept", "minutes", "refuse_unwritable"]
@@ -69,12 +70,16 @@ def is_kept(what: str, before: float, now: float) -> bool:
 def end(main: Callable[[], int]) -> NoReturn:
     """Run a command, and end with its status.
 
-    An interrupt is told in a line, with status 130; evidence that cannot be read, with status 2.
+    An interrupt is told in a line, with status 130; what cannot be read or written, and a tool that
+    is missing, with status 2.
     """
     try:
         sys.exit(main())
-    except EvidenceError as error:
+    except (EvidenceError, ToolError) as error:
         print(error, file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"{error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted; the next run begins anew", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -41,6 +42,8 @@ def require_writable(path: Path) -> None:
 
     Nothing is left of the try: neither an empty file nor folders that were missing.
     """
+    if path.is_fifo() or path.is_socket():  # opening a pipe waits for whoever reads it
+        raise OSError(errno.EINVAL, "it is no file")
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

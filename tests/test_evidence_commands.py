@@ -1,11 +1,13 @@
 """What the commands refuse that gather evidence: before they run, and before a file is written."""
 
 import json
+import os
 import sys
 from collections import Counter
 
 import pytest
 
+from extremum.host.errors import ToolError
 from extremum.tb import netlists
 from extremum.tb.code_coverage import __main__ as code_coverage
 from extremum.tb.command import end, is_kept
@@ -138,6 +140,53 @@ def test_a_file_that_could_be_written_leaves_nothing(tmp_path):
     (tmp_path / "file").write_text("content")
     require_writable(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "content"
+
+
+def test_a_pipe_is_no_file_of_evidence(tmp_path):
+    """To open it would wait for its reader."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is no file"):
+        require_writable(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device", "a.json"), "a.json: No space left on device"),
+        (ToolError("verilator is missing"), "verilator is missing"),
+    ],
+)
+def test_what_stops_a_command_is_told_in_one_line(capsys, error, told):
+    def failing():
+        raise error
+
+    with pytest.raises(SystemExit) as caught:
+        end(failing)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == f"{told}\n"
+
+
+@pytest.mark.parametrize("folder", ["", "../{}/"])
+@pytest.mark.parametrize("result", ["passed", "failed"])
+def test_evidence_of_more_stays_whatever_it_is_called(
+    monkeypatch, tmp_path, capsys, folder, result
+):
+    """Unless it says that nothing fails, and this run fails."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "fuzz.json"
+    file.write_text(json.dumps({"minutes": 10.0}))
+    name = f"{folder.format(tmp_path.name)}fuzz.json"
+    record = {"name": "one", "inputs": 1, "result": result, "seconds": 1}
+    monkeypatch.setattr(fuzz, "_fuzz", lambda *_: record)
+    monkeypatch.setattr(fuzz, "EVIDENCE", file)
+    monkeypatch.setattr(sys, "argv", ["command", "--minutes", "1", "--evidence", str(name)])
+    assert fuzz.main() == (result == "failed")
+    found = json.loads(file.read_text())
+    if result == "passed":
+        assert "stays" in capsys.readouterr().out
+        assert found == {"minutes": 10.0}
+    else:
+        assert (found["minutes"], found["failed"]) == (1, len(found["targets"]))
 
 
 def test_cases_that_were_not_run_are_no_evidence(monkeypatch, tmp_path, capsys):

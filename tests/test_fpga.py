@@ -3,7 +3,9 @@
 import fcntl
 import json
 import re
+import signal
 import statistics
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,7 +108,7 @@ def calls(monkeypatch):
     """Replace the tools by ones that write the files above; record their arguments."""
     seen = []
 
-    def call(tool, arguments, build):
+    def call(tool, arguments, build, **_):
         seen.append((tool, arguments))
         if tool == toolchain.YOSYS:
             text = json.dumps({"modules": {"harness": NETLIST_ECP5}})
@@ -269,7 +271,7 @@ def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatc
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "kept"))
     ran = []
 
-    def run(tool, arguments, build):
+    def run(tool, arguments, build, _):
         with (tmp_path / "kept" / "extremum.lock").open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -285,6 +287,27 @@ def test_a_tool_compiles_itself_while_no_other_process_does(tmp_path, monkeypatc
         toolchain.call(toolchain.YOSYS, [number], Path("build"))
     toolchain.prepare.cache_clear()
     assert ran == [("--version", "alone"), ("1", "build"), ("2", "build")]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SynthesisError("it does not fit")])
+def test_an_error_ends_the_placements_beside_it(tmp_path, monkeypatch, calls, error):
+    """They may take hours, and whoever asked for them has gone."""
+    replaced, started = toolchain.call, []
+
+    def call(tool, arguments, build, processes=None):
+        if processes is None:
+            return replaced(tool, arguments, build)
+        if arguments[arguments.index("--seed") + 1] == "2":
+            started.append(processes.start(["sleep", "100000"]))
+            return started[0].wait()
+        while not started:
+            time.sleep(0.01)
+        raise error
+
+    monkeypatch.setattr(toolchain, "call", call)
+    with pytest.raises(type(error) if isinstance(error, Exception) else error):
+        fpga._measure(tmp_path, ECP5, (1, 2), 100, print)
+    assert [each.process.returncode for each in started] == [-signal.SIGKILL]
 
 
 def test_a_tool_whose_cache_cannot_be_written(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from evidence import BLOCK, CODE_COVERAGE, FAULTS, FORMAL, FUZZ, MUTATION, REGRE
 from extremum.tb.mutation.blocks import BLOCKS
 from extremum.tb.regression.revision import Revision
 from extremum.tb.report.__main__ import main
+from extremum.tb.report.complete import left_out
 from extremum.tb.report.document import parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError
@@ -46,6 +47,8 @@ def run(folder, document, page):
     with pytest.MonkeyPatch.context() as patch:
         present = Revision("0123456789ab", "", "0123456789ab")
         patch.setattr("extremum.tb.report.provenance.revision", lambda: present)
+        # This evidence is of a few things that there are not.
+        patch.setattr("extremum.tb.report.__main__.left_out", lambda *_: ())
         patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
         return main()
 
@@ -68,6 +71,81 @@ def test_the_document_is_what_the_evidence_says():
     assert rewritten(document, parts(tell(EVIDENCE))) == document, "run `make report`"
     readme = README.read_text()
     assert rewritten(readme, short_parts(tell(EVIDENCE))) == readme, "run `make report`"
+
+
+def test_the_evidence_leaves_nothing_out():
+    """A proof, a target or a bin that is new has to be run before the report passes."""
+    pytest.importorskip("onnx")
+    assert {section.name: left_out(section, EVIDENCE) for section in SECTIONS} == {
+        section.name: () for section in SECTIONS
+    }
+
+
+LESS = {
+    "regression": (
+        lambda found: found["total"].update(cases=0) or found["coverage"]["points"].popitem(),
+        {"regression": "no case was run", "coverage": "bins left out, such as"},
+    ),
+    "formal": (
+        lambda found: (
+            found["proofs"].pop(), found["proofs"][0]["faults"].clear(),
+            found["proofs"][0]["covered"].clear(),
+        ),
+        {"formal": "1 proof left out, such as"},
+    ),
+    "mutation": (
+        lambda found: (found["software"].pop("plan"), found["planted"].pop()),
+        {"software": "1 package left out, such as plan", "planted": "1 bug left out, such as"},
+    ),
+    "faults": (lambda found: found["blocks"].pop(0), {"faults": "1 block left out, such as red"}),
+    "fuzz": (
+        lambda found: found.update(
+            targets=[target for target in found["targets"] if target["name"] != "npy files"]
+        ),
+        {"fuzz": "1 target left out, such as npy files"},
+    ),
+}  # fmt: skip
+"""Files of evidence, what makes less of each, and what is told then."""
+
+
+@pytest.mark.parametrize("file", LESS)
+def test_evidence_that_leaves_something_out_is_told(tmp_path, file):
+    pytest.importorskip("onnx")
+    found = json.loads((EVIDENCE / f"{file}.json").read_text())
+    less, expected = LESS[file]
+    less(found)
+    (tmp_path / f"{file}.json").write_text(json.dumps(found))
+    told = {section.name: left_out(section, tmp_path) for section in SECTIONS}
+    assert {name for name, problems in told.items() if problems} == expected.keys()
+    for name, problem in expected.items():
+        assert problem in told[name][0]
+    if file == "formal":
+        kinds = [problem.split(" left out")[0] for problem in told["formal"]]
+        assert kinds[0::2] == ["1 proof", "1 cover"]
+        assert kinds[1].endswith(("planted fault", "planted faults"))
+
+
+def test_documents_are_written_together_or_not_at_all(tmp_path, monkeypatch, capsys):
+    write(tmp_path)
+    document = tmp_path / "document.md"
+    document.write_text(DOCUMENT.read_text())
+
+    def fail(contents, **options):
+        raise OSError(28, "No space left on device", str(document))
+
+    monkeypatch.setattr("extremum.tb.report.__main__.write_together", fail)
+    assert run(tmp_path, document, tmp_path / "page.html") == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert document.read_text() == DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("name", ["fuzz", "netlists", "another"])
+def test_a_file_that_is_no_evidence_is_told_in_one_line(tmp_path, capsys, name):
+    write(tmp_path)
+    (tmp_path / f"{name}.json").write_text("[]")
+    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
+    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_what_the_evidence_says_is_told(tmp_path):

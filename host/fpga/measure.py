@@ -22,6 +22,7 @@ from extremum.host.fpga import toolchain
 from extremum.host.fpga.critical_path import CriticalPath, SourceNames
 from extremum.host.fpga.devices import Device
 from extremum.host.fpga.synthesis import count_cells, synthesise
+from extremum.host.processes import Processes
 
 __all__ = ["DEFAULT_SEEDS", "Measurement", "Placement", "measure", "record"]
 
@@ -265,14 +266,18 @@ def _measure(
             *device.options, *options, "--json", "core.json",
             "--freq", str(frequency), "--seed", str(seed), "--report", report,
         ]  # fmt: skip
-        toolchain.call(device.tool, command, build)
+        toolchain.call(device.tool, command, build, processes=processes)
         done += 1
         say(f"placement and routing: {done} of {len(seeds)}")
         return Placement.of(json.loads((build / report).read_text()), seed, device, names)
 
     say(f"placement and routing: 0 of {len(seeds)}")
-    with ThreadPoolExecutor(AT_ONCE) as executor:
-        runs = tuple(executor.map(run, seeds))
+    with Processes() as processes, ThreadPoolExecutor(AT_ONCE) as executor:
+        try:
+            runs = tuple(executor.map(run, seeds))
+        except BaseException:
+            processes.end()  # the executor waits for its threads, and these for their tools
+            raise
     return Measurement(lut4, ff, runs)
 
 

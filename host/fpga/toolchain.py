@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,8 +24,19 @@ A core of 64 lanes takes an hour on a busy machine, one that hardly fits perhaps
 """
 
 
-def call(tool: str, arguments: list[str], build: Path) -> None:
+def call(
+    tool: str, arguments: list[str], build: Path, *, processes: Processes | None = None
+) -> None:
     """Run a tool in a folder: YoWASP's tools take no path that leads out of it.
+
+    Parameters
+    ----------
+    tool, arguments
+        The tool and its arguments.
+    build
+        The folder.
+    processes
+        Runs it among others, which can be ended together; by itself, if None.
 
     Raises
     ------
@@ -32,7 +44,8 @@ def call(tool: str, arguments: list[str], build: Path) -> None:
         The tool ended with an error, or did not end.
     """
     prepare(tool)
-    status, said = _run(tool, arguments, build)
+    with nullcontext(processes) if processes else Processes() as runner:
+        status, said = _run(tool, arguments, build, runner)
     if status:
         said = said or [f"status {status}"]
         error = next((line for line in said if line.startswith("ERROR:")), said[-1])
@@ -63,17 +76,20 @@ def prepare(tool: str) -> None:
         ) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _run(tool, ["--version"], kept)
+        with Processes() as processes:
+            _run(tool, ["--version"], kept, processes)
 
 
-def _run(tool: str, arguments: list[str], build: Path) -> tuple[int, list[str]]:
+def _run(
+    tool: str, arguments: list[str], build: Path, processes: Processes
+) -> tuple[int, list[str]]:
     """Run a tool in a folder; return its status and the lines that it printed."""
     package, function = tool.replace("-", "_"), tool.replace("yowasp-", "run_").replace("-", "_")
     program = f"import sys, {package} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
-    with Processes() as processes:
-        command = processes.start([sys.executable, "-c", program, *arguments], build)
-        try:
-            status = command.wait(LONGEST)
-        except subprocess.TimeoutExpired as error:
-            raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
-        return status, command.last_words
+    command = processes.start([sys.executable, "-c", program, *arguments], build)
+    try:
+        status = command.wait(LONGEST)
+    except subprocess.TimeoutExpired as error:
+        command.kill()
+        raise SynthesisError(f"{tool} has not finished after {LONGEST} seconds") from error
+    return status, command.last_words

@@ -34,6 +34,11 @@ LONGEST = 3600
 """Seconds after which a simulation is given up."""
 
 
+def name_of(bus: str, core: str) -> str:
+    """Return the name of a block in the evidence."""
+    return f"{core}{', AXI block' if bus == 'axi' else ''}"
+
+
 def main() -> int:
     """Upset each block, print a line for each, write the evidence; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.faults", description=__doc__)
@@ -43,7 +48,7 @@ def main() -> int:
     parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
     options = parser.parse_args()
     refuse_unwritable(parser, options.evidence)
-    told = read_evidence(EVIDENCE) if options.evidence == EVIDENCE else {}
+    told = read_evidence(EVIDENCE) if options.evidence.resolve() == EVIDENCE.resolve() else {}
     before = max((block["count"] for block in told.get("blocks", ())), default=0)
     if shutil.which("iverilog") is None:
         parser.error("there is no iverilog: 'make icarus' installs it")
@@ -61,7 +66,7 @@ def main() -> int:
             ).stdout.split("\n")[0],
         },
     }
-    if not is_kept("upsets", before, options.upsets):
+    if failed or not is_kept("upsets", before, options.upsets):
         write_evidence(options.evidence, evidence)
     print(f"{len(blocks) - failed} passed, {failed} failed")
     return int(failed > 0)
@@ -102,7 +107,7 @@ def upset(bus: str, core: str, count: int) -> dict[str, Any]:
         print(ran.stdout.decode(errors="replace")[-6000:], file=sys.stderr)
     effects = Counter(each["effect"] for each in upsets)
     unlike = [each for each in upsets if each["effect"] == "hanging" or each["cure"] == "reset"]
-    block = f"{core}{', AXI block' if bus == 'axi' else ''}"
+    block = name_of(bus, core)
     shown = ", ".join(f"{number} {effect}" for effect, number in sorted(effects.items()))
     print(f"{block:22} {told['bits']:5} flip-flops: {shown}; {result}", flush=True)
     return {

@@ -55,7 +55,8 @@ def main() -> int:
         return _child(TARGETS[chosen[0]], options.minutes * 60, options.seed)
     file = options.evidence or (None if options.only else EVIDENCE)
     refuse_unwritable(parser, file)
-    told = read_evidence(EVIDENCE) if file == EVIDENCE else {}
+    is_whole = file is not None and file.resolve() == EVIDENCE.resolve()
+    told = read_evidence(EVIDENCE) if is_whole else {}
     before = told.get("minutes", 0.0)
     guided = importlib.util.find_spec("atheris") is not None
     passes = [(name, "Hypothesis") for name in chosen]
@@ -73,7 +74,7 @@ def main() -> int:
         "targets": records,
         "versions": {"python": platform.python_version()} | packages,
     }
-    if file is not None and not is_kept("fuzzing", before, options.minutes):
+    if file is not None and (failed or not is_kept("fuzzing", before, options.minutes)):
         write_evidence(file, evidence)
     if not guided:
         print("atheris is not installed: no target was guided by coverage")

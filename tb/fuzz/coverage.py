@@ -23,7 +23,9 @@ def main(name: str, seconds: str, seed: str) -> None:
     warnings.simplefilter("ignore")
     folder = tempfile.mkdtemp(prefix="extremum-fuzz-")
     options = [
-        f"-max_total_time={int(float(seconds))}", f"-seed={seed}", "-timeout=20", "-max_len=4096",
+        # No time at all would be no limit.
+        f"-max_total_time={max(1, round(float(seconds)))}",
+        f"-seed={seed}", "-timeout=20", "-max_len=4096",
         "-print_final_stats=1", f"-artifact_prefix={folder}/", "-rss_limit_mb=4096",
     ]  # fmt: skip
     atheris.Setup([sys.argv[0], *options], target.answer)

@@ -173,17 +173,20 @@ def regress(
         database = Database(path, revision(), earlier_revisions())
     except ValueError as error:
         raise click.UsageError(f"--database: {error}") from error
+
+    def keep() -> None:
+        """Write what was run; nothing is no evidence."""
+        if report is not None and database.figures():
+            evidence.write(database, report)
+
     try:
         try:
             with _progress(seconds) as tell:
                 number = run_pass(settings, database, tell, evidence.versions())
         except (KeyboardInterrupt, SchedulerError):
-            # What was run until then counts, but nothing is no evidence.
-            if report is not None and database.figures():
-                evidence.write(database, report)
+            keep()  # what was run until then counts
             raise
-        if report is not None:
-            evidence.write(database, report)
+        keep()
         return _tell_result(database, number, full_coverage=full_coverage)
     except SchedulerError as error:
         raise click.UsageError(f"--scheduler: {error}") from error

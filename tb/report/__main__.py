@@ -3,7 +3,8 @@
 The documents are ``docs/verification.md``, and the README, which has the main figures.
 
 ``python -m extremum.tb.report`` ends with the line ``N passed, N failed``: a kind of evidence
-passes if it is there, speaks of the present gateware, and nothing in it speaks against its claim.
+passes if it is there, speaks of the present gateware, leaves nothing out, and nothing in it speaks
+against its claim.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import sys
 from itertools import combinations
 from pathlib import Path
 
+from extremum.host.replaced_files import write_together
+from extremum.tb.evidence import EvidenceError
+from extremum.tb.report.complete import left_out
 from extremum.tb.report.document import page, parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError
@@ -38,16 +42,25 @@ def main() -> int:
         document = rewritten(given.document.read_text(), parts(told))
         readme = rewritten(given.readme.read_text(), short_parts(told))
         text = page(told, given.evidence, document, notes(given.evidence))
-        given.page.parent.mkdir(parents=True, exist_ok=True)
-        given.page.write_text(text)
-        given.document.write_text(document)
-        given.readme.write_text(readme)
-    except (OSError, ReportError) as error:
+        write_together(
+            [
+                (given.page, text.encode()),
+                (given.document, document.encode()),
+                (given.readme, readme.encode()),
+            ],
+            makes_folders=True,
+        )
+        problems = {
+            section: (
+                *each.problems,
+                *stale(section, given.evidence),
+                *left_out(section, given.evidence),
+            )
+            for section, each in told.items()
+        }
+    except (OSError, ReportError, EvidenceError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
-    problems = {
-        section: [*each.problems, *stale(section, given.evidence)] for section, each in told.items()
-    }
     for section, each in problems.items():
         print(f"{section.title:26} {'; '.join(each) or 'passed'}")
     for name, note in notes(given.evidence).items():

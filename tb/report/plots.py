@@ -154,8 +154,8 @@ def _kind(proof: dict[str, Any]) -> int:
 def code_coverage(evidence: dict[str, Any]) -> str:
     """Draw what of each kind of point was hit, waived, or neither."""
     kinds = evidence["kinds"]
-    hit = [each["hit"] / each["total"] * 100 for each in kinds.values()]
-    waived = [each["waived"] / each["total"] * 100 for each in kinds.values()]
+    hit = [each["hit"] / (each["total"] or 1) * 100 for each in kinds.values()]
+    waived = [each["waived"] / (each["total"] or 1) * 100 for each in kinds.values()]
     figure, (axes,) = _figure(0.9 + 0.3 * len(kinds))
     names, left = list(kinds), [0.0] * len(kinds)
     rest = [100 - sum(pair) for pair in zip(hit, waived, strict=True)]

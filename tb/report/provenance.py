@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.evidence import read_evidence
 from extremum.tb.mutation.blocks import DESIGN_OF
 from extremum.tb.netlists import earlier_revisions, proved
 from extremum.tb.regression.revision import revision
@@ -19,7 +19,7 @@ def notes(folder: Path) -> dict[str, str]:
     present = " or ".join(sorted({now.gateware, now.core}))
     found = {}
     for path in sorted(folder.glob("*.json")):
-        whole = json.loads(path.read_text())
+        whole = read_evidence(path)
         versions = whole.get("versions", whole.get("tools", {}))
         found[path.name] = ", ".join(f"{name} {v}" for name, v in sorted(versions.items()))
         if spoken_of := _spoken_of(whole):
@@ -35,10 +35,8 @@ def notes(folder: Path) -> dict[str, str]:
 
 def stale(section: Section, folder: Path) -> tuple[str, ...]:
     """Return what is wrong if a section's evidence is of gateware that has changed since."""
-    path = folder / f"{section.file}.json"
-    if not path.exists():
-        return ()
-    old = _stale(_spoken_of(json.loads(path.read_text()), section.part), folder)
+    whole = read_evidence(folder / f"{section.file}.json")
+    old = _stale(_spoken_of(whole, section.part), folder)
     return (f"of another gateware: {', '.join(sorted(old))}",) if old else ()
 
 

@@ -8,6 +8,7 @@ import random
 import shlex
 import signal
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +21,12 @@ from extremum.tb.coverage import BINS, EXCUSED, POINTS, Tally
 from extremum.tb.regression import lots as lots_module
 from extremum.tb.regression import pool
 from extremum.tb.regression.block_registers import BlockRegisters
-from extremum.tb.regression.campaign import Settings, run_pass
+from extremum.tb.regression.campaign import (
+    SchedulerError,
+    Settings,
+    _run_on_worker,
+    run_pass,
+)
 from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.command import regress
 from extremum.tb.regression.database import Database
@@ -380,6 +386,14 @@ def test_killed_workers_lose_nothing_and_count_nothing_twice(tmp_path):
     assert one == two
     disturbed.close()
     quiet.close()
+
+
+def test_a_worker_with_other_sources_is_refused():
+    """Its results would count for gateware that it does not have."""
+    lot: Any = None  # which is not looked at
+    other = replace(revision(), gateware="0123456789ab")
+    with pytest.raises(SchedulerError, match=r"^a worker has other sources: .*they are 01234567"):
+        _run_on_worker(lot, "lot", other)
 
 
 def test_bins_are_declared_and_possible():

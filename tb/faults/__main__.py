@@ -92,19 +92,23 @@ def upset(bus: str, core: str, count: int) -> dict[str, Any]:
             },
         }
         process = [sys.executable, "-m", "extremum.host.simulation.cocotb_process"]
-        ran = subprocess.run(
-            [*process, "simulate", json.dumps(request)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=dict(os.environ), timeout=LONGEST, check=False,
-        )  # fmt: skip
+        try:
+            ran = subprocess.run(
+                [*process, "simulate", json.dumps(request)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                env=dict(os.environ), timeout=LONGEST, check=False,
+            )  # fmt: skip
+            ended, said = ran.returncode == 0, ran.stdout
+        except subprocess.TimeoutExpired as error:
+            ended, said = False, (error.stdout or b"") + f"no end after {LONGEST} s\n".encode()
         records = folder / "records.json"
         told = json.loads(records.read_text()) if records.exists() else {"bits": 0, "upsets": []}
         report = folder / "results.xml"
-        is_right = ran.returncode == 0 and report.exists() and "<failure" not in report.read_text()
+        is_right = ended and report.exists() and "<failure" not in report.read_text()
     upsets = told["upsets"]
     result = "passed" if is_right and len(upsets) == count else "failed"
     if result != "passed":
-        print(ran.stdout.decode(errors="replace")[-6000:], file=sys.stderr)
+        print(said.decode(errors="replace")[-6000:], file=sys.stderr)
     effects = Counter(each["effect"] for each in upsets)
     unlike = [each for each in upsets if each["effect"] == "hanging" or each["cure"] == "reset"]
     block = name_of(bus, core)

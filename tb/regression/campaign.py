@@ -18,6 +18,7 @@ from extremum.host.tools import require
 from extremum.tb.regression.database import Database, Failure
 from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.lots import Lot, LotResult, lots, rig_of, run_lot
+from extremum.tb.regression.revision import Revision, revision
 from extremum.tb.regression.shrink import shrink
 from extremum.tb.regression.work import Figures
 
@@ -121,7 +122,9 @@ class _Cluster:
         name = f"{lot.backend}-{lot.target.name}-{lot.number}-{id(self):x}"
         self._lots[name] = lot
         with _its_end_is_told():
-            future = self._client.submit(_run_on_worker, lot, name, key=name, pure=False)
+            future = self._client.submit(
+                _run_on_worker, lot, name, revision(), key=name, pure=False
+            )
             self._ended.add(future)
 
     def results(self) -> Iterator[tuple[Lot, LotResult, int]]:
@@ -306,9 +309,20 @@ def _connected(address: str) -> Client:
     return client
 
 
-def _run_on_worker(lot: Lot, name: str) -> dict[str, object]:
-    """Run a lot on a worker, and tell the scheduler of every case that is begun."""
+def _run_on_worker(lot: Lot, name: str, expected: Revision) -> dict[str, object]:
+    """Run a lot on a worker, and tell the scheduler of every case that is begun.
+
+    Raises
+    ------
+    SchedulerError
+        The worker has other sources than the process that asks, for which its results would count.
+    """
     from distributed import get_worker  # noqa: PLC0415
 
+    if (own := revision()) != expected:
+        raise SchedulerError(
+            f"a worker has other sources: gateware {own.gateware} and bench {own.bench}, and here "
+            f"they are {expected.gateware} and {expected.bench}; install the same ones on it"
+        )
     worker = get_worker()
     return run_lot(lot, lambda seed: worker.log_event(f"{TOPIC}-{name}", seed)).as_dict()

@@ -107,6 +107,16 @@ def test_an_interrupt_before_the_first_lot_leaves_the_evidence(tmp_path, monkeyp
     assert report.read_text() == "of an earlier pass"
 
 
+def test_a_pass_without_a_case_leaves_the_evidence(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    report = tmp_path / "evidence.json"
+    report.write_text("of an earlier pass")
+    line = ["regress", "--lots", "0", "--workers", "0", "--evidence", str(report)]
+    assert commands.main([*line, "--database", str(tmp_path / "lots")]) == 0
+    assert report.read_text() == "of an earlier pass"
+
+
 def test_a_scheduler_that_ends_leaves_what_was_run(tmp_path, monkeypatch, capsys):
     class Ending(campaign._Local):
         """Its second lot never comes back."""

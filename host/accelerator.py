@@ -177,9 +177,8 @@ class Accelerator:
         )
         self._progress = progress
         self._turns = Turns()
-        self._own = (
-            local()
-        )  # of each thread: its last operator's report; whether warnings are given
+        # Of each thread: the report of its last operator, and whether it wants warnings.
+        self._own = local()
 
     def __enter__(self) -> Accelerator:
         return self
@@ -359,8 +358,8 @@ class Accelerator:
         :attr:`report` is that of the last operator, of whichever thread. The report counts the
         empty windows, so a caller who reads it may leave out the warning of them.
         """
-        self._own.warns = warns
         try:
+            self._own.warns = warns
             result = self.run(problem, x)
         finally:
             self._own.warns = True

@@ -43,7 +43,7 @@ def require_writable(path: Path) -> None:
     Nothing is left of the try: neither an empty file nor folders that were missing.
     """
     if path.is_fifo() or path.is_socket():  # opening a pipe waits for whoever reads it
-        raise OSError(errno.EINVAL, "it is no file")
+        raise OSError(errno.EINVAL, "it is no file", str(path))
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

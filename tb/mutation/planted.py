@@ -18,6 +18,7 @@ from typing import Any
 
 from extremum.tb.command import end
 from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.regression.revision import revision
 
 EVIDENCE = Path("docs/evidence/mutation.json")
 SECONDS = 240
@@ -174,7 +175,7 @@ def main() -> int:
     argparse.ArgumentParser(
         prog="python -m extremum.tb.mutation.planted", description=__doc__
     ).parse_args()
-    outcomes = []
+    outcomes, gateware = [], revision().gateware
     with tempfile.TemporaryDirectory(prefix="extremum-planted-") as name:
         folder = Path(name)
         copy(Path.cwd(), folder)
@@ -187,7 +188,7 @@ def main() -> int:
                 f"{outcomes[-1]['caught_by']} {outcomes[-1]['seconds']} s: {bug.name}", flush=True
             )
     whole = read_evidence(EVIDENCE)
-    whole["planted"] = outcomes
+    whole["planted"] = {"revision": {"gateware": gateware}, "bugs": outcomes}
     write_evidence(EVIDENCE, whole)
     failed = sum(outcome["caught_by"] is None for outcome in outcomes)
     print(f"{len(outcomes) - failed} passed, {failed} failed")

@@ -32,6 +32,7 @@ from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation import c_source
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
 from extremum.tb.mutation.planted import EVIDENCE, copy
+from extremum.tb.source_digest import changed_since, digests_of
 
 SEED = 14
 CONFIG = """
@@ -228,6 +229,7 @@ def mutate(
 ) -> dict[str, Any]:
     """Mutate a package in a copy of the tree; return what became of the mutants that are chosen."""
     started = time.monotonic()
+    sources = digests_of(package.modules, root=folder)
     every = mutants(name, package, folder)
     chosen = [mutant for mutant in choose(every) if mutant.is_another_program(folder)]
     places = {mutant.key: mutant.place(folder) for mutant in chosen}
@@ -259,6 +261,7 @@ def mutate(
         "open": [key for key in left if f"{name}: {key}" in known],
         "surviving": [key for key in left if f"{name}: {key}" not in known],
         "seconds": round(time.monotonic() - started, 1),
+        "sources": sources,
     }
 
 
@@ -338,7 +341,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if given.again:
                     lived = before["open"] + before["surviving"]
                     again = [mutant for mutant in every if mutant.key in lived]
-                    if len(again) != len(lived):
+                    if changed_since(before["sources"]) or len(again) != len(lived):
                         parser.error("--again: the evidence is of other sources, mutate them anew")
                     return again
                 return sample(every, given.sample)

@@ -3,7 +3,7 @@
 The documents are ``docs/verification.md``, and the README, which has the main figures.
 
 ``python -m extremum.tb.report`` ends with the line ``N passed, N failed``: a kind of evidence
-passes if it is there, speaks of the present gateware, leaves nothing out, and nothing in it speaks
+passes if it is there, speaks of the present sources, leaves nothing out, and nothing in it speaks
 against its claim.
 """
 
@@ -64,7 +64,7 @@ def main() -> int:
     for section, each in problems.items():
         print(f"{section.title:26} {'; '.join(each) or 'passed'}")
     for name, note in notes(given.evidence).items():
-        if " gateware " in note:
+        if "; of " in note:
             print(f"{name}: {note}")
     print(f"{given.document}, {given.readme} and {given.page} are written.")
     failed = sum(map(bool, problems.values()))

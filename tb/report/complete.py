@@ -71,8 +71,8 @@ def _software(data: dict[str, Any]) -> Iterator[str]:
     yield from _told(PACKAGES.keys() - data.keys(), "package")
 
 
-def _planted(data: list[dict[str, Any]]) -> Iterator[str]:
-    yield from _told({bug.name for bug in BUGS} - {bug["bug"] for bug in data}, "bug")
+def _planted(data: dict[str, Any]) -> Iterator[str]:
+    yield from _told({bug.name for bug in BUGS} - {bug["bug"] for bug in data["bugs"]}, "bug")
 
 
 def _faults(data: dict[str, Any]) -> Iterator[str]:

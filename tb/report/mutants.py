@@ -149,24 +149,25 @@ def software(evidence: dict[str, Any]) -> Told:
     return Told(summary, table(columns, rows), problems, limits)
 
 
-def planted(evidence: list[dict[str, Any]]) -> Told:
+def planted(evidence: dict[str, Any]) -> Told:
     """Tell which rung caught each planted bug, and after how many seconds."""
-    caught = [bug for bug in evidence if bug["caught_by"]]
+    bugs = evidence["bugs"]
+    caught = [bug for bug in bugs if bug["caught_by"]]
     rungs = {name: sum(bug["caught_by"] == name for bug in caught) for name in RUNGS}
     told = ", ".join(f"{number(n)} by {RUNGS[name]}" for name, n in rungs.items() if n)
-    summary = f"{len(caught)} of {count(len(evidence), 'planted bug')} caught"
+    summary = f"{len(caught)} of {count(len(bugs), 'planted bug')} caught"
     rows = (
         [
             bug["bug"], f"`{bug['file']}`", RUNGS.get(bug["caught_by"], "nothing"),
             f"`{bug['tests']}`" if bug["caught_by"] else "-", float(bug["seconds"]),
         ]
-        for bug in evidence
+        for bug in bugs
     )  # fmt: skip
     text = [
         paragraph(f"{summary}: {told}." if told else f"{summary}."),
         table(["bug", "planted in", "caught by", "tests", "seconds"], rows),
     ]
-    missed = len(evidence) - len(caught)
+    missed = len(bugs) - len(caught)
     problems = (f"{count(missed, 'planted bug')} not caught",) if missed else ()
     limits = (
         "The planted bugs were chosen by those who wrote the tests. Once a layer of tests had "

@@ -1,4 +1,8 @@
-"""What evidence was made with, and whether the gateware is still the one that it speaks of."""
+"""What evidence was made with, and whether what it speaks of is still what there is.
+
+Gateware may change as long as its netlists do not. Software may not: there is nothing beneath its
+sources that could be compared.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,13 @@ from extremum.tb.mutation.blocks import DESIGN_OF
 from extremum.tb.netlists import earlier_revisions, proved
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.section import Section
+from extremum.tb.source_digest import changed_since
+
+OF_SOFTWARE = ("formal", "software", "fuzz")
+"""Names of the sections whose evidence speaks of software."""
+
+OF_SOFTWARE_ALONE = ("software", "fuzz")
+"""Those whose evidence speaks of no gateware."""
 
 
 def notes(folder: Path) -> dict[str, str]:
@@ -30,28 +41,59 @@ def notes(folder: Path) -> dict[str, str]:
             else:
                 which = "whose netlists are those of the present one"
             found[path.name] += f"; of the gateware {', '.join(sorted(spoken_of))}, {which}"
+        if sources := _sources_of(whole):
+            changed = ", ".join(changed_since(sources))
+            found[path.name] += "; of software that has " + (
+                f"changed: {changed}" if changed else "not changed"
+            )
     return found
 
 
 def stale(section: Section, folder: Path) -> tuple[str, ...]:
-    """Return what is wrong if a section's evidence is of gateware that has changed since."""
+    """Return what is wrong if a section's evidence is of sources that have changed since."""
     whole = read_evidence(folder / f"{section.file}.json")
-    old = _stale(_spoken_of(whole, section.part), folder)
-    return (f"of another gateware: {', '.join(sorted(old))}",) if old else ()
+    found: list[str] = []
+    if section.data(folder) is None:  # that is told by the section
+        return ()
+    spoken_of = _spoken_of(whole, section.part)
+    if not spoken_of and section.name not in OF_SOFTWARE_ALONE:
+        found.append("of gateware that it does not name")
+    if old := _stale(spoken_of, folder):
+        found.append(f"of another gateware: {', '.join(sorted(old))}")
+    if section.name in OF_SOFTWARE:
+        sources = _sources_of(whole, section.part)
+        if not sources:
+            found.append("of sources that it does not name")
+        elif changed := changed_since(sources):
+            found.append(f"of sources that have changed: {', '.join(changed)}")
+    return tuple(found)
 
 
-def _spoken_of(whole: Mapping[str, Any], part: str | None = "gateware") -> dict[str, set[str]]:
+def _spoken_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, set[str]]:
     """Return the digests of the gateware that a file names, and the netlists that each stands for.
 
-    The mutants of each block of the gateware, one part of a file, have a digest of their own.
+    The planted bugs, and the mutants of each block of the gateware, have digests of their own.
+    ``part`` is the part of the file that is asked about; None stands for all of them.
     """
     found: dict[str, set[str]] = {}
-    if digest := whole.get("revision", {}).get("gateware"):
-        found[digest] = set(proved())
-    for name, block in (whole.get("gateware", {}) if part == "gateware" else {}).items():
+    for each in (whole, *([whole.get("planted", {})] if part in (None, "planted") else [])):
+        if digest := each.get("revision", {}).get("gateware"):
+            found.setdefault(digest, set()).update(proved())
+    for name, block in (whole.get("gateware", {}) if part in (None, "gateware") else {}).items():
         if digest := block.get("revision"):
             found.setdefault(digest, set()).add(f"mutated {DESIGN_OF[name]}")
     return found
+
+
+def _sources_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, str]:
+    """Return the digests of the sources of software that a file, or one part of it, names.
+
+    If a package of mutated software names none, nothing is known of all.
+    """
+    if part in (None, "software") and (packages := whole.get("software")):
+        named = [package.get("sources", {}) for package in packages.values()]
+        return {name: each for one in named for name, each in one.items()} if all(named) else {}
+    return whole.get("sources", {})
 
 
 def _stale(spoken_of: Mapping[str, set[str]], folder: Path) -> set[str]:

@@ -1,0 +1,70 @@
+"""Digests of sources: what changes them, and what does not."""
+
+import pytest
+
+from extremum.tb.source_digest import changed_since, digests_of, source_digest
+
+SOURCE = '''"""What it is."""
+
+
+def half(x: int) -> int:
+    """Halve."""
+    return x // 2  # rounds down
+'''
+SAME = "def half(x: int) -> int:\n  return (x // 2)\n"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "host" / "plan").mkdir(parents=True)
+    (tmp_path / "host" / "plan" / "half.py").write_text(SOURCE)
+    (tmp_path / "host" / "pump.cpp").write_text("int pump;")
+    (tmp_path / "host" / "notes.txt").write_text("words")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_same"),
+    [
+        ("plan/half.py", SAME, True),
+        ("notes.txt", "other words", True),
+        ("plan/half.py", SOURCE.replace("x // 2", "x / 2"), False),
+        ("pump.cpp", "int pumps;", False),
+        ("pump.hpp", "", False),
+    ],
+)
+def test_what_changes_a_digest(tree, name, text, is_same):
+    before = source_digest(["host"], root=tree)
+    assert len(before) == 12
+    (tree / "host" / name).write_text(text)
+    assert (source_digest(["host"], root=tree) == before) == is_same
+
+
+def test_a_file_of_another_name_is_another_source(tree):
+    before = source_digest(["host"], root=tree)
+    (tree / "host" / "pump.cpp").rename(tree / "host" / "pumps.cpp")
+    assert source_digest(["host"], root=tree) != before
+
+
+def test_a_folder_is_left_out(tree):
+    before = source_digest(["host"], without="host/plan", root=tree)
+    (tree / "host" / "plan" / "half.py").write_text("half = 2\n")
+    assert source_digest(["host"], without="host/plan", root=tree) == before
+    (tree / "host" / "pump.cpp").write_text("")
+    assert source_digest(["host"], without="host/plan", root=tree) != before
+
+
+def test_files_have_digests_of_their_own(tree):
+    names = ["host/pump.cpp", "host/plan/half.py"]
+    found = digests_of(names, root=tree)
+    assert list(found) == names
+    assert len(set(found.values())) == 2
+    with pytest.raises(FileNotFoundError, match=r"gone\.py"):
+        digests_of(["host/gone.py"], root=tree)
+
+
+def test_what_has_changed_is_named():
+    found = digests_of(["model/support.py", "drivers/c/extremum.h", "model/fast"])
+    assert changed_since(found) == []
+    changes = {"drivers/c/extremum.h": "0" * 12, "host/gone.py": "0" * 12}
+    assert changed_since(found | changes) == ["drivers/c/extremum.h", "host/gone.py"]

@@ -174,8 +174,8 @@ mutation: $(VENV)/mutation
 netlists: $(VENV)/report
 	$(BIN)/python -m extremum.tb.netlists
 
-# It runs no test, but fails if evidence is missing, speaks against its claim, or is of gateware that
-# has changed since.
+# It runs no test, but fails if evidence is missing, speaks against its claim, or is of sources that
+# have changed since.
 report: $(VENV)/report
 	$(BIN)/python -m extremum.tb.report
 

@@ -273,6 +273,14 @@ def test_a_job_that_the_core_was_not_built_for(driver):
         driver.run([Work(replace(cast(Any, job), config=CONFIG), x, lambda *_: None)])
 
 
+def test_a_job_of_an_equal_configuration_is_one_of_the_core(driver):
+    """As when job and driver were given configurations that two files held."""
+    carry_out(
+        driver,
+        [(replace(cast(Any, job), config=replace(CONFIG)), x) for job, x in drawn(4, 2)],
+    )
+
+
 def test_registers_have_the_values_after_reset_that_the_map_tells(block, transport):
     block.reset()
     for register in regs.register_map(CONFIG):

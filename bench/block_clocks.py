@@ -14,7 +14,6 @@ exit status is 1 if a result is wrong or the clocks are too many.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tomllib
 import warnings
@@ -25,11 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from bound import bound
-from cycles import LANES, SETTINGS, arrays
+from cycles import LANES, SETTINGS
+from results_files import read_results, write_results
 from rich.console import Console
 from rich.table import Table
 from simulation import problem_of
-from workloads import WORKLOADS, tensor
+from workloads import WORKLOADS, arrays, tensor
 
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig
@@ -177,20 +177,23 @@ def show(records: list[dict[str, Any]]) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="workloads")
-    parser.add_argument("--lanes", nargs="*", type=int, default=LANES)
-    parser.add_argument("--pipelining", nargs="*", choices=SETTINGS, default=SETTINGS)
+    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
+    names = [workload["name"] for workload in workloads]
+    parser.add_argument("--only", nargs="+", choices=names, metavar="WORKLOAD")
+    parser.add_argument("--lanes", nargs="+", type=int, choices=LANES, default=LANES)
+    parser.add_argument("--pipelining", nargs="+", choices=SETTINGS, default=SETTINGS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", EmptyWindowWarning)
-    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
     order = [
         (workload["name"], lanes, setting)
         for setting in SETTINGS
         for workload in workloads
         for lanes in sorted(LANES)
     ]
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    found = {(record["workload"], record["lanes"], record["pipelining"]): record for record in kept}
+    found = {
+        (record["workload"], record["lanes"], record["pipelining"]): record
+        for record in read_results(RESULTS)
+    }
     failed = False
     for seed, workload in enumerate(workloads):
         if arguments.only is not None and workload["name"] not in arguments.only:
@@ -201,9 +204,7 @@ def main() -> int:
             failed |= bool(record["faults"])
             told = f"{record['block']}, core {record['core']} {record['faults'] or ''}"
             print(f"{workload['name']}, {lanes} lanes, {setting}: {told}", file=sys.stderr)
-            RESULTS.parent.mkdir(exist_ok=True)
-            records = [found[key] for key in order if key in found]
-            RESULTS.write_text(json.dumps(records, indent=1) + "\n")
+            write_results(RESULTS, [found[key] for key in order if key in found])
     Console(width=140).print(show([found[key] for key in order if key in found]))
     return int(failed)
 

@@ -1,4 +1,4 @@
-"""The lower bound of an operator's clocks: no core could finish it earlier.
+"""The lower bound of an operator's clocks: no core that is given these beats could finish earlier.
 
 The bound depends on the operator and the width of a beat alone. One input beat is taken in each
 clock, from clock 0 on. An output beat leaves in the clock of the last input beat that it needs or
@@ -27,7 +27,7 @@ SLACK = 0.02
 
 
 class Bound(NamedTuple):
-    """The beats of an operator, and the least clocks in which any core could take and give them."""
+    """The beats of an operator, and the least clocks in which a core could take and give them."""
 
     beats_in: int
     beats_out: int

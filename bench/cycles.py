@@ -12,7 +12,6 @@ if a result or a number of clocks is wrong.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tomllib
 import warnings
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from bound import Bound, bound
+from results_files import read_results, write_results
 from rich.console import Console
 from rich.table import Table
 from simulation import problem_of
@@ -49,7 +49,10 @@ def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> di
     core = {"lanes": lanes, "pipelining": setting, **limits}
     report, agreement = run(problem, x, "native", core)
     sampled = workload["name"] in SAMPLE and lanes == SAMPLE_LANES
-    cocotb = run(problem, x, "verilator", core)[0].cycles if sampled else None
+    cocotb = None
+    if sampled:
+        on_verilator, agrees = run(problem, x, "verilator", core)
+        cocotb, agreement = on_verilator.cycles, agreement and agrees
     return {
         "workload": workload["name"],
         "lanes": lanes,
@@ -111,12 +114,13 @@ def show(records: list[dict[str, Any]]) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="workloads")
-    parser.add_argument("--lanes", nargs="*", type=int, default=LANES)
-    parser.add_argument("--pipelining", nargs="*", choices=SETTINGS, default=SETTINGS)
+    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
+    names = [workload["name"] for workload in workloads]
+    parser.add_argument("--only", nargs="+", choices=names, metavar="WORKLOAD")
+    parser.add_argument("--lanes", nargs="+", type=int, choices=LANES, default=LANES)
+    parser.add_argument("--pipelining", nargs="+", choices=SETTINGS, default=SETTINGS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", EmptyWindowWarning)
-    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
     order = [
         (workload["name"], lanes, setting)
         for setting in SETTINGS
@@ -125,7 +129,7 @@ def main() -> int:
     ]
     found = {
         (record["workload"], record["lanes"], record["pipelining"]): record
-        for record in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])
+        for record in read_results(RESULTS)
     }
     failed = False
     for seed, workload in enumerate(workloads):
@@ -138,8 +142,7 @@ def main() -> int:
             core = f"{lanes} lanes, {setting}"
             print(f"{workload['name']}, {core}: {record['cycles']}", file=sys.stderr)
             records = [found[key] for key in order if key in found]
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(records, indent=1) + "\n")
+            write_results(RESULTS, records)
     records = [found[key] for key in order if key in found]
     Console(width=140).print(show(records))
     return int(failed)

@@ -8,7 +8,7 @@ blocks that are left out keep their last results.
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +16,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from results_files import read_results, write_results
+from simulation import problem_of
+from workloads import WORKLOADS
 
 from extremum.hdl.axi.block import block_members
 from extremum.hdl.axi.streams import is_programmable
@@ -26,11 +30,11 @@ from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.measure import measure, record
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import parse
+from extremum.host.plan import plan
 from extremum.model import DataType
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"
-CYCLES = FOLDER / "results" / "cycles.json"
 TARGETS = FOLDER / "targets.toml"
 PACKAGES = FOLDER.parent / "examples" / "packages"
 
@@ -144,26 +148,35 @@ def dataflow() -> dict[str, CoreConfig]:
 
 
 def cycles_per_beat(block: Block) -> float:
-    """Return the measured clocks per input beat of the preset's workload; 1 if there is none."""
+    """Return the clocks for each beat of elements of the preset's workload, on this very core.
+
+    They are those of the plan, which `make bench-cycles` holds against the clocks that cores take;
+    the workload's elements are of the core's type. A core without a workload, and one that cannot
+    take the elements as they come, counts one beat per clock.
+    """
     targets = tomllib.loads(TARGETS.read_text())["block"]
-    workload = {target["name"]: target.get("workload") for target in targets}.get(block.preset)
-    measured = json.loads(CYCLES.read_text()) if CYCLES.exists() else []
-    for found in measured:
-        sought = (workload, block.config.lanes, block.config.pipelining)
-        if (found["workload"], found["lanes"], found["pipelining"]) == sought:
-            return found["cycles"] / found["beats_in"]
-    return 1.0
+    name = {target["name"]: target.get("workload") for target in targets}.get(block.preset)
+    if name is None:
+        return 1.0
+    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
+    workload = next(each for each in workloads if each["name"] == name)
+    config = block.config
+    problem, _ = problem_of(workload | {"type": config.data_types[0].name.lower()})
+    planned = plan(problem, config)
+    if any(job.kind == "gathered" for job, _ in planned.jobs.kinds()):
+        return 1.0
+    return planned.cycles * config.lanes / math.prod(workload["sizes"])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="names of blocks")
     arguments = parser.parse_args()
-    found: dict[str, Any] = {
-        kept["name"]: kept for kept in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])
-    }
-    failed = False
     listed = list(blocks())
+    if unknown := set(arguments.only or ()) - {block.name for block in listed}:
+        parser.error(f"there is no block {min(unknown)!r}")
+    found: dict[str, Any] = {kept["name"]: kept for kept in read_results(RESULTS)}
+    failed = False
     for block in listed:
         if arguments.only is not None and block.name not in arguments.only:
             continue
@@ -181,9 +194,7 @@ def main() -> int:
         told = {"device": block.device, "series": block.series, "ports": block.ports}
         found[block.name] = entry | told
         print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
-        RESULTS.parent.mkdir(exist_ok=True)
-        kept = [found[block.name] for block in listed if block.name in found]
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        write_results(RESULTS, [found[block.name] for block in listed if block.name in found])
     return int(failed)
 
 

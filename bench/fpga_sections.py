@@ -37,8 +37,9 @@ def cores_section(records: Records, targets: Records) -> Iterator[str]:
         "are not counted. Area is COMB, FF and block RAM together: COMB counts look-up tables and "
         "carry cells as nextpnr does, FF the flip-flops of the core. Latency is in clocks, from a "
         "beat to the result that it completes. Fmax is the median of three placement seeds. "
-        "Elements are input elements: Fmax x lanes / measured clocks per beat. The aim is what a "
-        "core should reach, the floor what it must reach; both are in `bench/targets.toml`."
+        "Elements are input elements: Fmax x lanes / clocks per beat, where the clocks are those "
+        "of the core's workload, or one per beat if it has none. The aim is what a core should "
+        "reach, the floor what it must reach; they and the workloads are in `bench/targets.toml`."
     )
     columns = (
         "core", "COMB", "FF", "block RAM", "latency", "Fmax, MHz", "of the seeds",
@@ -50,8 +51,12 @@ def cores_section(records: Records, targets: Records) -> Iterator[str]:
         f"{plots.CLOCK_TREE} MHz, which nextpnr does not check: above that a figure is of the "
         "fabric, not of a board."
     )
-    yield "What the part's own primitives reach, in MHz, as measured apart from any core:"
-    yield table(("core", "limit"), ((t["name"], t["limit"]) for t in targets if "limit" in t), 2)
+    yield (
+        "For comparison, what simple circuits of the part's own primitives reached, in MHz, "
+        "measured apart from any core. A core may be faster: its comparisons are cut into more "
+        "parts."
+    )
+    yield table(("core", "circuit"), ((t["name"], t["limit"]) for t in targets if "limit" in t), 2)
     yield "Where the clock is lost (nanoseconds):"
     columns = ("core", "from", "to", "logic", "routing")
     yield table(columns, map(path_row, cores), 3)

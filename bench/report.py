@@ -5,9 +5,10 @@ Usage: ``python bench/report.py``. It measures nothing itself.
 
 from __future__ import annotations
 
-import json
+import argparse
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ from fpga_sections import (
 )
 from markdown_tables import table
 from model_sections import model_section
+from results_files import read_results
 from simulation_sections import simulation_section
+
+from extremum.host.replaced_files import write_together
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
@@ -44,12 +48,8 @@ Records = list[dict[str, Any]]
 
 
 def load(name: str) -> Any:
-    """Return what a file of results has: a list of records, or several of them by name.
-
-    The list is empty if nothing was measured.
-    """
-    path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else []
+    """Return what a file of results has; see :func:`results_files.read_results`."""
+    return read_results(RESULTS / f"{name}.json")
 
 
 def readme_summary(records: Records, targets: Records) -> str:
@@ -65,16 +65,44 @@ def readme_summary(records: Records, targets: Records) -> str:
 
 
 def with_summary(readme: str, summary: str) -> str:
-    """Return a README in which the table of cores is replaced."""
+    """Return a README in which the table of cores is replaced.
+
+    Raises
+    ------
+    ValueError
+        It does not have both marks of the table, once and in order.
+    """
+    places = [readme.find(SUMMARY), readme.find(SUMMARY_END)]
+    if -1 in places or places != sorted(places) or readme.count(SUMMARY) != 1:
+        raise ValueError(f"the README must have {SUMMARY} once, and {SUMMARY_END} behind it")
     before, _, rest = readme.partition(SUMMARY)
     _, _, after = rest.partition(SUMMARY_END)
     return before + summary + after
 
 
+def wrong(*results: Records) -> Iterator[str]:
+    """Yield a line for each run in results that is not what it should be."""
+    for record in (each for records in results for each in records):
+        faults = record.get("faults", [] if record.get("agreement", True) else ["a wrong result"])
+        if faults:
+            yield f"{record['workload']}: {', '.join(faults)}"
+
+
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    try:
+        return write()
+    except (OSError, ValueError) as error:  # a file that is missing, damaged or not writable
+        print(f"report: {error}", file=sys.stderr)
+        return 2
+
+
+def write() -> int:
+    """Write the report, its plots and the README; return 1 if a result is wrong."""
     targets = tomllib.loads((FOLDER / "targets.toml").read_text())
     blocks, peers = targets["block"], targets["peer"]
     cycles, fpga, block_clocks = load("cycles"), load("fpga"), load("block_clocks")
+    documents: list[tuple[Path, bytes]] = []
     headlines: list[str] = []
     parts: list[str] = []
     if cycles:
@@ -97,7 +125,8 @@ def main() -> int:
         plots.growth(fpga, RESULTS / "growth.svg")
         plots.rates(fpga, peers, RESULTS / "rates.svg")
         if README.exists():
-            README.write_text(with_summary(README.read_text(), readme_summary(fpga, blocks)))
+            readme = with_summary(README.read_text(), readme_summary(fpga, blocks))
+            documents.append((README, readme.encode()))
     if simulation := load("simulation"):
         parts += simulation_section(simulation)
     if model := load("model"):
@@ -107,9 +136,12 @@ def main() -> int:
         "`block_clocks.json` are those of `make bench-cycles`, `fpga.json` of `make bench-fpga`, "
         "`simulation.json` of `make bench-simulation`, and `model.json` of `make bench-model`."
     )
-    REPORT.write_text("\n\n".join(["# Results", source, *headlines, *parts]) + "\n")
+    report = "\n\n".join(["# Results", source, *headlines, *parts]) + "\n"
+    write_together([(REPORT, report.encode()), *documents])
     print("\n".join(headlines))
-    return 0
+    found = list(wrong(cycles, block_clocks, simulation["workloads"] if simulation else []))
+    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    return int(bool(found))
 
 
 if __name__ == "__main__":

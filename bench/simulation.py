@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results_files import read_results, write_results
 from rich.console import Console
 from rich.table import Table
 from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, arrays, tensor
@@ -222,7 +223,9 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="workloads")
+    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
+    names = [workload["name"] for workload in workloads]
+    parser.add_argument("--only", nargs="+", choices=names, metavar="WORKLOAD")
     parser.add_argument("--first-use", action="store_true", help="measure the first use alone")
     parser.add_argument("--skip-rates", action="store_true")
     parser.add_argument("--skip-memory", action="store_true")
@@ -233,7 +236,7 @@ def main() -> int:
         return 0
     console = Console(width=140)
     # Measurements that are skipped keep their last results.
-    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found: dict[str, Any] = read_results(RESULTS) or {}
     found["machine"] = platform.processor() or platform.machine()
     warnings.simplefilter("ignore", EmptyWindowWarning)
 
@@ -241,8 +244,7 @@ def main() -> int:
         if rows:
             found[name] = rows
             console.print(table_of(title, rows))
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        write_results(RESULTS, found)
 
     uses = [
         {"lanes": lanes, "pipelining": setting, **first_use(lanes, setting)}
@@ -254,13 +256,14 @@ def main() -> int:
     if not arguments.skip_rates:
         title = "simulated elements per second, float32 reduction core"
         show("rates", title, [{"lanes": n, **rates(n)} for n in (1, 4, 16)])
-    listed = enumerate(tomllib.loads(WORKLOADS.read_text())["workload"])
     rows = [
         whole(workload, seed)
-        for seed, workload in listed
+        for seed, workload in enumerate(workloads)
         if arguments.only is None or workload["name"] in arguments.only
     ]
-    show("workloads", f"workloads at full size, native, {WORKLOAD_LANES} lanes", rows)
+    by_name = {row["workload"]: row for row in (*found.get("workloads", ()), *rows)}
+    kept = [by_name[name] for name in names if name in by_name]
+    show("workloads", f"workloads at full size, native, {WORKLOAD_LANES} lanes", kept)
     if not arguments.skip_memory:
         command = [sys.executable, __file__, "--occupy"]
         cases = [[case, backend] for case in MEMORY for backend in ("model", "native")]

@@ -14,23 +14,27 @@ def model_section(found: Mapping[str, Any]) -> Iterator[str]:
     yield "## The golden model"
     yield (
         "Time of the golden model over that of each library, which is the best of many calls that "
-        "took turns in one run, equally many of each in a turn, on one thread: below 1, the golden "
-        "model is faster. "
+        "took turns in one run, each behind an untimed call of the same, on one thread: below 1, "
+        "the golden model is faster. "
         f"{', '.join(f'{name} {version}' for name, version in versions.items())}. A dash: the "
         "library has no such function, or not for the type."
     )
     yield "### argmin and argmax"
     yield (
         "DECREASING names the last of equal elements. It is compared with NumPy's function, which "
-        "names the first: the least that a model in NumPy alone could take. ONNX Runtime finds the "
-        "last, too (`select_last_index`), and was not measured."
+        "names the first since it has none for the last, and with that of ONNX Runtime "
+        "(`select_last_index`)."
     )
     yield table(
-        ("workload", "type", "ms", "/ NumPy", "/ ONNX Runtime", "DECREASING, ms", "/ NumPy"),
+        (
+            "workload", "type", "ms", "/ NumPy", "/ ONNX Runtime", "DECREASING, ms", "/ NumPy",
+            "/ ONNX Runtime",
+        ),
         (
             (
                 *_begin(row, "increasing"), _ratio(row, "numpy"), _ratio(row, "runtime"),
                 f"{row['milliseconds']['decreasing']:.3f}", _ratio(row, "decreasing"),
+                _ratio(row, "decreasing_runtime"),
             )
             for row in found["reductions"]
         ),

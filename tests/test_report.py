@@ -60,7 +60,7 @@ MODEL = {
     "reductions": [{
         "workload": "volume_peak", "type": "int16",
         "milliseconds": {"increasing": 0.014, "decreasing": 0.0196, "numpy": 0.0113},
-        "ratios": {"numpy": 1.2377, "decreasing": 1.7299},
+        "ratios": {"numpy": 1.2377, "decreasing": 1.7299, "decreasing_runtime": 0.351},
     }],
     "poolings": [{
         "workload": "k2s2p1", "type": "int8",
@@ -244,7 +244,7 @@ def test_simulation_and_model_have_sections(report):
     assert "| volume_peak | 589824 | 36866 | 2.500 | 0.006 | 0.000 |" in text
     assert "| 16 lanes, small | 7.9 | 14.5 | 12.0 |" in text
     assert "| argmax | native | 100.0 | 0.0 | 0.3 | 2.39 |" in text
-    assert "| volume_peak | int16 | 0.014 | 1.24 | - | 0.020 | 1.73 |" in text
+    assert "| volume_peak | int16 | 0.014 | 1.24 | - | 0.020 | 1.73 | 0.35 |" in text
     assert "| k2s2p1 | int8 | 0.020 | 0.14 | 0.101 | 0.67 |" in text
     assert "| argmax of 10 | 2.6 | 0.8 | 3.2 |" in text
     assert "| pooling | 5.2 | - | - |" in text

@@ -28,8 +28,7 @@ from cycles import LANES, SETTINGS
 from results_files import read_results, write_results
 from rich.console import Console
 from rich.table import Table
-from simulation import problem_of
-from workloads import WORKLOADS, arrays, tensor
+from workloads import WORKLOADS, arrays, problem_of, tensor
 
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig

@@ -25,8 +25,7 @@ from bound import Bound, bound
 from results_files import read_results, write_results
 from rich.console import Console
 from rich.table import Table
-from simulation import problem_of
-from workloads import WORKLOADS, arrays, tensor
+from workloads import WORKLOADS, arrays, problem_of, tensor
 
 from extremum.host import Accelerator
 from extremum.host.report import Report

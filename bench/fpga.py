@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from results_files import read_results, write_results
-from simulation import problem_of
-from workloads import WORKLOADS
+from workloads import WORKLOADS, problem_of
 
 from extremum.hdl.axi.block import block_members
 from extremum.hdl.axi.streams import is_programmable

@@ -28,7 +28,7 @@ import numpy as np
 from results_files import read_results, write_results
 from rich.console import Console
 from rich.table import Table
-from workloads import DEFAULT_MAX_WINDOW, WORKLOADS, arrays, tensor
+from workloads import WORKLOADS, arrays, problem_of, tensor
 
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.host import Accelerator
@@ -124,24 +124,6 @@ def first_use(lanes: int, setting: str) -> dict[str, float]:
                 shutil.rmtree(entry)
         _, again = measure()
     return {"seconds": seconds, "processor_seconds": used, "again_processor_seconds": again}
-
-
-def problem_of(workload: dict[str, Any]) -> tuple[Reduction | Pooling, dict[str, Any]]:
-    """Return a workload's operator, and limits of a core that can run it."""
-    if workload["kind"] == "arg":
-        problem = Reduction.of(
-            workload["function"], workload["sizes"], workload["type"], workload["axes"],
-            axis_direction=workload["direction"],
-        )  # fmt: skip
-        return problem, {"max_window": (1, 1, 1)}
-    names = ("strides", "start_padding", "end_padding", "dilations")
-    pooled = Pooling.of(
-        workload["sizes"], workload["type"], workload["window"],
-        **{name: workload[name] for name in names}, return_indices=workload["indices"],
-    )  # fmt: skip
-    window = (*(1,) * (3 - len(workload["window"])), *workload["window"])
-    most = tuple(map(max, window, DEFAULT_MAX_WINDOW))
-    return pooled, {} if most == DEFAULT_MAX_WINDOW else {"max_window": most}
 
 
 def whole(workload: dict[str, Any], seed: int) -> dict[str, Any]:

@@ -22,8 +22,28 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from extremum.model import Pooling, Reduction
+
 WORKLOADS = Path(__file__).with_name("workloads.toml")
 DEFAULT_MAX_WINDOW = (3, 7, 7)
+
+
+def problem_of(workload: dict[str, Any]) -> tuple[Reduction | Pooling, dict[str, Any]]:
+    """Return a workload's operator, and limits of a core that can run it."""
+    if workload["kind"] == "arg":
+        problem = Reduction.of(
+            workload["function"], workload["sizes"], workload["type"], workload["axes"],
+            axis_direction=workload["direction"],
+        )  # fmt: skip
+        return problem, {"max_window": (1, 1, 1)}
+    names = ("strides", "start_padding", "end_padding", "dilations")
+    pooled = Pooling.of(
+        workload["sizes"], workload["type"], workload["window"],
+        **{name: workload[name] for name in names}, return_indices=workload["indices"],
+    )  # fmt: skip
+    window = (*(1,) * (3 - len(workload["window"])), *workload["window"])
+    most = tuple(map(max, window, DEFAULT_MAX_WINDOW))
+    return pooled, {} if most == DEFAULT_MAX_WINDOW else {"max_window": most}
 
 
 def scaled(workload: dict[str, Any], most: int) -> tuple[int, ...]:

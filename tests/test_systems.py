@@ -90,17 +90,36 @@ int main(void)
 """
 
 
+SMALL_PROGRAM = """
+#include "console.h"
+static unsigned char flags[3];
+int main(void)
+{
+    print(flags[0] ? "FAIL\\n" : "PASS\\n");
+    return 0;
+}
+"""
+"""It has nothing that is aligned but its code."""
+
+
 @NEEDS_COMPILER
 def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
     example = EXAMPLES / "picorv32" / "run.py"
     program = tmp_path / "own.c"
     program.write_text(OWN_PROGRAM)
     assert run(example, "--program", program) == "the block is there\nPASS\n"
-    program.write_text(OWN_PROGRAM.replace("PASS", "DONE"))
     command = [sys.executable, str(example), "--program", str(program)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
-    assert ran.returncode == 1
-    assert "the program did not say that all is right" in ran.stderr
+    for text, told in (
+        (OWN_PROGRAM.replace("PASS", "DONE"), "the program did not say that all is right"),
+        (OWN_PROGRAM.replace("return error", "return 3 + error"), "ended with status 1"),
+        (SMALL_PROGRAM.replace("return 0;", '__asm__(".word 0"); return 0;'), "an instruction"),
+    ):
+        program.write_text(text)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
+        assert ran.returncode == 1, text
+        assert told in ran.stderr
+    program.write_text(SMALL_PROGRAM)
+    assert run(example, "--program", program) == "PASS\n"
     ran = subprocess.run(
         [*command[:-1], "nosuch.c"], capture_output=True, text=True, timeout=1500, check=False
     )

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from cocotb_tools.check_results import get_results
+
 LONGEST = 1200
 """Seconds after which a simulation is given up."""
 
@@ -68,6 +70,9 @@ def simulate(
     )
     written = folder / report
     text = written.read_text() if written.exists() else ""
-    if ran.returncode or not text:
+    # The process ends with 0 whether a test of the bench has failed or not: this file tells.
+    results = folder / "results.xml"
+    tests, failures = get_results(results) if results.exists() else (0, 0)
+    if ran.returncode or failures or not tests or not text:
         raise RuntimeError(f"the bench failed:\n{ran.stdout}\n{text}")
     return text

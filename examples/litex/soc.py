@@ -129,7 +129,7 @@ def simulate(folder: Path) -> str:
 
 
 def bitstream(folder: Path) -> str:
-    """Build the bitstream; return its timing report in two lines.
+    """Build the bitstream; return what it uses, the clock that it reaches, and its size.
 
     Raises
     ------
@@ -149,6 +149,8 @@ def bitstream(folder: Path) -> str:
     (gateware / "tools.log").write_text(log)
     used = re.findall(r"^Info:\s+(?:Total LUT4s|Total DFFs|DP16KD):.*", log, re.MULTILINE)
     reached = re.findall(r"Max frequency for clock .*", log)
+    if not reached or "(FAIL" in reached[-1]:
+        raise RuntimeError(f"the clock is not reached: {(reached or ['no timing report'])[-1]}")
     (image,) = gateware.glob("*.bit")
     used = [" ".join(line.split()) for line in used]
     return "\n".join([*used, reached[-1], f"{image}: {image.stat().st_size} bytes"]) + "\n"

@@ -31,7 +31,9 @@ async def program(dut: Any) -> None:
     await ReadOnly()
     text = "".join(console)
     Path("console.txt").write_text(text)
-    assert not int(dut.trap.value), "the processor met an instruction that it does not have"
+    assert not int(dut.trap.value), (
+        "the processor met an instruction that it does not have, or an address that is not aligned"
+    )
     assert int(dut.done.value), f"the program has not ended after {LONGEST} clocks"
     assert int(dut.status.value) == 0, f"the program ended with status {int(dut.status.value)}"
     assert text.endswith("PASS\n"), "the program did not say that all is right"

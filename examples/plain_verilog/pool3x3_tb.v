@@ -116,7 +116,7 @@ module pool3x3_tb;
   // No output of the core depends on an input in the same clock. So at the falling edge, between
   // two rising ones, it is known which transfers the next rising edge makes.
   integer clocks = 0, sent = 0, seen = 0, done_at = 0;
-  reg job_taken = 0;
+  reg job_taken = 0, is_waiting = 0;
 
   always @(negedge clk) if (!rst) begin
     clocks = clocks + 1;
@@ -127,10 +127,12 @@ module pool3x3_tb;
     if (job_taken) job_valid = 0;
     job_taken = job_valid && job_ready;
 
-    // The source rests in every third clock, the sink in every fifth.
-    i_valid = sent < ELEMENTS && clocks % 3 != 0;
+    // The source rests in every third clock, but never takes an offer back; the sink rests in every
+    // fifth.
+    i_valid = sent < ELEMENTS && (is_waiting || clocks % 3 != 0);
     i_payload = i_valid ? tensor[sent] : 8'hxx;
     o_ready = clocks % 5 != 0;
+    is_waiting = i_valid && !i_ready;
     if (i_valid && i_ready) sent = sent + 1;
     if (o_valid && o_ready) begin
       if (seen == ELEMENTS) $fatal(1, "a result too many came");

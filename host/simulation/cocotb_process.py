@@ -2,8 +2,8 @@
 
 Start it with ``python -m extremum.host.simulation.cocotb_process COMMAND ARGUMENTS``, where the
 command is ``build`` or ``simulate``, and the arguments are a JSON object: those of the function of
-that name. cocotb's runner changes the environment, prints what it does, and ends the process that
-it runs in when a test fails; none of that should happen to a user's process.
+that name. cocotb's runner changes the environment and prints what it does, which should not happen
+to a user's process. Whether a test has failed is told by ``results.xml``, not by the exit status.
 """
 
 from __future__ import annotations

@@ -113,6 +113,8 @@ def test_the_driver_configures_itself(driver):
         (("groups", 2**32),),
         (("width.head", -3), ("width.window", 3)),
         (("width.head", -4), ("height.head", 1), ("height.window", 3)),
+        (("width.regular", -2),),
+        (("height.final", -2),),
         (("lane_step", 2**32 - 2),),
         (("width.stride", 2), ("minimum", 1)),
     ],

@@ -165,6 +165,27 @@ def test_poolings_at_the_limits(driver, changed, layout):
         )
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_core_whose_windows_slide_along_one_dimension(driver, axis):
+    """Of two elements there at most, and of one along the other dimensions.
+
+    Planes pass one by one through a core without windows in depth, so none can be left out.
+    """
+    along = [2 if axis == other else 1 for other in range(3)]
+    config = CoreConfig((DataType.INT8,), max_window=(along[0], along[1], along[2]))
+    comparison = Comparison(driver, random.Random(0))
+    for window, strides, error in (
+        (along, [1, 1, 1], "OK"),
+        (along, along, "OK"),
+        ([2, 2, 2], [1, 1, 1], "NEEDS_GATHERING"),
+        (along, [2, 1, 1], "OK" if axis == 0 else "NEEDS_GATHERING"),
+    ):
+        cube = {"sizes": [1, 2, 4, 4, 4], "window": window, "strides": strides}
+        cube |= {"start_padding": [0, 0, 0], "end_padding": [0, 0, 0], "dilations": [1, 1, 1]}
+        comparison.compare(POOLING | cube, config)
+        assert comparison.seen.pop(error) == 1
+
+
 @pytest.mark.parametrize(
     ("window", "stride", "end", "size", "error"),
     [
@@ -264,6 +285,16 @@ def test_an_impossible_fixed_window_is_refused(driver, axis):
     for window in (1, most):
         core.fixed_values[place] = window
         assert plan_pooling(driver, core)[1] != "BAD_CORE"
+
+
+@pytest.mark.parametrize("number", range(len(NAMES)))
+def test_any_register_may_be_fixed(driver, number):
+    core, job = Core.of(CONFIG), JobStruct()
+    core.fixed = 1 << number
+    core.fixed_values[number] = job.registers[number] = 1
+    assert ERRORS[driver.extremum_check_job(core, job)] == "OK"
+    job.registers[number] = 2
+    assert ERRORS[driver.extremum_check_job(core, job)] == "REGISTER_FIXED"
 
 
 @pytest.mark.parametrize("which", [0, 1])

@@ -9,6 +9,7 @@ from c_operators import POOLING
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import DataType, Pooling
 from extremum.tb.c_driver.comparison import Comparison
 from extremum.tb.c_driver.structures import FOLDER, load
@@ -39,6 +40,20 @@ def test_a_fixed_window_keeps_the_taps_behind_the_elements(driver, taps, end_pad
         job.registers.to_bits(config)
 
 
+def test_the_last_tap_of_a_fixed_window_needs_room_in_the_counters(driver):
+    """It is kept also where it lies behind the elements in every window."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 1, 3), max_dilation=(1, 1, 5), coordinate_width=5,
+        fixed=(("width.window", 3),),
+    )  # fmt: skip
+    line = {"sizes": [1, 1, 1, 7], "window": [1, 3], "strides": [1, 1], "dilations": [1, 5]}
+    operator: dict[str, Any] = POOLING | line | {"end_padding": [0, 34131]}
+    Comparison(driver, random.Random(0)).compare(operator, config)
+    (job,) = plan(Pooling.of(**operator), config).jobs
+    assert isinstance(job, SlidingJob)
+    assert job.tiles[2].dimension.outputs == 20
+
+
 @pytest.mark.parametrize("taps", [2, 3, 4])
 def test_lines_at_the_limit_of_the_counters(driver, taps):
     """Where a line is cut depends on each of its numbers; so does which taps of a tile are kept."""
@@ -62,6 +77,19 @@ def test_lines_at_the_limit_of_the_counters(driver, taps):
         compared.compare(POOLING | line, config)
     assert compared.seen["OK"] > 50
     assert compared.seen["many jobs"] > 30
+
+
+def test_taps_that_are_left_out_need_no_room_in_the_counters(driver):
+    """Most windows lie in the padding, and of those that do not, most taps do."""
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 1, 3), max_dilation=(1, 1, 4), coordinate_width=4
+    )
+    line = {"sizes": [1, 1, 1, 2], "window": [1, 3], "strides": [1, 3], "dilations": [1, 4]}
+    padding = {"start_padding": [0, 27], "end_padding": [0, 30796]}
+    operator: dict[str, Any] = POOLING | line | padding
+    Comparison(driver, random.Random(0)).compare(operator, config)
+    jobs = plan(Pooling.of(**operator), config).jobs
+    assert [job.tiles[2].dimension.outputs for job in jobs if isinstance(job, SlidingJob)] == [5, 5]
 
 
 def test_grids_at_the_limit_of_the_counters(driver):

@@ -98,16 +98,30 @@ def test_evidence_of_more_stays(capsys):
     assert not is_kept("upsets", 0, 1)
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [({}, {}), ({"sources": {"host": "other"}}, {}), ({"sources": {}}, {"surviving": ["c"]})],
+)
+def test_fewer_mutants_replace_those_of_other_sources_and_survivors_count(
+    monkeypatch, tmp_path, before, now
+):
+    monkeypatch.setattr(software, "EVIDENCE", tmp_path / "mutation.json")
+    monkeypatch.setattr(software, "version", lambda name: "1")
+    plan = {"tried": 60, "mutants": 3000, "surviving": [], "sources": {}} | now
+    software._write({"plan": {"tried": 900, "mutants": 3000, "surviving": []} | before})
+    assert software._write({"plan": plan}) == {"plan": plan}
+
+
 def test_fewer_mutants_do_not_replace_those_of_a_block(monkeypatch, tmp_path, capsys):
     path = tmp_path / "mutation.json"
     for module in (mutation, software):
         monkeypatch.setattr(module, "EVIDENCE", path)
         monkeypatch.setattr(module, "version", lambda name: "1")  # the tests do without some tools
-    plan, few, model, all_of_driver = (
-        {"tried": tried, "mutants": mutants}
-        for tried, mutants in ((900, 3000), (60, 3000), (60, 5000), (810, 810))
+    plan, few, model, all_of_driver, driver = (
+        {"tried": tried, "mutants": mutants, "surviving": [], "sources": {}}
+        for tried, mutants in ((900, 3000), (60, 3000), (60, 5000), (810, 810), (824, 824))
     )
-    software._write({"plan": plan, "driver": {"tried": 824, "mutants": 824}})
+    software._write({"plan": plan, "driver": driver})
     written = software._write({"plan": few, "model": model, "driver": all_of_driver})
     assert written == {"model": model, "driver": all_of_driver}
     assert json.loads(path.read_text())["software"] == written | {"plan": plan}

@@ -262,6 +262,15 @@ def test_cuts_that_are_far_too_coarse_are_not_among_those_that_are_tried():
     assert not are_countable(dimension, 118, 256)
 
 
+def test_taps_that_are_left_out_need_no_room_in_the_counters():
+    """Most windows lie in the padding, and of those that do not, most taps do."""
+    config = replace(SMALL, coordinate_width=4)
+    dimension = SpatialDimension(2, 3, 3, 4, 27, 30796)
+    assert largest(dimension, config) == 5
+    assert are_countable(dimension, 5, 16)
+    assert not are_countable(dimension, 6, 16)
+
+
 @pytest.mark.parametrize("width", [4, 6])
 def test_wide_paddings_are_counted(width):
     """Where windows lie wholly in padding, what is found is countable, if anything is."""

@@ -273,8 +273,17 @@ def together(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     return told | sums | {"explained_by": dict(sorted(reasons.items())), "tried": before["tried"]}
 
 
+def _spoken_of(told: dict[str, Any]) -> int:
+    """Return of how many mutants evidence speaks: of none where the sources have changed since."""
+    is_old = "sources" not in told or changed_since(told["sources"])
+    return 0 if is_old else told["tried"]
+
+
 def _write(found: dict[str, Any]) -> dict[str, Any]:
     """Put what became of the mutants of some packages into the evidence, unless it is of more.
+
+    What is of other sources, or is told of no sources, is replaced by less; and what says that all
+    is well, by what has survivors.
 
     Returns
     -------
@@ -287,7 +296,9 @@ def _write(found: dict[str, Any]) -> dict[str, Any]:
         name: told
         for name, told in found.items()
         if told["tried"] == told["mutants"]
-        or not is_kept(f"mutants of {name}", old.get(name, {"tried": 0})["tried"], told["tried"])
+        or told["surviving"]
+        or name not in old
+        or not is_kept(f"mutants of {name}", _spoken_of(old[name]), told["tried"])
     }
     whole["software"] = old | written
     tools = {"tree-sitter-c" if name == "c_driver" else "cosmic-ray" for name in found}

@@ -1,8 +1,8 @@
 # Every target installs the Python packages that it needs into .venv. `test`, `test-all`, `weekly`,
-# `regress`, `faults`, `gates`, `soc` and `soc-bitstream` take from the system's packages what is missing, where
-# they may: Icarus Verilog, a compiler for RISC-V, libraries of LiteX's simulation. Compiled cores are
-# kept in the user's cache (`extremum cache --clear` empties it). Benchmarks and evidence rewrite
-# files of the repository.
+# `regress`, `faults`, `gates`, `picorv32`, `soc` and `soc-bitstream` take from the system's packages
+# what is missing, where they may: Icarus Verilog, a compiler for RISC-V, libraries of LiteX's
+# simulation. Compiled cores are kept in the user's cache (`extremum cache --clear` empties it).
+# Benchmarks and evidence rewrite files of the repository.
 #
 # `make test PYTHON=python3.12` uses another interpreter, in an environment of its own:
 # .venv-python3.12.
@@ -15,7 +15,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # the modules that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all lint format workloads soc soc-bitstream waveform clean
+.PHONY: help demo test test-all lint format workloads waveform clean
+.PHONY: picorv32 memory-to-memory soc soc-bitstream
 .PHONY: regress regress-quick formal mutation coverage fuzz faults gates report weekly
 .PHONY: networks netlists docs
 .PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
@@ -36,6 +37,8 @@ help:
 	@echo "make formal     proves properties of the blocks, for all inputs: half an hour. QUICK=1"
 	@echo "                takes a minute for the fastest of them."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."
+	@echo "make picorv32   simulates a PicoRV32 that does the same; PROGRAM=own.c runs a program of yours."
+	@echo "make memory-to-memory  simulates the block between a DMA and a memory, without a processor."
 	@echo "make soc-bitstream  makes of it a bitstream for an ECP5, with its timing."
 	@echo "make mutation   puts thousands of faults into the gateware and lists those that no test finds:"
 	@echo "                BUDGET=60 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults,"
@@ -185,6 +188,13 @@ formal: $(VENV)/formal
 coverage: MINUTES ?= 60
 coverage: $(VENV)/demo
 	$(BIN)/python -m extremum.tb.code_coverage --budget $(MINUTES)
+
+picorv32: $(VENV)/test riscv
+	$(BIN)/python examples/picorv32/run.py $(if $(SIMULATOR),--simulator $(SIMULATOR)) \
+	  $(if $(PROGRAM),--program $(PROGRAM))
+
+memory-to-memory: $(VENV)/test
+	$(BIN)/python examples/memory_to_memory/run.py $(if $(SIMULATOR),--simulator $(SIMULATOR))
 
 soc: $(VENV)/soc riscv litex-libraries
 	$(BIN)/python examples/litex/soc.py simulate

@@ -120,11 +120,14 @@ def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
         assert told in ran.stderr
     program.write_text(SMALL_PROGRAM)
     assert run(example, "--program", program) == "PASS\n"
-    ran = subprocess.run(
-        [*command[:-1], "nosuch.c"], capture_output=True, text=True, timeout=1500, check=False
-    )
-    assert ran.returncode == 2
-    assert ran.stderr.endswith("error: --program names no file: nosuch.c\n")
+    (tmp_path / "own.txt").write_text(SMALL_PROGRAM)
+    for path in ("nosuch.c", str(tmp_path / "own.txt")):
+        ran = subprocess.run(
+            [*command[:-1], path], capture_output=True, text=True, timeout=1500, check=False
+        )
+        assert ran.returncode == 2
+        told = f"error: --program wants files of C or assembly, .c or .S, not: {path}\n"
+        assert ran.stderr.endswith(told)
 
 
 @NEEDS_COMPILER

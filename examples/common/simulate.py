@@ -11,6 +11,8 @@ from pathlib import Path
 
 from cocotb_tools.check_results import get_results
 
+from extremum.host.processes import Processes
+
 LONGEST = 1200
 """Seconds after which a simulation is given up."""
 
@@ -44,7 +46,7 @@ def simulate(
     Raises
     ------
     RuntimeError
-        A test of the bench failed, or it has written nothing.
+        A test of the bench failed, or it has written nothing, or it does not end.
     """
     request = {
         "simulator": simulator,
@@ -54,25 +56,20 @@ def simulate(
         "top": "system",
         "environment": {"COCOTB_ANSI_OUTPUT": "0", **(variables or {})},
     }
-    path = os.pathsep.join([str(bench.resolve().parent), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path}
-    environment.pop("PYTEST_CURRENT_TEST", None)
+    others = os.environ.get("PYTHONPATH")
+    path = os.pathsep.join([str(bench.resolve().parent), *([others] if others else [])])
     process = [sys.executable, "-m", "extremum.host.simulation.cocotb_process", "simulate"]
-    ran = subprocess.run(
-        [*process, json.dumps(request)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        timeout=LONGEST,
-        check=False,
-    )
+    with Processes() as processes:
+        ran = processes.start([*process, json.dumps(request)], variables={"PYTHONPATH": path})
+        try:
+            status = ran.wait(LONGEST)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"no end after {LONGEST} s:\n{ran.text}") from None
     written = folder / report
     text = written.read_text() if written.exists() else ""
     # The process ends with 0 whether a test of the bench has failed or not: this file tells.
     results = folder / "results.xml"
     tests, failures = get_results(results) if results.exists() else (0, 0)
-    if ran.returncode or failures or not tests or not text:
-        raise RuntimeError(f"the bench failed:\n{ran.stdout}\n{text}")
+    if status or failures or not tests or not text:
+        raise RuntimeError(f"the bench failed:\n{ran.text}\n{text}")
     return text

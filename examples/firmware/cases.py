@@ -8,12 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
-from extremum.model import DataType, Pooling, Reduction, argmax, argmin, max_pooling
+from extremum.model import (
+    DataType,
+    Pooling,
+    Reduction,
+    argmax,
+    argmin,
+    max_pooling,
+    reduce_max,
+    reduce_min,
+)
 
 CONFIG = CoreConfig(
     (DataType.INT8,),
@@ -41,7 +51,7 @@ class Case:
     strides
         Bytes from one element of the input to the next along each axis.
     results
-        Values (for a pooling) and positions, flat, in the order of the output's memory.
+        Values and positions, flat, in the order of the output's memory.
     output_strides
         Elements from one result to the next along each axis.
     """
@@ -49,7 +59,7 @@ class Case:
     name: str
     descriptor: Reduction | Pooling
     x: np.ndarray
-    results: tuple[np.ndarray | None, np.ndarray]
+    results: tuple[np.ndarray, np.ndarray]
     output_strides: tuple[int, ...]
 
 
@@ -58,7 +68,7 @@ def cases() -> Iterator[Case]:
     random = np.random.default_rng(13)
 
     def tensor(*sizes: int, low: int = -5, high: int = 5) -> np.ndarray:
-        return random.integers(low, high, sizes, dtype=np.int8)
+        return random.integers(low, high, sizes, dtype=np.int8, endpoint=True)
 
     yield _reduction("argmax of 3 rows of 256", tensor(3, 256, low=-128, high=127), (1,))
     yield _reduction("argmin, the last of equals", tensor(2, 5, 15), (1,), "argmin", "decreasing")
@@ -79,12 +89,14 @@ def _reduction(
     golden = {"argmax": argmax, "argmin": argmin}[function]
     descriptor = Reduction.of(function, x.shape, "int8", axes, axis_direction=direction)
     positions = golden(x, axes, axis_direction=direction)
-    return Case(name, descriptor, x, (None, positions), _strides(positions))
+    # The core tells the value that it has found beside its position.
+    values = {"argmax": reduce_max, "argmin": reduce_min}[function](x, axes)
+    return Case(name, descriptor, x, (values, positions), _strides(positions))
 
 
 def _pooling(name: str, x: np.ndarray, window: int, stride: int, *, last: bool = False) -> Case:
     padding = window // 2 if window > 2 else 0
-    options = {"strides": stride, "start_padding": padding, "end_padding": padding}
+    options: dict[str, Any] = {"strides": stride, "start_padding": padding, "end_padding": padding}
     descriptor = Pooling.of(x.shape, "int8", window, **options, return_indices=True)
     results = max_pooling(x, window, **options, return_indices=True)
     if last:
@@ -148,11 +160,11 @@ def _members(number: int, case: Case) -> Iterator[str]:
         yield f"&operator_{number}" if isinstance(case.descriptor, kind) else "NULL"
     yield f"(const uint8_t *)input_{number}"
     yield str(case.results[1].size)
-    yield "NULL" if case.results[0] is None else f"values_{number}"
+    yield f"values_{number}"
     yield f"positions_{number}"
 
 
-def _array(kind: str, name: str, numbers: Sequence[int]) -> str:
+def _array(kind: str, name: str, numbers: Sequence[int | str]) -> str:
     return f"static const {kind} {name}[{len(numbers)}] = {{{', '.join(map(str, numbers))}}};"
 
 
@@ -164,8 +176,7 @@ def _arrays(number: int, case: Case) -> Iterator[str]:
     words = np.frombuffer(data, np.dtype("<u4")).tolist()
     yield _array("uint32_t", f"input_{number}", [f"{word}u" for word in words])
     values, positions = case.results
-    if values is not None:
-        yield _array("uint8_t", f"values_{number}", list(_in_memory(values).tobytes()))
+    yield _array("uint8_t", f"values_{number}", list(_in_memory(values).tobytes()))
     told = _in_memory(positions).astype(np.uint32).tolist()
     yield _array("uint32_t", f"positions_{number}", [f"{word}u" for word in told])
     yield _array("int64_t", f"input_strides_{number}", case.x.strides)

@@ -38,7 +38,10 @@ void system_stop_sending(void);
 /* Stop and reset the channels that receive. */
 void system_stop_receiving(void);
 
-/* Whether the DMA still moves any of these packets. */
+/* Whether the DMA still sends a packet. */
+bool system_is_sending(void);
+
+/* Whether the DMA still moves any packet, to the block or from it. */
 bool system_is_moving(void);
 
 #endif

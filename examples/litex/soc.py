@@ -16,7 +16,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -35,12 +34,13 @@ except ModuleNotFoundError as error:
     sys.exit(f"soc: {error}: `make soc` installs LiteX and runs this")
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "firmware"))
+sys.path.insert(0, str(HERE.parent / "firmware"))
 
-import build  # noqa: E402 - from the folder above
-from cases import CONFIG  # noqa: E402
+from cases import CONFIG  # noqa: E402 - these are from the folder above
+from firmware_build import build  # noqa: E402
 
 from extremum.host import cache  # noqa: E402
+from extremum.host.processes import Processes  # noqa: E402
 from extremum.host.simulation.verilated import verilator_variables  # noqa: E402
 
 LONGEST = 3600
@@ -83,7 +83,7 @@ def _prepare(folder: Path, *, simulated: bool, **options: Any) -> Path:
     _, builder = system(folder, (), simulated=simulated)
     builder.build(run=False, **options)
     include = [folder / "software" / "include", Path(str(files("litex"))) / "soc/software/include"]
-    image = build.build(folder, HERE, march="rv32i", system_headers=include)
+    image = build(folder, HERE, march="rv32i", system_headers=include)
     program = get_mem_data(str(image), data_width=32, endianness="little")
     made, builder = system(folder, program, simulated=simulated)
     builder.build(run=False, **options)
@@ -120,12 +120,14 @@ def simulate(folder: Path) -> str:
     print("Compiling the simulation takes a minute.", file=sys.stderr)
     flags = f"{MAKEFLAGS} PYTHON3={sys.executable}"
     run(["bash", "build_sim.sh"], gateware, verilator_variables() | {"MAKEFLAGS": flags})
-    said = run(["obj_dir/Vsim"], gateware, {}).replace("\r", "")
-    said = said[said.find("A short packet") :]
-    text = said[: said.rfind("PASS\n") + 5] if "PASS\n" in said else ""
-    if not text:
+    # LiteX's console ends the simulation at the end of its input, which this one does not have.
+    command = 'rm -f "$0" && mkfifo "$0" && exec obj_dir/Vsim 0<>"$0"'
+    said = run(["bash", "-c", command, "input"], gateware, {}).replace("\r", "")
+    # The simulator has words of its own, in front of the program's and behind them.
+    first, last = said.find("A short packet"), said.rfind("PASS\n")
+    if first < 0 or last < first:
         raise RuntimeError(f"the program did not say that all is right:\n{said}")
-    return text
+    return said[first:last] + "PASS\n"
 
 
 def bitstream(folder: Path) -> str:
@@ -157,31 +159,22 @@ def bitstream(folder: Path) -> str:
 
 
 def run(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> str:
-    """Run a program with an empty input that stays open; return what it says.
+    """Run a program; return what it says. It ends with this process at the latest.
 
     Raises
     ------
     RuntimeError
         It failed, or took longer than :data:`LONGEST`.
     """
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | variables,
-    ) as process:
-        assert process.stdout is not None
-        limit = threading.Timer(LONGEST, process.kill)
-        limit.start()
-        said = process.stdout.read()
-        status = process.wait()
-        limit.cancel()
+    with Processes() as processes:
+        process = processes.start(command, folder, variables)
+        try:
+            status = process.wait(LONGEST)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"no end after {LONGEST} s:\n{process.text}") from None
     if status:
-        raise RuntimeError(f"{command[0]} ended with status {status}:\n{said}")
-    return said
+        raise RuntimeError(f"{command[0]} ended with status {status}:\n{process.text}")
+    return process.text
 
 
 def main() -> int:
@@ -193,7 +186,7 @@ def main() -> int:
     make = {"simulate": simulate, "bitstream": bitstream}[arguments.what]
     try:
         print(make(arguments.output / arguments.what), end="")
-    except (RuntimeError, FileNotFoundError) as error:
+    except (RuntimeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

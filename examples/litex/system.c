@@ -71,6 +71,11 @@ void system_stop_receiving(void)
 {
 }
 
+bool system_is_sending(void)
+{
+    return !source_done_read();
+}
+
 bool system_is_moving(void)
 {
     bool is_moving = !values_done_read() || !indices_done_read() || !source_done_read();

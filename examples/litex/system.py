@@ -17,7 +17,7 @@ from litex.soc.interconnect.axi import AXILiteInterface
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import ClockSignal, Finish, If, Instance, ResetSignal, Signal
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "firmware"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "firmware"))
 
 from cases import CONFIG
 

@@ -1,7 +1,7 @@
 """A layer from memory to memory, with the DMA and the memory of cocotbext-axi around the block.
 
 Usage: ``python examples/memory_to_memory/run.py [--simulator icarus]``. It needs the Python
-packages of the extra ``test``.
+packages of the extras ``sim`` and ``test``; ``make memory-to-memory`` installs them and runs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "common"))
+sys.path.insert(0, str(HERE.parent / "common"))
 
 from simulate import simulate  # noqa: E402 - from the folder above
 

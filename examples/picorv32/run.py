@@ -1,7 +1,8 @@
 """A PicoRV32 that pools tensors with the block: builds the system and its program, and runs them.
 
 Usage: ``python examples/picorv32/run.py [--simulator icarus] [--program FILE.c ...]``. It needs
-Debian's package ``gcc-riscv64-unknown-elf``, and the Python packages of the extra ``test``.
+Debian's package ``gcc-riscv64-unknown-elf``, and the Python packages of the extras ``sim`` and
+``test``; ``make picorv32`` installs them and runs it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path += [str(HERE.parent / "firmware"), str(HERE.parent / "common")]
+sys.path[:0] = [str(HERE.parent / "firmware"), str(HERE.parent / "common")]
 
-import build  # noqa: E402 - these are from the folders above
-from cases import CONFIG  # noqa: E402
+from cases import CONFIG  # noqa: E402 - these are from the folders above
+from firmware_build import MAIN, build  # noqa: E402
 from simulate import simulate  # noqa: E402
 
 from extremum.host import cache  # noqa: E402
@@ -31,7 +32,7 @@ def verilog() -> str:
     return "\n".join([*texts, cache.verilog(CONFIG, bus="axi")])
 
 
-def run(simulator: str, folder: Path, program: Sequence[Path] = (build.MAIN,)) -> str:
+def run(simulator: str, folder: Path, program: Sequence[Path] = (MAIN,)) -> str:
     """Build the program, run it in a simulator, and return what it printed.
 
     Raises
@@ -39,7 +40,7 @@ def run(simulator: str, folder: Path, program: Sequence[Path] = (build.MAIN,)) -
     RuntimeError
         The program, or the simulation, does not say that all went well.
     """
-    build.build(folder, HERE, march="rv32im", optimisation="-O2", program=program)
+    build(folder, HERE, march="rv32im", optimisation="-O2", program=program)
     place = compile_core(
         CONFIG,
         simulator,
@@ -59,13 +60,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the C driver on a PicoRV32 with the block.")
     parser.add_argument("--simulator", choices=("verilator", "icarus"), default="verilator")
     parser.add_argument(
-        "--program", nargs="+", type=Path, default=[build.MAIN], metavar="FILE.c",
+        "--program", nargs="+", type=Path, default=[MAIN], metavar="FILE.c",
         help="sources to run instead of the example's main.c; the last line they print is PASS",
     )  # fmt: skip
     given = parser.parse_args()
     for path in given.program:
-        if not path.is_file():
-            parser.error(f"--program names no file: {path}")
+        if not path.is_file() or path.suffix not in (".c", ".S"):
+            parser.error(f"--program wants files of C or assembly, .c or .S, not: {path}")
     with tempfile.TemporaryDirectory() as folder:
         try:
             print(run(given.simulator, Path(folder), given.program), end="")

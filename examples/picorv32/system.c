@@ -67,6 +67,11 @@ void system_stop_receiving(void)
     DMA[12] = SINKS;
 }
 
+bool system_is_sending(void)
+{
+    return (DMA[12] & SOURCE) != 0;
+}
+
 bool system_is_moving(void)
 {
     bool is_moving = DMA[12] != 0;

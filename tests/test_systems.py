@@ -112,7 +112,9 @@ def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
     for text, told in (
         (OWN_PROGRAM.replace("PASS", "DONE"), "the program did not say that all is right"),
         (OWN_PROGRAM.replace("return error", "return 3 + error"), "ended with status 1"),
+        (OWN_PROGRAM.replace("return error != EXTREMUM_OK", "return 256"), "ended with status 256"),
         (SMALL_PROGRAM.replace("return 0;", '__asm__(".word 0"); return 0;'), "an instruction"),
+        (SMALL_PROGRAM.replace("return 0;", "return *(int *)0x20000;"), "that nothing has"),
     ):
         program.write_text(text)
         ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)

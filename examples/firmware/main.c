@@ -26,6 +26,13 @@ static uint32_t positions[CASES_MOST_RESULTS];
 
 static const uint8_t *input;
 
+/* What is in the staged results before a job. */
+#define UNTOUCHED 0xA5u
+#define UNTOUCHED_WORD 0xA5A5A5A5u
+
+/* Lanes behind the last result of a job into which something was written. */
+static uint32_t overwritten;
+
 static void stage(uint32_t place, int32_t offset)
 {
     ((uint8_t *)staged_input)[place] = input[offset];
@@ -35,6 +42,20 @@ static void unstage(uint32_t place, int32_t offset)
 {
     ((uint8_t *)values)[offset] = ((const uint8_t *)staged_values)[place];
     positions[offset] = staged_positions[place];
+}
+
+/* Mark the lanes behind the last result of a job, or count those that are no longer marked. */
+static void mark_tail(const struct extremum_stream *output, bool is_check)
+{
+    uint32_t end = output->beats * output->lanes;
+    uint8_t *bytes = (uint8_t *)staged_values;
+    for (uint32_t i = end - output->lanes + output->tail; i < end; i++) {
+        if (is_check) {
+            overwritten += bytes[i] != UNTOUCHED || staged_positions[i] != UNTOUCHED_WORD;
+        }
+        bytes[i] = UNTOUCHED;
+        staged_positions[i] = UNTOUCHED_WORD;
+    }
 }
 
 /* Wait until the block has nothing left to do; return why the job failed. The event lasts, so it is
@@ -68,6 +89,7 @@ static enum extremum_error run_job(uint32_t missing_bytes)
             output->beats * POSITION_BYTES
         );
     } else {
+        mark_tail(output, false);
         system_receive(
             staged_values,
             output->beats * VALUE_BYTES,
@@ -90,6 +112,7 @@ static enum extremum_error run_job(uint32_t missing_bytes)
     }
     if (!is_direct) {
         for_each_element(output, unstage);
+        mark_tail(output, SYSTEM_KEEPS);
     }
     return error;
 }
@@ -102,16 +125,16 @@ static enum extremum_error plan_case(const struct test_case *test)
 }
 
 /* Write into memory what stays where no job writes, and no result of an earlier case. */
-static void clear_results(uint32_t results)
+static void clear_results(void)
 {
     for (uint32_t i = 0; i < sizeof(staged_values) / 4; i++) {
-        staged_values[i] = 0xA5A5A5A5;
+        staged_values[i] = UNTOUCHED_WORD;
     }
     for (uint32_t i = 0; i < sizeof(staged_positions) / 4; i++) {
-        staged_positions[i] = 0xA5A5A5A5;
+        staged_positions[i] = UNTOUCHED_WORD;
     }
     /* Of windows that see padding alone. */
-    for (uint32_t i = 0; i < results; i++) {
+    for (uint32_t i = 0; i < CASES_MOST_RESULTS; i++) {
         ((uint8_t *)values)[i] = 0x80;
         positions[i] = UINT32_MAX;
     }
@@ -123,7 +146,8 @@ static bool run_case(const struct test_case *test)
     struct extremum_counters counters;
     uint32_t begun, planned, ended, wrong = 0;
     enum extremum_error error;
-    clear_results(test->results);
+    clear_results();
+    overwritten = 0;
     extremum_clear_counters(&block);
     begun = system_clocks();
     error = plan_case(test);
@@ -132,10 +156,14 @@ static bool run_case(const struct test_case *test)
         error = run_job(0);
     }
     ended = system_clocks();
+    wrong += overwritten;
     extremum_read_counters(&block, &counters);
     for (uint32_t i = 0; i < test->results; i++) {
         wrong += positions[i] != test->positions[i];
         wrong += ((const uint8_t *)values)[i] != test->values[i];
+    }
+    for (uint32_t i = test->results; i < CASES_MOST_RESULTS; i++) {
+        wrong += ((const uint8_t *)values)[i] != 0x80 || positions[i] != UINT32_MAX;
     }
     print_name(test->name, 30);
     print_number(counters.jobs, 6);

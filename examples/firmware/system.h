@@ -31,6 +31,9 @@ void system_send(const void *data, uint32_t bytes);
 /* Whether the DMA can be stopped in the midst of a packet. */
 extern const bool SYSTEM_STOPS;
 
+/* Whether the DMA leaves alone those bytes of its last word that TKEEP does not mark. */
+extern const bool SYSTEM_KEEPS;
+
 /* Stop and reset the channel that sends. It may have offered a word that the block has not taken, so
  * the block must be reset behind it. */
 void system_stop_sending(void);

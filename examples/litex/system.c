@@ -63,6 +63,9 @@ void system_send(const void *data, uint32_t bytes)
 /* LiteX's DMA can be disabled, but its buffer keeps the words that are in it. */
 const bool SYSTEM_STOPS = false;
 
+/* It writes whole words. */
+const bool SYSTEM_KEEPS = false;
+
 void system_stop_sending(void)
 {
 }

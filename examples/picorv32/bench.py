@@ -26,13 +26,16 @@ async def program(dut: Any) -> None:
     await ClockCycles(dut.clk, 1)
     console: list[str] = []
     cocotb.start_soon(_listen(dut, console))
-    ends = RisingEdge(dut.done), RisingEdge(dut.trap), Timer(LONGEST * PERIOD, "ns")
-    await First(*ends)
+    ends = [RisingEdge(signal) for signal in (dut.done, dut.trap, dut.stray)]
+    await First(*ends, Timer(LONGEST * PERIOD, "ns"))
     await ReadOnly()
     text = "".join(console)
     Path("console.txt").write_text(text)
     assert not int(dut.trap.value), (
         "the processor met an instruction that it does not have, or an address that is not aligned"
+    )
+    assert not int(dut.stray.value), (
+        "the program asked for an address that nothing has, or wrote a part of a register"
     )
     assert int(dut.done.value), f"the program has not ended after {LONGEST} clocks"
     assert int(dut.status.value) == 0, f"the program ended with status {int(dut.status.value)}"

@@ -56,6 +56,7 @@ void system_send(const void *data, uint32_t bytes)
 }
 
 const bool SYSTEM_STOPS = true;
+const bool SYSTEM_KEEPS = true;
 
 void system_stop_sending(void)
 {

@@ -11,6 +11,8 @@
 //     0xA0000000  a byte for the console
 //     0xA0000004  the end: 0 if all went well
 //
+// The registers of this system take whole words. An access to anything else is told by `stray`.
+//
 // The processor makes one transaction at a time, so the four high bits of the address are all of
 // the interconnect. The DMA has a port of the memory for itself, and its three parts take turns:
 // whoever brings results comes first, so that the block never stalls for long.
@@ -18,13 +20,14 @@ module system #(
     parameter MEMORY_BYTES = 131072,
     parameter INDEX_WORDS = 4 // 32-bit words of a beat on m_axis_index
 ) (
-    input            clk,
-    input            resetn,
-    output           trap,           // the processor met an instruction that it does not know
-    output reg [7:0] console,
-    output reg       console_toggle, // changes with every byte for the console
-    output reg       done,
-    output reg [7:0] status          // valid with `done`
+    input             clk,
+    input             resetn,
+    output            trap,           // the processor met an instruction that it does not know
+    output reg [7:0]  console,
+    output reg        console_toggle, // changes with every byte for the console
+    output reg        stray,          // the processor asked for an address that nothing has
+    output reg        done,
+    output reg [31:0] status          // valid with `done`
 );
     localparam WORDS = MEMORY_BYTES / 4;
 
@@ -67,6 +70,7 @@ module system #(
     wire reads_dma = araddr[31:28] == 4'h9;
     wire writes_memory = awaddr[31:28] == 4'h0, writes_dma = awaddr[31:28] == 4'h9;
     wire writes_console = awaddr[31:28] == 4'hA;
+    wire reads_memory = araddr[31:28] == 4'h0;
 
     wire        block_awready, block_wready, block_bvalid, block_arready, block_rvalid;
     wire [31:0] block_rdata;
@@ -85,6 +89,19 @@ module system #(
     always @(posedge clk) begin
         own_bvalid <= resetn && (own_write || (own_bvalid && !bready));
         own_rvalid <= resetn && (own_read || (own_rvalid && !rready));
+    end
+
+    wire is_write_known = writes_memory ? awaddr < MEMORY_BYTES :
+        wstrb == 4'b1111 && (writes_dma ? awaddr[27:0] < 28'h34 :
+                             writes_console && awaddr[27:0] < 28'h8);
+    wire is_read_known = reads_memory ? araddr < MEMORY_BYTES :
+        reads_dma && araddr[27:0] == 28'h30;
+
+    always @(posedge clk) begin
+        if ((own_write && !is_write_known) || (own_read && !is_read_known))
+            stray <= 1;
+        if (!resetn)
+            stray <= 0;
     end
 
     // ---- The memory ----
@@ -204,7 +221,7 @@ module system #(
             console_toggle <= !console_toggle;
         end
         if (own_write && writes_console && awaddr[7:0] == 8'h04) begin
-            status <= wdata[7:0];
+            status <= wdata;
             done <= 1;
         end
         if (!resetn) begin

@@ -201,6 +201,32 @@ def test_a_job_is_written_whole_or_not_at_all(driver):
     assert len(fake.queue) == fake.depth
 
 
+def test_a_job_needs_space_for_what_has_changed_and_no_more(driver):
+    fake, block = opened(driver)
+    first, second = (
+        JobStruct.from_buffer_copy(some_job(driver, block.core, seed)) for seed in (1, 2)
+    )
+    assert ERRORS[driver.extremum_start(block, first)] == "OK"
+    fake.carry_out()
+    pairs = zip(
+        job_words_of(driver, block, first), job_words_of(driver, block, second), strict=True
+    )
+    changed = sum(before != after for before, after in pairs)
+    assert 1 < changed < block.commands
+    block.queue_free = 0
+    for free, error in ((changed, "QUEUE_FULL"), (changed + 1, "OK")):
+        fake.queue.clear()
+        fake.queue.extend([(START, 1)] * (fake.depth - free))
+        assert ERRORS[driver.extremum_start(block, second)] == error
+    assert len(fake.queue) == fake.depth
+
+
+def job_words_of(driver, block, job):
+    """The word of each register that the block has."""
+    names = block.numbers[: block.commands]
+    return [driver.extremum_register_word(block.core, job, name) for name in names]
+
+
 @pytest.mark.parametrize("config", [CONFIG, FEW_REGISTERS])
 def test_jobs_are_started_until_the_queue_is_full(driver, config):
     """Nothing leaves the queue here, and the fake block refuses a command that finds no space."""
@@ -250,19 +276,19 @@ def test_a_fixed_register_is_checked_before_anything_is_written(driver):
     assert not fake.accesses
 
 
-@pytest.mark.parametrize("code", [*(error for error in BlockError if error), 6, 12, 255])
+@pytest.mark.parametrize("code", [*(error for error in BlockError if error), 6, 12, 129, 255])
 def test_each_way_a_job_fails_has_its_code(driver, code):
     """After any of them all registers are written again, since some may not have been taken."""
     fake, block = opened(driver)
     job = some_job(driver, block.core)
     assert ERRORS[driver.extremum_start(block, job)] == "OK"
     fake.carry_out()
-    fake.fail(code, register=17, job=201)
+    fake.fail(code, register=209, job=201)
     events = Events()
     driver.extremum_take_events(block, events)
     known = code in list(BlockError)
     assert ERRORS[events.error] == (f"JOB_{BlockError(code).name}" if known else "JOB_FAILED")
-    assert (events.events, events.command, events.job) == (0b11, 17, 201)
+    assert (events.events, events.command, events.job) == (0b11, 209, 201)
     assert fake.words[regs.IRQ_STATUS] == 0
     fake.registers.clear()
     assert ERRORS[driver.extremum_start(block, job)] == "OK"

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["PoolingKernel"]
 
 CHUNK_ELEMENTS = 1 << 18
-"""Number of elements pooled at once, few enough to stay in the cache."""
+"""Most elements of a plane, and most windows, that are pooled at once: they take some megabytes."""
+
+ELEMENTS_OF_A_WINDOW = 4
+"""How many elements of several planes are pooled at once for each window that might be.
+
+With a stride, so many planes more share a call, and what is found takes no more memory.
+"""
 
 
 class PoolingKernel:
@@ -112,7 +118,8 @@ class PoolingKernel:
         counts = [1]
         for windows, parts in self._tiles:
             counts.append(math.prod(part.stop - part.start for part in windows))
-            counts += [math.prod(d.size for d in part.dimensions) for part in parts]
+            elements = [math.prod(d.size for d in part.dimensions) for part in parts]
+            counts += [-(-each // ELEMENTS_OF_A_WINDOW) for each in elements]
         tile = max(counts)
         # The last block is about as large as the others: several arrays of a block share the cache.
         channel_blocks = -(-channels // max(1, CHUNK_ELEMENTS // tile))

@@ -32,7 +32,7 @@ LEAST_ONE_BY_ONE, MOST_ONE_BY_ONE = 128, 8
 """Least bytes of such a stretch, and most taps of a window, for which windows are compared with one
 tap after the other."""
 
-LEAST_WITH_GAPS, MOST_WITH_GAPS = 4, 3
+LEAST_WITH_GAPS, MOST_WITH_GAPS = 8, 3
 """Least bytes of an element of which NumPy compares every second or third one faster than all of
 them, and most taps of a window for which windows of such elements are compared one by one."""
 

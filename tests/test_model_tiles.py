@@ -135,6 +135,31 @@ def beyond(problem, x):
     return peak - sum(y.nbytes for y in (result if isinstance(result, tuple) else (result,)))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "stride", "calls"),
+    [
+        ((1, 64, 128, 128), 2, 1),
+        ((1, 65, 128, 128), 2, 2),
+        ((2, 32, 128, 128), 2, 1),
+        ((1, 64, 128, 128), 1, 4),
+        ((1, 16, 128, 128), 1, 1),
+    ],
+)
+def test_how_many_planes_are_pooled_at_once(monkeypatch, sizes, stride, calls):
+    """Planes of 2^20 elements, or of 2^18 windows."""
+    found = []
+    winners = pooling_module.window_winners
+
+    def count(*arguments):
+        found.append(arguments)
+        return winners(*arguments)
+
+    monkeypatch.setattr(pooling_module, "window_winners", count)
+    x = np.zeros(sizes, np.int8)
+    max_pooling(x, 3, strides=stride, start_padding=1, end_padding=1)
+    assert len(found) == calls
+
+
 @pytest.mark.parametrize("case", POOLINGS)
 @pytest.mark.parametrize("name", ["int8", "float32"])
 def test_memory_for_poolings(case, name):

@@ -143,10 +143,12 @@ def beyond(problem, x):
         ((2, 32, 128, 128), 2, 1),
         ((1, 64, 128, 128), 1, 4),
         ((1, 16, 128, 128), 1, 1),
+        ((1, 4, 512, 512), 2, 1),
+        ((1, 4, 513, 512), 2, 8),  # planes of two tiles each
     ],
 )
 def test_how_many_planes_are_pooled_at_once(monkeypatch, sizes, stride, calls):
-    """Planes of 2^20 elements, or of 2^18 windows."""
+    """Whole planes of 2^20 elements, or of 2^18 windows; planes in tiles one by one."""
     found = []
     winners = pooling_module.window_winners
 

@@ -23,7 +23,7 @@ CHUNK_ELEMENTS = 1 << 18
 """Most elements of a plane, and most windows, that are pooled at once: they take some megabytes."""
 
 ELEMENTS_OF_A_WINDOW = 4
-"""How many elements of several planes are pooled at once for each window that might be.
+"""How many elements of whole planes are pooled at once for each window that might be.
 
 With a stride, so many planes more share a call, and what is found takes no more memory.
 """
@@ -116,10 +116,11 @@ class PoolingKernel:
         """Blocks of the axes N and C, such that the largest tile of a block fits one chunk."""
         batch, channels = self._problem.sizes[:2]
         counts = [1]
+        share = ELEMENTS_OF_A_WINDOW if len(self._tiles) == 1 else 1
         for windows, parts in self._tiles:
             counts.append(math.prod(part.stop - part.start for part in windows))
             elements = [math.prod(d.size for d in part.dimensions) for part in parts]
-            counts += [-(-each // ELEMENTS_OF_A_WINDOW) for each in elements]
+            counts += [-(-each // share) for each in elements]
         tile = max(counts)
         # The last block is about as large as the others: several arrays of a block share the cache.
         channel_blocks = -(-channels // max(1, CHUNK_ELEMENTS // tile))

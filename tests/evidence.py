@@ -1,7 +1,19 @@
 """Small files of evidence, in the form that the targets write, for tests of the report."""
 
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
 from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.regression.revision import Revision
+from extremum.tb.report.__main__ import main
 from extremum.tb.source_digest import digests_of
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "docs" / "verification.md"
+README = ROOT / "README.md"
 
 SOURCES = digests_of(["drivers/c/extremum.h"])
 """Stands for the software that the evidence speaks of."""
@@ -109,3 +121,24 @@ WHOLE = {
     "fuzz": FUZZ,
 }
 """Evidence against which nothing speaks, by file."""
+
+
+def write(folder, **changed):
+    """Write the evidence to a folder, with other files in place of some, or without them."""
+    for name, found in (WHOLE | changed).items():
+        if found is not None:
+            (folder / f"{name}.json").write_text(json.dumps(found))
+
+
+def run(folder, document, page):
+    """Run the command; return its status."""
+    readme = folder / "README.md"
+    readme.write_text(README.read_text())
+    options = {"--evidence": folder, "--document": document, "--readme": readme, "--page": page}
+    with pytest.MonkeyPatch.context() as patch:
+        present = Revision("0123456789ab", "", "0123456789ab")
+        patch.setattr("extremum.tb.report.provenance.revision", lambda: present)
+        # This evidence is of a few things that there are not.
+        patch.setattr("extremum.tb.report.__main__.left_out", lambda *_: ())
+        patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
+        return main()

@@ -5,62 +5,36 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from evidence import (
     BLOCK,
     CODE_COVERAGE,
+    DOCUMENT,
     FAULTS,
     FORMAL,
     FUZZ,
     MUTATION,
+    README,
     REGRESSION,
-    SOURCES,
-    WHOLE,
+    ROOT,
+    run,
+    write,
 )
 
 from extremum.tb.mutation.blocks import BLOCKS
-from extremum.tb.regression.revision import Revision
-from extremum.tb.report.__main__ import main
 from extremum.tb.report.complete import left_out
 from extremum.tb.report.document import parts, rewritten, short_parts
-from extremum.tb.report.provenance import OF_SOFTWARE, notes, stale
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
 
-ROOT = Path(__file__).parents[1]
 EVIDENCE = ROOT / "docs" / "evidence"
-DOCUMENT = ROOT / "docs" / "verification.md"
-README = ROOT / "README.md"
-
-
-def write(folder, **changed):
-    """Write the evidence to a folder, with other files in place of some, or without them."""
-    for name, found in (WHOLE | changed).items():
-        if found is not None:
-            (folder / f"{name}.json").write_text(json.dumps(found))
 
 
 def tell(folder):
     """Return what each section tells of the evidence in a folder."""
     return {section: section.told(folder) for section in SECTIONS}
-
-
-def run(folder, document, page):
-    """Run the command; return its status."""
-    readme = folder / "README.md"
-    readme.write_text(README.read_text())
-    options = {"--evidence": folder, "--document": document, "--readme": readme, "--page": page}
-    with pytest.MonkeyPatch.context() as patch:
-        present = Revision("0123456789ab", "", "0123456789ab")
-        patch.setattr("extremum.tb.report.provenance.revision", lambda: present)
-        # This evidence is of a few things that there are not.
-        patch.setattr("extremum.tb.report.__main__.left_out", lambda *_: ())
-        patch.setattr(sys, "argv", ["report", *(str(x) for pair in options.items() for x in pair)])
-        return main()
 
 
 @pytest.fixture(scope="module")
@@ -363,83 +337,3 @@ def test_the_page_has_the_tables_and_the_plots(page):
     assert page.count("<svg") == sum(len(section.plots) for section in SECTIONS)
     assert "No block has run on a board." in page
     assert "of the gateware 0123456789ab, which is the present one" in page
-
-
-def of_earlier_gateware(folder, *, same):
-    """Write evidence in which one block's mutants are of the earlier gateware aaaa.
-
-    ``same`` are the netlists that it has in common with the present one.
-    """
-    block, present = BLOCKS[0], "0123456789ab"
-    mutated = MUTATION["gateware"] | {block: BLOCK | {"revision": "aaaa"}}
-    earlier = [{"revision": {"gateware": "aaaa"}, "same": same}]
-    revisions = {"gateware": present, "core": present}
-    netlists = {"revision": revisions, "netlists": {}, "earlier": earlier}
-    write(folder, mutation=MUTATION | {"gateware": mutated}, netlists=netlists)
-
-
-@pytest.mark.parametrize("same", [[], ["mutated windows"], ["mutated rows"]])
-def test_evidence_of_another_gateware_fails(same, tmp_path, monkeypatch, capsys):
-    """Unless the netlist that it speaks of is still the same."""
-    present = Revision("0123456789ab", "", "0123456789ab")
-    for module in ("extremum.tb.netlists", "extremum.tb.report.provenance"):
-        monkeypatch.setattr(f"{module}.revision", lambda: present)
-    of_earlier_gateware(tmp_path, same=same)
-    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
-    is_right = same == ["mutated rows"]
-    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == (not is_right)
-    printed = capsys.readouterr().out
-    assert ("of another gateware: aaaa" in printed) == (not is_right)
-    failed = int(not is_right)
-    assert printed.endswith(f"{len(SECTIONS) - failed} passed, {failed} failed\n")
-    told = notes(tmp_path)
-    end = "whose netlists are those of the present one" if is_right else "is the present one"
-    assert f"{end}; of software" in told["mutation.json"]
-    assert "0123456789ab, aaaa, " in told["mutation.json"]
-    assert told["regression.json"].endswith("0123456789ab, which is the present one")
-
-
-def test_all_evidence_of_another_gateware_fails(tmp_path, monkeypatch):
-    """Each kind that depends on the gateware; the software's mutants and fuzzing do not."""
-    monkeypatch.setattr("extremum.tb.report.provenance.revision", lambda: Revision("a", "b", "c"))
-    write(tmp_path)
-    failed = {section.name for section in SECTIONS if stale(section, tmp_path)}
-    assert failed == {section.name for section in SECTIONS} - {"software", "fuzz"}
-    unnamed = {"revision": {"gateware": None}}
-    planted = MUTATION | {"planted": MUTATION["planted"] | unnamed}
-    write(tmp_path, faults=FAULTS | unnamed, mutation=planted)
-    found = {section.name: stale(section, tmp_path) for section in SECTIONS}
-    assert found["faults"] == found["planted"] == ("of gateware that it does not name",)
-    told = notes(tmp_path)
-    assert told["regression.json"].endswith("0123456789ab, and a or c is the present one")
-
-
-@pytest.mark.parametrize(
-    ("sources", "told"),
-    [
-        ({}, "of sources that it does not name"),
-        (SOURCES | {"model": "0" * 12}, "of sources that have changed: model"),
-        (SOURCES | {"host/that/is/gone.py": "0" * 12}, "changed: host/that/is/gone.py"),
-    ],
-)
-def test_evidence_of_other_software_fails(sources, told, tmp_path, capsys):
-    plan = MUTATION["software"]["plan"]
-    write(
-        tmp_path,
-        formal=FORMAL | {"sources": sources},
-        fuzz=FUZZ | {"sources": sources},
-        mutation=MUTATION | {"software": {"model": plan, "plan": plan | {"sources": sources}}},
-    )
-    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
-    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.endswith(told)]
-    assert [line.split("  ")[0] for line in lines if ".json: " not in line] == [
-        section.title for section in SECTIONS if section.name in OF_SOFTWARE
-    ]
-
-
-def test_what_evidence_says_of_software_is_told(tmp_path):
-    write(tmp_path, fuzz=FUZZ | {"sources": SOURCES | {"model": ""}})
-    told = notes(tmp_path)
-    assert told["mutation.json"].endswith("of software that has not changed")
-    assert told["fuzz.json"].endswith("of software that has changed: model")

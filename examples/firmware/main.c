@@ -44,17 +44,27 @@ static void unstage(uint32_t place, int32_t offset)
     positions[offset] = staged_positions[place];
 }
 
-/* Mark the lanes behind the last result of a job, or count those that are no longer marked. */
-static void mark_tail(const struct extremum_stream *output, bool is_check)
+/* The place behind the last result of a job among those of its last beat. */
+static uint32_t tail_of(const struct extremum_stream *output)
 {
-    uint32_t end = output->beats * output->lanes;
-    uint8_t *bytes = (uint8_t *)staged_values;
-    for (uint32_t i = end - output->lanes + output->tail; i < end; i++) {
-        if (is_check) {
-            overwritten += bytes[i] != UNTOUCHED || staged_positions[i] != UNTOUCHED_WORD;
-        }
-        bytes[i] = UNTOUCHED;
+    return (output->beats - 1) * output->lanes + output->tail;
+}
+
+/* Mark the lanes behind the last result of a job. */
+static void mark_tail(const struct extremum_stream *output)
+{
+    for (uint32_t i = tail_of(output); i < output->beats * output->lanes; i++) {
+        ((uint8_t *)staged_values)[i] = UNTOUCHED;
         staged_positions[i] = UNTOUCHED_WORD;
+    }
+}
+
+/* Count the lanes behind the last result of a job that are no longer marked. */
+static void check_tail(const struct extremum_stream *output)
+{
+    for (uint32_t i = tail_of(output); i < output->beats * output->lanes; i++) {
+        overwritten += ((const uint8_t *)staged_values)[i] != UNTOUCHED
+            || staged_positions[i] != UNTOUCHED_WORD;
     }
 }
 
@@ -89,7 +99,7 @@ static enum extremum_error run_job(uint32_t missing_bytes)
             output->beats * POSITION_BYTES
         );
     } else {
-        mark_tail(output, false);
+        mark_tail(output);
         system_receive(
             staged_values,
             output->beats * VALUE_BYTES,
@@ -112,7 +122,9 @@ static enum extremum_error run_job(uint32_t missing_bytes)
     }
     if (!is_direct) {
         for_each_element(output, unstage);
-        mark_tail(output, SYSTEM_KEEPS);
+        if (SYSTEM_KEEPS) {
+            check_tail(output);
+        }
     }
     return error;
 }

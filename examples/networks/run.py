@@ -54,7 +54,7 @@ def examples() -> list[Example]:
     found = []
     topologies = sorted(TOPOLOGIES.glob("light_*.onnx"))
     if not topologies:
-        raise FileNotFoundError(f"the package onnx has no light_*.onnx in {TOPOLOGIES}")
+        sys.exit(f"networks: the package onnx has no light_*.onnx in {TOPOLOGIES}")
     for path in topologies:
         network = load(path)
         generator = np.random.default_rng(1)
@@ -118,8 +118,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run all networks and print the table; return the exit status."""
     parser = argparse.ArgumentParser(description="Run published networks with the simulated core.")
     parser.add_argument("--backend", default="native", choices=("native", "model"))
-    parser.add_argument("--lanes", type=int, default=16, choices=range(1, 65), metavar="1..64")
+    parser.add_argument("--lanes", type=int, default=16)
     chosen = parser.parse_args(arguments)
+    if not 1 <= chosen.lanes <= 64:
+        parser.error(f"--lanes: must be from 1 to 64, not {chosen.lanes}")
     table = Table(box=None, pad_edge=False)
     for column in ("network", "nodes taken"):
         table.add_column(column)

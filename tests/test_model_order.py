@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+from equal_bits import assert_equal_bits
 
-from extremum.model.fast.order import bits_follow_value, comparable, from_key, order_key
+from extremum.model.fast.order import (
+    bits_follow_value,
+    comparable,
+    exact_key,
+    from_exact_key,
+    order_key,
+)
 
 
 @pytest.mark.parametrize("name", ["float16", "float32"])
@@ -29,19 +36,29 @@ def test_keys_of_all_kinds_of_floats(name):
             else:
                 assert key[~number][0] < along[0]
     plain = number & ~((x == 0) & np.signbit(x))
-    assert np.array_equal(from_key(order_key(x[plain]), x.dtype), x[plain])
     assert bits_follow_value(x[plain])
     for odd in x[~plain]:
         assert not bits_follow_value(np.array([1, odd], x.dtype))
 
 
-def test_no_keys_are_those_of_no_elements():
-    assert from_key(np.empty(0, np.int16), np.dtype(np.float16)).size == 0
+def test_exact_keys_of_all_half_floats():
+    """They are ordered as the values, and the elements follow from them, with the signs of zeros.
+
+    In one array all elements are positive, whose bits are their keys.
+    """
+    x = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    for some in (x[~np.isnan(x)], x[(x > 0) & ~np.isnan(x)], x[:0]):
+        key = exact_key(some)
+        assert key.dtype == np.int16
+        ordered = np.lexsort((~np.signbit(some), some.astype(np.float64)))
+        assert (np.diff(key[ordered].astype(int)) > 0).all()
+        assert_equal_bits(from_exact_key(key, some.dtype), some)
 
 
 def test_integers_are_their_own_keys():
     x = np.array([1, 2], np.uint64)
     assert order_key(x) is x
     assert comparable(x, nan="ignore") is x
-    assert from_key(x, x.dtype) is x
+    assert exact_key(x) is x
+    assert from_exact_key(x, x.dtype) is x
     assert bits_follow_value(x)

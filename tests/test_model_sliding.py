@@ -1,4 +1,4 @@
-"""Sliding windows, found by doubling their parts, and what is remembered between calls."""
+"""Sliding windows, found by doubling their parts."""
 
 from itertools import product
 from typing import Any
@@ -9,13 +9,12 @@ from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import NAN_MODES, TYPES, poolings, tensors
+from strategies import NAN_MODES, TYPES, tensors
 from test_model_pooling import check_against_reference
 
-import extremum.model.fast.maximum as maximum_module
 import extremum.model.fast.sliding as sliding_module
-from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
-from extremum.model.fast import slide_plan
+from extremum.model import SpatialDimension, argmax, max_pooling
+from extremum.model.fast import line_plan
 from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import lowest
 from extremum.model.fast.sliding import slide_winners
@@ -147,7 +146,7 @@ def test_lines_are_copied_in_every_unit(name):
             count = (size - start - 1) // step + 1
             target = np.zeros((planes, count + 1, pitch + 2), name)
             inside = target[:, 1:, 1:-1]
-            sliding_module._copy_lines(source, slide_plan.line_index(start, count, step), inside)
+            sliding_module._copy_lines(source, line_plan.line_index(start, count, step), inside)
             expected = np.zeros_like(target)
             expected[:, 1:, 1:-1].view(bits)[...] = source[:, start::step].view(bits)
             assert_equal_bits(target, expected)
@@ -225,134 +224,6 @@ def test_windows_as_large_as_their_planes(name, plane, data):
     assert_equal_bits(found, values)
 
 
-NEVER = 1 << 40
-"""A stretch that no tensor has."""
-
-
-def forget_plans():
-    slide_plan.kept_plans.cache_clear()
-    maximum_module._repeated.cache_clear()
-
-
-@pytest.fixture
-def fresh_plans():
-    forget_plans()
-    yield
-    forget_plans()
-
-
-@pytest.mark.usefixtures("fresh_plans")
-@pytest.mark.parametrize(("short", "one_by_one"), [(0, 0), (0, NEVER), (NEVER, NEVER)])
-@settings(max_examples=some(200))
-@given(data=st.data())
-def test_all_ways_to_join_short_stretches(short, one_by_one, data):
-    """Comparing tap after tap, the pairs that are wanted, or all pairs, gives the same windows."""
-    sizes, geometry = data.draw(poolings())
-    x = data.draw(tensors(sizes, data.draw(st.sampled_from(TYPES))))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slide_plan, "SHORT_STRETCH", short)
-        patch.setattr(slide_plan, "LEAST_ONE_BY_ONE", one_by_one)
-        patch.setattr(maximum_module, "TENSORS_BEFORE", data.draw(st.sampled_from([0, NEVER])))
-        forget_plans()
-        nan = data.draw(st.sampled_from(NAN_MODES))
-        check_against_reference(x, geometry, "tensor", nan, "uint32")
-
-
-@pytest.mark.parametrize("name", ["float32", "int8"])
-@pytest.mark.parametrize("padding", [0, 1])
-@pytest.mark.parametrize("stride", [1, 2, 3])
-def test_lines_around_a_short_stretch(name, padding, stride):
-    """Lines around the length that decides the method, even and odd, in both dimensions."""
-    size = np.dtype(name).itemsize
-    rng = np.random.default_rng(stride)
-    widths = {
-        steps * bound // size + more
-        for steps in {1, stride}
-        for bound in (slide_plan.SHORT_STRETCH, slide_plan.LEAST_ONE_BY_ONE)
-        for more in range(-2, 5)
-    }
-    for width in sorted(widths):
-        for plane in ((7, width), (width, 3)):
-            x = rng.integers(-9, 9, (2, 2, *plane)).astype(name)
-            arguments = {"strides": stride, "start_padding": padding, "end_padding": padding}
-            values, indices = max_pooling(
-                x, 3, **arguments, return_indices=True, index_layout="plane"
-            )
-            assert_equal_bits(max_pooling(x, 3, **arguments), values)
-            padded = np.pad(x, [(0, 0)] * 2 + [(padding, padding)] * 2, constant_values=-99)
-            windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
-            windows = windows[:, :, ::stride, ::stride].reshape(*values.shape, 9)
-            assert np.array_equal(values, windows.max(axis=-1))
-            row, column = np.divmod(windows.argmax(axis=-1), 3)
-            row += stride * np.arange(values.shape[2])[:, None] - padding
-            column += stride * np.arange(values.shape[3]) - padding
-            assert np.array_equal(indices, row * plane[1] + column)
-
-
-@pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("rank", [2, 3])
-@settings(max_examples=some(60))
-@given(data=st.data())
-def test_columns_in_step_with_their_padding(name, rank, data):
-    """If the stride divides the padded lines, all of them are pooled as one row.
-
-    Here the stride divides them, or just does not.
-    """
-    stride = data.draw(st.integers(1, 4))
-    window = data.draw(st.integers(1, stride))
-    start, end = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
-    padded = stride * data.draw(st.integers(-(-(start + end + 1) // stride), 12))
-    rows = data.draw(st.sampled_from([(1, 1, 0), (2, 1, 0), (2, 2, 1), (3, 1, 1)]))
-    across = (data.draw(st.integers(3, 5)),) * (rank - 1)
-    columns = (window, stride, start)
-    names = ("window", "strides", "start_padding")
-    geometry = {
-        key: (*(row,) * (rank - 1), column)
-        for key, row, column in zip(names, rows, columns, strict=True)
-    }
-    geometry["end_padding"] = (
-        *(rows[2],) * (rank - 1),
-        end + data.draw(st.sampled_from([0, 0, 1])),
-    )
-    geometry["dilations"] = (1,) * rank
-    x = data.draw(tensors((2, 2, *across, padded - start - end), name))
-    nan = data.draw(st.sampled_from(NAN_MODES))
-    check_against_reference(x, geometry, "tensor", nan, "uint32")
-
-
-def test_lines_in_step_hold_their_padding():
-    """Short lines are stored with the padding of the next dimension, wide ones without."""
-    rows, columns = (SpatialDimension(size, 2, 2, 1, 1, 1) for size in (4, 6))
-    axes = range(-2, 0)
-
-    def shapes(dimensions, axes):
-        sizes = (3, *(d.size for d in dimensions))
-        plans, shape = slide_plan.slide_plans(dimensions, sizes, 4, axes)
-        return [(plan.shape, plan.inside, plan.dimension.padded) for plan in plans], shape
-
-    assert shapes((rows, columns), axes) == (
-        [((3, 3, 8), slice(1, 7), 6), ((9, 4, 1), None, 8)],
-        (3, 3, 4),
-    )
-    assert shapes((rows, columns), axes[::-1])[0][0] == ((12, 4, 1), None, 8)
-    wide = SpatialDimension(slide_plan.SHORT_STRETCH // 4, 2, 2, 1, 1, 1)
-    assert shapes((rows, wide), axes)[0][0] == ((3, 3, wide.size), None, 6)
-
-
-@pytest.mark.usefixtures("fresh_plans")
-@pytest.mark.parametrize("size", [700, 3000])
-def test_a_running_maximum(size):
-    """Each window meets another number of elements; the plan of very many of them is not kept."""
-    x = np.random.default_rng(size).integers(-999, 999, (1, 1, 1, size)).astype(np.int16)
-    values, indices = max_pooling(x, (1, size), start_padding=(0, size - 1), return_indices=True)
-    expected = np.maximum.accumulate(x, axis=3)
-    assert np.array_equal(values, expected)
-    assert np.array_equal(
-        indices, np.argmax(x[0, 0, 0] == expected[0, 0, 0, :, None], axis=1)[None, None, None]
-    )
-    assert (slide_plan.kept_plans.cache_info().currsize > 0) == (size < slide_plan.MOST_KEPT_SERIES)
-
-
 @pytest.mark.parametrize("shape", [(1, 1, 1, 5000), (1, 1, 5000, 1)])
 def test_doubling_takes_few_passes(shape, monkeypatch):
     """A window of 2000 taps takes as many passes as 2000 has binary digits."""
@@ -370,27 +241,3 @@ def test_doubling_takes_few_passes(shape, monkeypatch):
     assert len(passes) == 11
     windows = np.lib.stride_tricks.sliding_window_view(x.ravel(), 2000)
     assert np.array_equal(indices.ravel(), windows.argmax(axis=1) + np.arange(3001))
-
-
-def test_what_is_kept_between_calls_hides_no_error():
-    """True and 1.0 equal 1, and yet are refused after a call with 1."""
-    x = np.zeros((1, 1, 2, 2), np.int8)
-    max_pooling(x, 1, strides=(1, 1))
-    argmax(x, 1, index_type="int64")
-    argmax(x, 1, axis_direction=AxisDirection.INCREASING)
-    for wrong in (True, 1.0, (1, 1.0), (True, 1)):
-        with pytest.raises(TypeError, match=r"^window must be (an integer|integers)"):
-            max_pooling(x, wrong, strides=(1, 1))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        with pytest.raises(TypeError, match=r"^axes must be (an integer|integers)"):
-            argmax(x, wrong, index_type="int64")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match=r"^axis_direction must be increasing or decreasing"):
-        argmax(x, 1, axis_direction=False)  # pyright: ignore[reportArgumentType]
-    assert argmax(x, 1).dtype == np.uint32
-
-
-def test_problems_are_equal_after_use():
-    """What a problem derives and remembers does not count when two problems are compared."""
-    used, fresh = (Pooling.of((1, 2, 5, 5), "int8", 3, start_padding=1) for _ in range(2))
-    used.evaluate(np.zeros((1, 2, 5, 5), np.int8))
-    assert used == fresh
-    assert hash(used) == hash(fresh)

@@ -8,6 +8,6 @@ or decides a rule of the contract.
 - ``order`` maps elements to keys that NumPy compares as the contract compares the elements.
 - ``rows`` finds the winner of every row of a matrix, ``columns`` that of every short column.
 - ``gather`` finds the winner of every window of a small tensor.
-- ``tiles``, ``winners``, ``sliding`` and ``slide_plan`` find that of a large one; ``maximum`` and
-  ``recording`` find its value alone.
+- ``tiles``, ``winners``, ``sliding``, ``slide_plan`` and ``line_plan`` find that of a large one;
+  ``maximum`` and ``recording`` find its value alone.
 """

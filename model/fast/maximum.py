@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from extremum.model.fast.order import comparable, from_key, lowest_key
+from extremum.model.fast.line_plan import LinePairs
+from extremum.model.fast.order import exact_key, from_exact_key, lowest_key
 from extremum.model.fast.recording import Recording
 from extremum.model.fast.rows import best_of_rows
-from extremum.model.fast.slide_plan import LinePairs, SlidePlan, slide_plans
+from extremum.model.fast.slide_plan import SlidePlan, slide_plans
 from extremum.model.fast.sliding import are_planes, columns_first, in_large_units, slide
 from extremum.model.spatial import SpatialDimension
 
@@ -58,17 +59,17 @@ def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.n
         lead = x.shape[: x.ndim - len(dimensions)]
         rows = x.reshape(-1, math.prod(d.size for d in dimensions))
         return best_of_rows(rows).reshape(*lead, *(1,) * len(dimensions))
-    keys = comparable(x)
+    keys = exact_key(x)
     if keys.nbytes <= MOST_RECORDED_BYTES and keys.flags.c_contiguous:
         best = _repeated(tuple(dimensions), x.shape, x.dtype).maximum(keys)
         if best is not None:
-            return from_key(best, x.dtype)
+            return from_exact_key(best, x.dtype)
     plans, sizes = _plans(tuple(dimensions), x.shape, x.dtype)
     if not plans:
         return x.copy()
     best = np.empty(plans[-1].shape, keys.dtype)
     _slide_keys(keys, best, plans, lowest_key(x.dtype))
-    return from_key(best.reshape(sizes), x.dtype)
+    return from_exact_key(best.reshape(sizes), x.dtype)
 
 
 def _plans(

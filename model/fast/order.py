@@ -18,7 +18,8 @@ from extremum.model.types import FORMATS, DataType, ElementFormat
 __all__ = [
     "bits_follow_value",
     "comparable",
-    "from_key",
+    "exact_key",
+    "from_exact_key",
     "has_minus_zero",
     "has_nan",
     "highest",
@@ -78,38 +79,56 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
     return key
 
 
-def from_key(key: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Map keys back to elements of type `dtype`.
+def exact_key(x: np.ndarray) -> np.ndarray:
+    """Map elements to what NumPy compares many at a time, if no element is NaN.
 
-    A key does not hold the sign of a zero nor the payload of a NaN: the key 0 becomes +0, and the
-    key of NaN becomes some NaN. `bits_follow_value` tells whether an array has neither.
+    The keys are ordered as the elements, but a zero with a sign comes before one without. So where
+    equal elements have equal bits, which `bits_follow_value` tells, each element follows from its
+    key.
 
     Parameters
     ----------
-    key : ndarray
-        What `order_key` or `comparable` returned.
-    dtype : dtype
-        Type of the elements.
+    x : ndarray
+        Any shape, of a type of `DataType`, in native byte order.
 
     Returns
     -------
     ndarray
-        Elements, in the shape of `key`.
+        Signed integers of the same width if `x` holds half floats: a view of `x` if none is
+        negative. Otherwise `x` itself.
 
     Examples
     --------
-    >>> x = np.array([-2.5, 0.0, np.inf], np.float16)
-    >>> from_key(order_key(x), x.dtype)
-    array([-2.5,  0. ,  inf], dtype=float16)
+    >>> exact_key(np.array([-6e-8, -0.0, 0.0, 6e-8], np.float16))
+    array([-2, -1,  0,  1], dtype=int16)
     """
-    if key.dtype == dtype:
-        return key
-    if key.size and key.min() < 0:
-        sign = key >> np.array(8 * key.itemsize - 1, key.dtype)
-        key = key + sign
-        sign &= np.iinfo(key.dtype).max
-        key ^= sign
-    return key.view(dtype)
+    element = FORMATS[x.dtype]
+    return _turned(x.view(np.int16)) if element.is_float and element.width == 16 else x
+
+
+def from_exact_key(key: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the elements, of type `dtype`, that have these keys.
+
+    Examples
+    --------
+    >>> x = np.array([-2.5, -0.0, np.inf], np.float16)
+    >>> from_exact_key(exact_key(x), x.dtype)
+    array([-2.5, -0. ,  inf], dtype=float16)
+    """
+    return key if key.dtype == dtype else _turned(key).view(dtype)
+
+
+def _turned(bits: np.ndarray) -> np.ndarray:
+    """Reverse the order of the negative integers, which for bits of floats is the wrong way round.
+
+    Twice gives the same again.
+    """
+    if not bits.size or bits.item(bits.argmin()) >= 0:
+        return bits
+    turned = bits >> bits.dtype.type(8 * bits.itemsize - 1)
+    turned &= highest(bits.dtype)
+    turned ^= bits
+    return turned
 
 
 def comparable(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -> np.ndarray:
@@ -163,8 +182,8 @@ def lowest(dtype: np.dtype) -> np.generic:
 
 @lru_cache
 def lowest_key(dtype: np.dtype) -> np.generic:
-    """Return what `comparable` makes of the lowest number, which every element beats or equals."""
-    return comparable(np.array([lowest(dtype)], dtype))[0]
+    """Return the exact key of the lowest number, which every element beats or equals."""
+    return exact_key(np.array([lowest(dtype)], dtype))[0]
 
 
 @lru_cache

@@ -33,6 +33,23 @@ class _Place(NamedTuple):
     strides: tuple[int, ...]
 
 
+class _Step(NamedTuple):
+    """An operation on arrays.
+
+    Attributes
+    ----------
+    operation : callable
+    operands : list
+        What it is called with; any object where there is a place.
+    places : list of (int, _Place)
+        The operands that are views of new arrays, by their number.
+    """
+
+    operation: Callable[..., object]
+    operands: list[Any]
+    places: list[tuple[int, _Place]]
+
+
 class Recording:
     """A sequence of operations on arrays, to be done again with other arrays in some places.
 
@@ -56,7 +73,7 @@ class Recording:
 
     def __init__(self, *stand_ins: np.ndarray) -> None:
         self._stand_ins = stand_ins
-        self._steps: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+        self._steps: list[_Step] = []
 
     def __len__(self) -> int:
         """Return the number of operations."""
@@ -66,8 +83,8 @@ class Recording:
     def nbytes(self) -> int:
         """Bytes of the arrays that it owns."""
         owned: dict[int, int] = {}
-        for _, operands in self._steps:
-            for operand in operands:
+        for step in self._steps:
+            for operand in step.operands:
                 if isinstance(operand, np.ndarray):
                     whole = _whole(operand)
                     owned[id(whole)] = whole.nbytes
@@ -83,7 +100,12 @@ class Recording:
             What it is called with. A view of a stand-in means the same view of the array for which
             it stands. Everything else is kept as it is.
         """
-        self._steps.append((operation, tuple(self._found(operand) for operand in operands)))
+        step = _Step(operation, list(operands), [])
+        for number, operand in enumerate(operands):
+            if place := self._place(operand):
+                step.operands[number] = None
+                step.places.append((number, place))
+        self._steps.append(step)
 
     def end(self) -> None:
         """Forget the stand-ins: nothing more is added."""
@@ -97,24 +119,20 @@ class Recording:
         *arrays : ndarray
             C-contiguous, one for each stand-in.
         """
-        for operation, operands in self._steps:
-            operation(
-                *[
-                    np.ndarray(part[1], part[2], arrays[part[0]], part[3], part[4])
-                    if type(part) is _Place
-                    else part
-                    for part in operands
-                ]
-            )
+        for operation, operands, places in self._steps:
+            actual = operands.copy() if places else operands
+            for number, (array, shape, dtype, offset, strides) in places:
+                actual[number] = np.ndarray(shape, dtype, arrays[array], offset, strides)
+            operation(*actual)
 
-    def _found(self, operand: object) -> object:
-        """Return the place of an array in a stand-in; anything else as it is."""
+    def _place(self, operand: object) -> _Place | None:
+        """Return where an array lies in a stand-in, None if it is none of its views."""
         if isinstance(operand, np.ndarray):
             for number, array in enumerate(self._stand_ins):
                 if np.may_share_memory(operand, array):
                     offset = _address(operand) - _address(array)
                     return _Place(number, operand.shape, operand.dtype, offset, operand.strides)
-        return operand
+        return None
 
 
 def _whole(array: np.ndarray) -> np.ndarray:

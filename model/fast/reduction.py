@@ -11,7 +11,12 @@ import numpy as np
 
 from extremum.model.fast.columns import MOST_COPIED_ROWS, are_short_and_many, column_winners
 from extremum.model.fast.memory import keep_freed_memory
-from extremum.model.fast.order import bits_follow_value, comparable, from_key
+from extremum.model.fast.order import (
+    bits_follow_value,
+    comparable,
+    exact_key,
+    from_exact_key,
+)
 from extremum.model.fast.rows import best_of_rows, elements_at, first_winner, last_winner
 from extremum.model.types import AxisDirection, DataType
 
@@ -156,8 +161,9 @@ class ReductionKernel:
             if x.shape[2] == 1:
                 best = best_of_rows(x[..., 0], minimum=self._minimum)[:, None]
             else:
-                keys = comparable(x, minimum=self._minimum)
-                best = from_key(keys.min(axis=1) if self._minimum else keys.max(axis=1), x.dtype)
+                keys = exact_key(x)
+                best = keys.min(axis=1) if self._minimum else keys.max(axis=1)
+                best = from_exact_key(best, x.dtype)
             return np.zeros(best.shape, np.uint8), best
         if self._is_by_columns and (x.strides[2] == x.itemsize or x.shape[1] <= MOST_COPIED_ROWS):
             position = self._winners_of_columns(x)

@@ -4,7 +4,7 @@ The best of 2k taps is the better one of two bests of k taps that lie k taps apa
 window of any length is the better one of two such bests that overlap. So a window of n taps takes
 log2(n) passes over the array. Windows may be covered by overlapping parts, and be combined
 dimension by dimension, because the order of the elements (by key, then by position) is total.
-`slide_plan` tells which lines are compared with which. If only values are wanted, `maximum` finds
+`line_plan` tells which lines are compared with which. If only values are wanted, `maximum` finds
 them without positions.
 """
 
@@ -18,9 +18,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from extremum.model.fast.line_plan import LineIndex, LinePairs
 from extremum.model.fast.order import lowest
 from extremum.model.fast.rows import elements_at, first_winner
-from extremum.model.fast.slide_plan import LineIndex, LinePairs, SlidePlan, slide_plans
+from extremum.model.fast.slide_plan import SlidePlan, slide_plans
 from extremum.model.spatial import SpatialDimension
 
 __all__ = [
@@ -169,10 +170,11 @@ def slide(
     """
     pitch = plan.pitch
 
-    def joined(source: _Found, pairs: LinePairs) -> _Found:
-        """Compare pairs of lines, and write each winner where the early line of the pair lies."""
+    def joined(source: _Found, *passes: LinePairs) -> _Found:
+        """Compare or copy lines to a fresh array of as many."""
         best = make((plan.lines, pitch))
-        join(source, source, best, pairs)
+        for pairs in passes:
+            join(source, source, best, pairs)
         return best
 
     levels = {0: source.reshape(-1, pitch)}
@@ -180,10 +182,8 @@ def slide(
         levels[level] = joined(levels[level - 1], pairs)
         if level - 1 not in plan.dimension.levels:
             del levels[level - 1]
-    for level, everywhere, in_a_row, pairs in plan.series:
-        lines = levels[level]
-        if everywhere:
-            lines = joined(lines, everywhere)
+    for level, before, in_a_row, pairs in plan.series:
+        lines = joined(levels[level], *before) if before else levels[level]
         windows = target
         if in_a_row:
             windows = target.reshape(-1, pitch)
@@ -240,11 +240,13 @@ def columns_first(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     """Turn a few elements of each of many lines into a few columns of many elements.
 
     NumPy's innermost loop is along the last axis, if it is told to keep the order of the axes, and
-    setting up a loop takes as long as some tens of comparisons.
+    setting up a loop takes as long as some tens of comparisons. An axis of one element is dropped.
     """
     *_, windows, pitch = parts[0].shape
-    if pitch == 1 and windows <= NARROW < len(parts[0]) and parts[0].ndim == 3:
-        return tuple(part[..., 0].T for part in parts)
+    if pitch == 1:
+        parts = tuple(part[..., 0] for part in parts)
+        if parts[0].ndim == 2 and windows <= NARROW < len(parts[0]):
+            parts = tuple(part.T for part in parts)
     return parts
 
 

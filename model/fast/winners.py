@@ -15,7 +15,8 @@ from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import (
     bits_follow_value,
     comparable,
-    from_key,
+    exact_key,
+    from_exact_key,
     has_minus_zero,
     has_nan,
     order_key,
@@ -71,7 +72,7 @@ def window_winners(
     exact = with_positions and all(bits_follow_value(cut) for cut in cuts)
     best = position = None
     for cut, part in zip(cuts, parts, strict=True):
-        key = comparable(cut) if exact else order_key(cut, nan=nan)
+        key = exact_key(cut) if exact else order_key(cut, nan=nan)
         origin = sum(e.start * w for e, w in zip(part.elements, weights, strict=True))
         key, candidate = slide_winners(key, part.dimensions, weights, origin)
         if len(parts) > 1:
@@ -89,7 +90,7 @@ def window_winners(
             position = np.where(wins, candidate, position)
     if best is None or position is None:
         raise ValueError("parts must not be empty")
-    value = from_key(best, planes.dtype) if exact else _fetch(planes, position)
+    value = from_exact_key(best, planes.dtype) if exact else _fetch(planes, position)
     return position if with_positions else None, value
 
 
@@ -100,14 +101,15 @@ def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | No
     zeros_first = parts[0].has_few_windows and cuts[0].dtype.kind == "f"
     if not zeros_first and any(has_minus_zero(cut) for cut in cuts):
         return None
-    if cuts[0].dtype == np.float16 and any(has_nan(cut) for cut in cuts):
+    nan_first = cuts[0].dtype == np.float16
+    if nan_first and any(has_nan(cut) for cut in cuts):
         return None
     best = None
     for cut, part in zip(cuts, parts, strict=True):
         found = slide_maximum(cut, part.dimensions)
         best = found if best is None else np.maximum(best, found)
     # A window that meets NaN has one of them here, but maybe not with the bits of the first one.
-    if best is None or has_nan(best):
+    if best is None or (not nan_first and has_nan(best)):
         return None
     if zeros_first and not best.all() and any(has_minus_zero(cut) for cut in cuts):
         return None

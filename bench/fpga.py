@@ -186,13 +186,13 @@ def main() -> int:
             print(f"{block.name}: {error}", file=sys.stderr)
             found.pop(block.name, None)
             failed = True
-            continue
-        entry = record(
-            block.name, block.config, device, measured, cycles_per_beat(block), bus=block.bus
-        )  # fmt: skip
-        told = {"device": block.device, "series": block.series, "ports": block.ports}
-        found[block.name] = entry | told
-        print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
+        else:
+            entry = record(
+                block.name, block.config, device, measured, cycles_per_beat(block), bus=block.bus
+            )  # fmt: skip
+            told = {"device": block.device, "series": block.series, "ports": block.ports}
+            found[block.name] = entry | told
+            print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
         write_results(RESULTS, [found[block.name] for block in listed if block.name in found])
     return int(failed)
 

@@ -111,6 +111,8 @@ def main() -> int:
                 check=False,
             )
             worst = max(worst, ran.returncode)
+            if not ran.stdout:  # the command has said why on stderr
+                return worst
             report = json.loads(ran.stdout)
             table.add_row(
                 workload["name"],

@@ -44,10 +44,12 @@ def test_keys_of_all_kinds_of_floats(name):
 def test_exact_keys_of_all_half_floats():
     """They are ordered as the values, and the elements follow from them, with the signs of zeros.
 
-    In one array all elements are positive, whose bits are their keys.
+    In one array all elements are positive, whose bits are their keys. In another, the only one with
+    a sign is -0.
     """
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    for some in (x[~np.isnan(x)], x[(x > 0) & ~np.isnan(x)], x[:0]):
+    positive = x[(x > 0) & ~np.isnan(x)]
+    for some in (x[~np.isnan(x)], positive, np.append(positive, x[1 << 15]), x[:0]):
         key = exact_key(some)
         assert key.dtype == np.int16
         ordered = np.lexsort((~np.signbit(some), some.astype(np.float64)))

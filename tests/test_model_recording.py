@@ -1,5 +1,6 @@
 """Recorded operations mean the same places in other arrays, and own what lies in between."""
 
+import weakref
 from functools import partial
 
 import numpy as np
@@ -31,6 +32,19 @@ def test_views_mean_the_same_places_in_other_arrays():
         assert word == "as it is"
     assert not first.any()
     assert not second.any()
+
+
+def test_arrays_of_a_repetition_are_not_kept():
+    """Only whoever called it has them, so their memory is free once they are gone."""
+    recording = Recording(np.zeros(4))
+    recording.add(np.sum, np.zeros(4))
+    recording.add(np.sum, recording._stand_ins[0][1:])
+    recording.end()
+    array = np.ones(4)
+    kept = weakref.ref(array)
+    recording.repeat(array)
+    del array
+    assert kept() is None
 
 
 def test_what_it_owns_is_counted_once():

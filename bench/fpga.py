@@ -2,7 +2,9 @@
 
 Usage: ``python bench/fpga.py [--only NAME ...]``. The first measurement of a core of four lanes
 takes minutes; its result is then kept in the user's cache. Writes ``bench/results/fpga.json``;
-blocks that are left out keep their last results.
+blocks that are left out keep their last results. Each result has the digest of the netlist that was
+measured, and ``--check`` measures nothing, but tells which results are of other netlists than the
+present sources give.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import argparse
 import math
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -31,6 +33,7 @@ from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import parse
 from extremum.host.plan import plan
 from extremum.model import DataType
+from extremum.tb.netlists import digest
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"
@@ -167,18 +170,38 @@ def cycles_per_beat(block: Block) -> float:
     return planned.cycles * config.lanes / math.prod(workload["sizes"])
 
 
+def outdated(block: Block, result: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a result if the block has another netlist now, else None."""
+    now, measured = digest(block.config, block.bus), result.get("netlist")
+    return None if measured == now else f"{block.name}: measured {measured}, it is {now} now"
+
+
+def check(chosen: Iterable[Block], found: Mapping[str, Any]) -> int:
+    """Tell which results are of other netlists; return 1 if there are any."""
+    measured = [block for block in chosen if block.name in found]
+    faults = [told for block in measured if (told := outdated(block, found[block.name]))]
+    print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
+    present = len(measured) - len(faults)
+    print(f"{present} of {len(measured)} results of FPGAs are of the present netlists")
+    return int(bool(faults))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="names of blocks")
+    parser.add_argument(
+        "--check", action="store_true", help="tell which results are of other netlists"
+    )
     arguments = parser.parse_args()
     listed = list(blocks())
     if unknown := set(arguments.only or ()) - {block.name for block in listed}:
         parser.error(f"there is no block {min(unknown)!r}")
+    chosen = [block for block in listed if arguments.only is None or block.name in arguments.only]
     found: dict[str, Any] = {kept["name"]: kept for kept in read_results(RESULTS)}
+    if arguments.check:
+        return check(chosen, found)
     failed = False
-    for block in listed:
-        if arguments.only is not None and block.name not in arguments.only:
-            continue
+    for block in chosen:
         device = DEVICES[block.device]
         try:
             measured = measure(block.config, device, bus=block.bus)
@@ -190,8 +213,12 @@ def main() -> int:
             entry = record(
                 block.name, block.config, device, measured, cycles_per_beat(block), bus=block.bus
             )  # fmt: skip
-            told = {"device": block.device, "series": block.series, "ports": block.ports}
-            found[block.name] = entry | told
+            found[block.name] = entry | {
+                "device": block.device,
+                "series": block.series,
+                "ports": block.ports,
+                "netlist": digest(block.config, block.bus),
+            }
             print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
         write_results(RESULTS, [found[block.name] for block in listed if block.name in found])
     return int(failed)

@@ -1,15 +1,13 @@
 """Clocks through the AXI block: what it adds to the core's, and when jobs follow without a gap."""
 
-import importlib
 import random
-import sys
 import tomllib
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from amounts import mostly_slow
+from bench_files import bench_modules
 
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig
@@ -23,8 +21,6 @@ from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
 
-BENCH = Path(__file__).parents[1] / "bench"
-
 START_CLOCKS = 8
 """Clocks that lie between the last command of a job and its first beat, beside the core's own."""
 
@@ -36,15 +32,7 @@ READ_CLOCKS = 12
 @pytest.fixture(name="clocks", scope="module")
 def clocks_of():
     """Return what is in the files of `bench` that count the clocks of the block."""
-    # Files of `bench` and of `tests` have the same names.
-    names = {path.stem for path in BENCH.glob("*.py")}
-    others = {name: sys.modules.pop(name) for name in names & sys.modules.keys()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCH))
-        modules = [importlib.import_module(name) for name in ("workloads", "block_clocks")]
-    for name in names & sys.modules.keys():
-        del sys.modules[name]
-    sys.modules.update(others)
+    modules = bench_modules("workloads", "block_clocks")
     return SimpleNamespace(
         **{name: value for each in modules for name, value in vars(each).items()}
     )

@@ -1,34 +1,19 @@
 """The bound of `bench/bound.py`, against a simulation of each beat and on shapes done by hand."""
 
-import importlib.util
 import itertools
 import math
 import time
 import tomllib
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from bench_files import BENCH, bench_modules
 from hypothesis import given
 from hypothesis import strategies as st
 
 from extremum.model import Pooling, Reduction, SpatialDimension
 
-BENCH = Path(__file__).parents[1] / "bench"
-
-
-def load(name: str) -> ModuleType:
-    """Import a file of `bench`, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-bounds = load("bound")
+(bounds,) = bench_modules("bound")
 
 
 def last_clock(needs: list[set[int]], beats_in: int) -> int:

@@ -105,7 +105,8 @@ def test_lines_copied_by_their_phase(name, data):
     columns = data.draw(st.sampled_from([(1, 1, 0, 0, 1), (3, 2, 1, 1, 1), (2, 1, 0, 1, 1)]))
     names = ("window", "strides", "start_padding", "end_padding", "dilations")
     geometry = dict(zip(names, zip(rows, columns, strict=True), strict=True))
-    x = data.draw(tensors((2, 2, size, data.draw(st.sampled_from([2, 3, 8]))), name))
+    planes = data.draw(st.sampled_from([(1, 1), (1, 3), (2, 2)]))
+    x = data.draw(tensors((*planes, size, data.draw(st.sampled_from([2, 3, 8]))), name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_plan, "LEAST_BY_PHASE", 0)
         forget_plans()

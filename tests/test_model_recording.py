@@ -36,9 +36,10 @@ def test_views_mean_the_same_places_in_other_arrays():
 
 def test_arrays_of_a_repetition_are_not_kept():
     """Only whoever called it has them, so their memory is free once they are gone."""
-    recording = Recording(np.zeros(4))
+    stand_in = np.zeros(4)
+    recording = Recording(stand_in)
     recording.add(np.sum, np.zeros(4))
-    recording.add(np.sum, recording._stand_ins[0][1:])
+    recording.add(np.sum, stand_in[1:])
     recording.end()
     array = np.ones(4)
     kept = weakref.ref(array)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from bound import bound
 from cycles import LANES, SETTINGS
-from results_files import read_results, write_results
+from results_files import kept_results, write_results
 from rich.console import Console
 from rich.table import Table
 from workloads import WORKLOADS, arrays, problem_of, tensor
@@ -191,7 +191,7 @@ def main() -> int:
     ]
     found = {
         (record["workload"], record["lanes"], record["pipelining"]): record
-        for record in read_results(RESULTS)
+        for record in kept_results(parser, RESULTS)
     }
     failed = False
     for seed, workload in enumerate(workloads):

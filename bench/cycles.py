@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from bound import Bound, bound
-from results_files import read_results, write_results
+from results_files import kept_results, write_results
 from rich.console import Console
 from rich.table import Table
 from workloads import WORKLOADS, arrays, problem_of, tensor
@@ -128,7 +128,7 @@ def main() -> int:
     ]
     found = {
         (record["workload"], record["lanes"], record["pipelining"]): record
-        for record in read_results(RESULTS)
+        for record in kept_results(parser, RESULTS)
     }
     failed = False
     for seed, workload in enumerate(workloads):

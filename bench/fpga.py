@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from results_files import read_results, write_results
+from results_files import kept_results, write_results
 from workloads import WORKLOADS, problem_of
 
 from extremum.hdl.axi.block import block_members
@@ -197,7 +197,7 @@ def main() -> int:
     if unknown := set(arguments.only or ()) - {block.name for block in listed}:
         parser.error(f"there is no block {min(unknown)!r}")
     chosen = [block for block in listed if arguments.only is None or block.name in arguments.only]
-    found: dict[str, Any] = {kept["name"]: kept for kept in read_results(RESULTS)}
+    found: dict[str, Any] = {kept["name"]: kept for kept in kept_results(parser, RESULTS)}
     if arguments.check:
         return check(chosen, found)
     failed = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 from extremum.host.replaced_files import write_together
 
-__all__ = ["read_results", "write_results"]
+__all__ = ["kept_results", "read_results", "write_results"]
 
 
 def read_results(path: Path) -> Any:
@@ -17,6 +18,14 @@ def read_results(path: Path) -> Any:
     The list is empty if nothing was measured.
     """
     return json.loads(path.read_text()) if path.exists() else []
+
+
+def kept_results(parser: argparse.ArgumentParser, path: Path) -> Any:
+    """Do what `read_results` does; end the program with one line if the file cannot be read."""
+    try:
+        return read_results(path)
+    except (OSError, ValueError) as error:
+        parser.error(f"{path} cannot be read, so what it has would be lost: {error}")
 
 
 def write_results(path: Path, found: Any) -> None:

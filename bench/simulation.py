@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from results_files import read_results, write_results
+from results_files import kept_results, write_results
 from rich.console import Console
 from rich.table import Table
 from workloads import WORKLOADS, arrays, problem_of, tensor
@@ -218,7 +218,7 @@ def main() -> int:
         return 0
     console = Console(width=140)
     # Measurements that are skipped keep their last results.
-    found: dict[str, Any] = read_results(RESULTS) or {}
+    found: dict[str, Any] = kept_results(parser, RESULTS) or {}
     found["machine"] = platform.processor() or platform.machine()
     warnings.simplefilter("ignore", EmptyWindowWarning)
 

@@ -1,5 +1,7 @@
 """Figures of FPGAs belong to netlists, and the bench tells when these have changed."""
 
+import argparse
+
 import pytest
 from bench_files import bench_modules
 
@@ -30,6 +32,17 @@ def test_results_of_other_netlists(capsys, result):
         "0 of 1 results of FPGAs are of the present netlists\n",
         f"argmax-int8: measured {result.get('netlist')}, it is {now} now\n",
     )
+
+
+def test_results_that_cannot_be_read(tmp_path, capsys):
+    """Nothing is measured, since the other results of the file would be lost."""
+    damaged = tmp_path / "fpga.json"
+    damaged.write_text("[{")
+    with pytest.raises(SystemExit) as end:
+        results_files.kept_results(argparse.ArgumentParser("fpga"), damaged)
+    assert end.value.code == 2
+    assert f"fpga: error: {damaged} cannot be read" in capsys.readouterr().err
+    assert results_files.kept_results(argparse.ArgumentParser(), tmp_path / "none.json") == []
 
 
 def test_every_result_tells_its_netlist():

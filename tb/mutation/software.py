@@ -62,7 +62,7 @@ PACKAGES = {
         ("tests/test_model_reduction.py", "tests/test_model_pooling.py",
          "tests/test_model_spatial.py", "tests/test_model_order.py", "tests/test_model_rows.py",
          "tests/test_model_sliding.py", "tests/test_model_slide_plan.py",
-         "tests/test_model_tiles.py", "tests/test_model_errors.py",
+         "tests/test_model_tiles.py", "tests/test_model_errors.py", "tests/test_model_objects.py",
          "tests/test_model_support.py", "tests/test_model_memory.py",
          "tests/test_model_recording.py", "tests/test_model_maximum.py"),
     ),

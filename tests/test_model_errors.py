@@ -19,7 +19,6 @@ TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint
 CONVERT = ": convert x with astype, for example to float32"
 GIVE = ": give x a type, for example by np.array(x, np.float32)"
 X = np.zeros((1, 2, 4, 5), np.int8)
-VECTOR = np.zeros(3, np.int8)
 
 
 def huge(*sizes):

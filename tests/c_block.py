@@ -1,16 +1,36 @@
-"""The block's registers in Python, for the C driver to read and write, and its structures.
+"""The block's registers in Python, for the C driver to read and write, its structures, and jobs.
 
 Whatever the register map says comes from :mod:`extremum.hdl.axi.register_map`. A read or a write
 that the block would answer with SLVERR is an error of the driver.
 """
 
 import ctypes
+import random
 from collections import deque
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_uint8, c_uint32, c_void_p
 from typing import ClassVar
 
+from c_compiler import compiler, run
+
 from extremum.hdl.axi import register_map as regs
-from extremum.tb.c_driver.structures import NAMES, Core, JobStruct, load
+from extremum.hdl.config import CoreConfig
+from extremum.model import DataType
+from extremum.tb.c_driver.comparison import plan_in_python
+from extremum.tb.c_driver.operators import random_pooling, random_reduction
+from extremum.tb.c_driver.structures import (
+    ERRORS,
+    FOLDER,
+    NAMES,
+    Core,
+    JobStruct,
+    PlanStruct,
+    load,
+    pooling_struct,
+    reduction_struct,
+    used,
+)
+
+CONFIG = CoreConfig((DataType.INT8, DataType.FLOAT32), lanes=4)
 
 READ = CFUNCTYPE(c_uint32, c_void_p, c_uint32)
 WRITE = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
@@ -66,6 +86,15 @@ def load_block_driver(path):
         getattr(library, f"extremum_{name}").argtypes = [block]
         getattr(library, f"extremum_{name}").restype = None
     return library
+
+
+def built_block_driver(folder):
+    """The driver as a library that ends this process at any undefined behaviour."""
+    path = folder / "extremum.so"
+    flags = ["-std=c99", "-O1", "-shared", "-fPIC"]
+    flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    run(compiler(), *flags, FOLDER / "extremum.c", "-o", path)
+    return load_block_driver(path)
 
 
 class FakeBlock:
@@ -146,3 +175,34 @@ class FakeBlock:
         """Let a job fail."""
         self.set_field("ERROR", code=code, register=register, job=job)
         self.set_field("IRQ_STATUS", done=1, error=1)
+
+
+def opened(driver, config=CONFIG):
+    fake, block = FakeBlock(config), used(Block)
+    assert ERRORS[driver.extremum_open(block, fake.bus)] == "OK"
+    return fake, block
+
+
+def operators(source, config, count):
+    """Some of so many random operators: those that the core takes, with their Python plans."""
+    for _ in range(count):
+        arguments = source.choice((random_reduction, random_pooling))(source, config)
+        expected, _ = plan_in_python(arguments, config)
+        if not isinstance(expected, str) and len(expected.jobs):
+            yield arguments, expected
+
+
+def planned_in_c(driver, core, arguments):
+    """The jobs of an operator, as the driver plans them."""
+    kind = "reduction" if "function" in arguments else "pooling"
+    struct = {"reduction": reduction_struct, "pooling": pooling_struct}[kind](arguments)
+    planned = used(PlanStruct)
+    assert not getattr(driver, f"extremum_plan_{kind}")(planned, core, struct)
+    job = JobStruct()
+    while driver.extremum_next_job(planned, job):
+        yield job
+
+
+def some_job(driver, core, seed=1, config=CONFIG):
+    arguments, _ = next(operators(random.Random(seed), config, 100))
+    return next(planned_in_c(driver, core, arguments))

@@ -82,7 +82,7 @@ PACKAGES = {
     "c_driver": Package(
         ("drivers/c/extremum.c",),
         ("tests/test_c_driver.py", "tests/test_c_tiles.py", "tests/test_c_block.py",
-         "tests/test_c_driver_on_block.py"),
+         "tests/test_c_events.py", "tests/test_c_driver_on_block.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

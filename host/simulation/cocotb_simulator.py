@@ -23,6 +23,7 @@ from extremum.host.simulation.cocotb_link import PROCESS, CocotbLink
 from extremum.host.simulation.packing import pack_beats, unpack_results
 from extremum.host.simulation.plain_paths import plain
 from extremum.host.simulation.verilated import (
+    MAKE_SETTINGS,
     compiler_version,
     runtime,
     verilator_variables,
@@ -30,13 +31,9 @@ from extremum.host.simulation.verilated import (
 
 _BENCH = "extremum.host.simulation.server"
 
-# The makefile of the Python package leaves these settings to its configure script, which never ran.
-_VERILATOR_MAKEFLAGS = " ".join(
+_MAKEFLAGS = " ".join(
     [
-        "CFG_CXXFLAGS_PCH_I=-include",
-        "CFG_CXXFLAGS_STD=-std=gnu++20",
-        "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
-        "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
+        MAKE_SETTINGS,
         f"PYTHON3={sys.executable}",
         # What runs in every clock, and what runs once. Under cocotb nearly all time goes to Python,
         # so a short compilation is worth more than a fast model.
@@ -122,7 +119,7 @@ def compile_core(
     versions = {name: tools.TOOLS[name].find() for name in needed}
     module = top or TOPS[bus]
     vlt = (_PORTS, *settings)
-    how = [_VERILATOR_MAKEFLAGS, *_VERILATE, *(path.read_text() for path in vlt)]
+    how = [_MAKEFLAGS, *_VERILATE, *(path.read_text() for path in vlt)]
     key = "\0".join([text, repr(versions), sys.prefix, str(waves), module, *how])
     maker = compiler_version() if simulator == "verilator" else ""
 
@@ -158,7 +155,7 @@ def _compile(
     }
     variables: dict[str, str] = {}
     if simulator == "verilator":
-        variables = verilator_variables() | {"MAKEFLAGS": _VERILATOR_MAKEFLAGS}
+        variables = verilator_variables() | {"MAKEFLAGS": _MAKEFLAGS}
         settings = (files("extremum.hdl") / "lint.vlt", *vlt)
         request["sources"] = [*request["sources"], *map(str, settings)]
         request["arguments"] = list(_VERILATE)

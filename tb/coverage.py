@@ -264,6 +264,11 @@ class Tally:
             raise KeyError(f"the bin {name!r} was met, but {told}")
         self.counts[name] = self.counts.get(name, 0) + 1
 
+    def add(self, other: Tally) -> None:
+        """Count what another tally has counted."""
+        for name, count in other.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+
 
 class Uncounted(Tally):
     """Counts nothing."""

@@ -6,6 +6,10 @@ function, gives another revision, and yet the same netlists. What was shown of t
 random regression and the mutation use, and of each earlier revision the names of those that are
 still the same.
 
+What holds results against the golden model, as the regression does, was shown with the model of its
+day. So the digest of the golden model stands beside each revision, and such evidence counts only if
+it is the present one, too.
+
 The netlist is the RTLIL that Amaranth makes, without the places in the sources. Equal means equal
 in every byte.
 """
@@ -27,6 +31,7 @@ from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
+from extremum.tb.source_digest import source_digest
 
 EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "netlists.json"
 
@@ -46,8 +51,13 @@ def digests() -> Iterator[tuple[str, str]]:
             yield f"mutated {name}", digest(design.config, design.bus)
 
 
+def golden_model() -> str:
+    """Return the digest of the golden model's sources."""
+    return source_digest(["model"])
+
+
 def compared(
-    before: dict[str, Any], now: dict[str, str], present: dict[str, str]
+    before: dict[str, Any], now: dict[str, str], present: dict[str, str], model: str
 ) -> dict[str, Any]:
     """Return the evidence: the netlists now, and which of them earlier revisions had already.
 
@@ -59,25 +69,31 @@ def compared(
         The digests now.
     present
         The present revision: ``gateware`` and ``core``.
+    model
+        The digest of the present golden model.
     """
     kept: list[dict[str, Any]] = []
     old = before.get("netlists", {})
     unchanged = {name for name, digest in old.items() if now.get(name) == digest}
-    last = {"revision": before["revision"], "same": list(old)} if before else None
-    for each in (*before.get("earlier", ()), *([last] if last else [])):
+    last = {"revision": before.get("revision"), "model": before.get("model"), "same": list(old)}
+    for each in (*before.get("earlier", ()), *([last] if before else [])):
         names = [name for name in each["same"] if name in unchanged]
         if names and each["revision"] != present:
-            kept.append({"revision": each["revision"], "same": names})
-    return {"revision": present, "netlists": now, "earlier": kept}
+            kept.append(each | {"same": names})
+    return {"revision": present, "model": model, "netlists": now, "earlier": kept}
 
 
-def earlier_revisions(folder: Path = EVIDENCE.parent) -> dict[str, frozenset[str]]:
+def earlier_revisions(
+    folder: Path = EVIDENCE.parent, *, with_model: bool = False
+) -> dict[str, frozenset[str]]:
     """Return what earlier revisions have in common with the present sources.
 
     Parameters
     ----------
     folder
         Folder of the evidence.
+    with_model
+        Leave out those that had another golden model.
 
     Returns
     -------
@@ -92,6 +108,7 @@ def earlier_revisions(folder: Path = EVIDENCE.parent) -> dict[str, frozenset[str
     return {
         digest: frozenset(each["same"])
         for each in found["earlier"]
+        if not with_model or each.get("model") == golden_model()
         for digest in each["revision"].values()
     }
 
@@ -112,7 +129,8 @@ def main() -> int:
     argparse.ArgumentParser(prog="python -m extremum.tb.netlists", description=__doc__).parse_args()
     before = read_evidence(EVIDENCE)
     now, present = dict(digests()), revision()
-    found = compared(before, now, {"gateware": present.gateware, "core": present.core})
+    here = {"gateware": present.gateware, "core": present.core}
+    found = compared(before, now, here, golden_model())
     write_evidence(EVIDENCE, found, sort_keys=False)
     changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
     for name in changed:

@@ -14,6 +14,7 @@ from extremum.host.plan.expected import numbers_of_results, winners
 from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.reduction_jobs import ReductionJob
+from extremum.host.plan.results import Results
 from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.host.simulation.agents import PortRun
 from extremum.model import ReduceFunction, Reduction
@@ -147,13 +148,13 @@ def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
     values = np.zeros(job.beats_out * lanes, dtype)
     positions = np.zeros(job.beats_out * lanes, np.uint32)
     if isinstance(job, GatheredJob):
-        # The core gets rows, which are a reduction of their own. The tests of the accelerator check
-        # that the host gathers the right elements.
+        # The core gets rows, which are a reduction of their own.
         live = job.rows.count
         rows = _rows(job, x)
         problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
         best, where = winners(problem, rows)
         values[:live], positions[:live] = best[:, 0], where[:, 0]
+        _check_gathering(job, values, positions, winners(job.problem, x) if won is None else won)
     elif isinstance(job, (ReductionJob, SlidingJob)):
         best, where = winners(job.problem, x) if won is None else won
         number = numbers_of_results(job)
@@ -163,6 +164,23 @@ def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
         raise TypeError(f"a {job.kind} job has no expected results here")
     positions &= np.uint32((1 << config.index_width) - 1)
     return values.reshape(-1, lanes), positions.reshape(-1, lanes)
+
+
+def _check_gathering(job: GatheredJob, values: np.ndarray, positions: np.ndarray, won: Won) -> None:
+    """Check that the rows are those of the operator's windows: their winners are the operator's.
+
+    Raises
+    ------
+    ScoreboardError
+        The host has gathered other elements, or tells other positions of them.
+    """
+    best, where = (array.copy() for array in won)
+    lanes = job.config.lanes
+    job.scatter(values.reshape(-1, lanes), positions.reshape(-1, lanes),
+                Results(job.problem, best, where))  # fmt: skip
+    for name, given, right in (("value", best, won[0]), ("position", where, won[1])):
+        if given.tobytes() != right.tobytes():
+            raise ScoreboardError(f"a row that the host gathered has another {name}, of {job!r}")
 
 
 def _results(job: Job, x: np.ndarray) -> list[int]:

@@ -17,9 +17,10 @@ from synthesis import needs
 
 from extremum.host.fpga import toolchain
 from extremum.host.processes import Processes
+from extremum.tb.evidence import EvidenceError
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proofs import all_proofs, proof_named
-from extremum.tb.formal.run import describe, write
+from extremum.tb.formal.run import describe, made_of, write
 from extremum.tb.formal.solver import Outcome, prove
 
 ROOT = Path(__file__).parents[1]
@@ -140,11 +141,24 @@ def test_every_fault_fits_one_place():
 def test_the_results_tell_what_is_missing(tmp_path):
     proved, failed = (Outcome(proof) for proof in all_proofs()[:2])
     failed.failures.append("it does not hold")
-    write(tmp_path / "formal.json", [proved, failed], 1.0)
+    write(tmp_path / "formal.json", [proved, failed], 1.0, made_of())
     report = json.loads((tmp_path / "formal.json").read_text())
     assert (report["passed"], report["failed"]) == (1, 1)
     assert [proof["status"] for proof in report["proofs"]] == ["proved", "failed"]
     assert describe(failed)["faults"][0]["found"] is None
+
+
+@pytest.mark.parametrize("what", ["gateware", "software"])
+def test_sources_that_change_meanwhile_leave_no_results(tmp_path, monkeypatch, what):
+    """They would be told of sources that were not proved."""
+    begun_with = made_of()
+    if what == "software":
+        begun_with["sources"] |= {"host/plan": "0" * 12}
+    else:
+        monkeypatch.setattr("extremum.tb.regression.revision.source_digest", lambda _: "0" * 12)
+    with pytest.raises(EvidenceError, match="changed meanwhile: nothing is written"):
+        write(tmp_path / "formal.json", [], 1.0, begun_with)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_results_are_those_of_the_proofs():

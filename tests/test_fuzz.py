@@ -17,7 +17,7 @@ from extremum.host.driver import block
 from extremum.host.simulation import native
 from extremum.host.simulation.native_build import compile_native
 from extremum.model import BufferTensorDesc
-from extremum.tb.fuzz import pumps, sanitizers
+from extremum.tb.fuzz import devices, pumps, sanitizers
 from extremum.tb.fuzz.command_line import run_line
 from extremum.tb.fuzz.pumps import GUARD, Guarded
 from extremum.tb.fuzz.target import FaultError, HangError, no_hang
@@ -98,6 +98,23 @@ def test_a_planted_fault_is_found(name, monkeypatch):
     monkeypatch.setattr(where, what, instead)
     with pytest.raises((FaultError, TypeError, StopIteration, OSError, BaseExceptionGroup)):
         explore(TARGETS[name], 20, 1, shrink=False)
+
+
+@pytest.mark.parametrize(("which", "told"), [(0, "values"), (1, "positions")])
+def test_a_wrong_result_behind_any_words_is_found(which, told, monkeypatch):
+    """Each result of the job counts, not only how many there are."""
+    drawn = [("clocks", 9, 0)]
+    assert devices.disturb(drawn) == "all taken"
+    right = devices.expected_beats
+
+    def wrong(job, x):
+        beats = right(job, x)
+        beats[which].reshape(-1).view(np.uint8)[-1] ^= 1
+        return beats
+
+    monkeypatch.setattr(devices, "expected_beats", wrong)
+    with pytest.raises(FaultError, match=f"the {told} are not right"):
+        devices.disturb(drawn)
 
 
 def test_a_hang_is_found():

@@ -326,6 +326,40 @@ def test_numbers_beyond_a_limit():
     assert beyond(0, 3) == [1, 2, 4, 7]
 
 
+@pytest.mark.parametrize(
+    ("tests", "status", "fails"),
+    [
+        ("def test_it(): pass", 0, False),
+        ("def test_it(): assert 0", 1, True),
+        ("import nothing_of_that_name", 2, True),
+        ("import time; time.sleep(9)", None, True),
+        (None, 4, None),
+    ],
+)
+def test_how_tests_end_with_a_planted_bug(tmp_path, monkeypatch, tests, status, fails):
+    """What was not run has caught nothing."""
+    monkeypatch.setattr(planted, "SECONDS", 4)
+    if tests is not None:
+        (tmp_path / "test_it.py").write_text(tests)
+    assert planted.status_of(tmp_path, "test_it.py") == status
+    if fails is None:
+        with pytest.raises(RuntimeError, match=r"pytest ended with status 4: test_it\.py"):
+            planted.fails(tmp_path, "test_it.py")
+    else:
+        assert planted.fails(tmp_path, "test_it.py") == fails
+
+
+def test_every_rung_must_pass_without_a_bug(monkeypatch, capsys):
+    monkeypatch.setattr(planted, "copy", lambda *_: None)
+    bench = planted.RUNGS[-1][1]
+    monkeypatch.setattr(planted, "status_of", lambda _, tests: 1 if tests == bench else 0)
+    monkeypatch.setattr("sys.argv", ["planted"])
+    assert planted.main() == 1
+    assert capsys.readouterr().out == (
+        f"bench: without a bug these do not pass in time: {bench}\n0 passed, 1 failed\n"
+    )
+
+
 def test_bugs_to_plant_fit_the_sources(tmp_path, request):
     root = request.config.rootpath
     for bug in planted.BUGS:

@@ -17,31 +17,33 @@ def present_revision():
     return {"gateware": now.gateware, "core": now.core}
 
 
-def earlier(revision, *names):
-    return {"revision": revision, "same": list(names)}
+def earlier(revision, *names, model="m"):
+    return {"revision": revision, "model": model, "same": list(names)}
 
 
 def test_what_has_the_same_netlist_is_kept():
     before = {
         "revision": MIDDLE,
+        "model": "n",
         "netlists": {"x": "1", "y": "1", "z": "1"},
         "earlier": [earlier(OLD, "x", "y")],
     }
     now = {"x": "1", "y": "2", "z": "1", "new": "1"}
-    found = netlists.compared(before, now, NOW)
-    kept = [earlier(OLD, "x"), earlier(MIDDLE, "x", "z")]
-    assert found == {"revision": NOW, "netlists": now, "earlier": kept}
-    assert netlists.compared(found, now, NOW) == found
+    found = netlists.compared(before, now, NOW, "p")
+    kept = [earlier(OLD, "x"), earlier(MIDDLE, "x", "z", model="n")]
+    assert found == {"revision": NOW, "model": "p", "netlists": now, "earlier": kept}
+    assert netlists.compared(found, now, NOW, "p") == found
     # A netlist that comes back is that of a revision in between, but no longer of those before.
-    back = netlists.compared(found, now | {"y": "1"}, LATER)["earlier"]
-    assert back == [*kept, earlier(NOW, "x", "z", "new")]
+    back = netlists.compared(found, now | {"y": "1"}, LATER, "p")["earlier"]
+    assert back == [*kept, earlier(NOW, "x", "z", "new", model="p")]
 
 
 @pytest.mark.parametrize("now", [{"x": "2"}, {}, {"y": "1"}])
 def test_other_netlists_end_the_line(now):
     before = {"revision": MIDDLE, "netlists": {"x": "1"}, "earlier": [earlier(OLD, "x")]}
-    assert netlists.compared(before, now, NOW)["earlier"] == []
-    assert netlists.compared({}, now, NOW) == {"revision": NOW, "netlists": now, "earlier": []}
+    assert netlists.compared(before, now, NOW, "m")["earlier"] == []
+    first = {"revision": NOW, "model": "m", "netlists": now, "earlier": []}
+    assert netlists.compared({}, now, NOW, "m") == first
 
 
 def test_only_what_is_told_of_the_present_sources_counts(tmp_path, present):
@@ -51,6 +53,17 @@ def test_only_what_is_told_of_the_present_sources_counts(tmp_path, present):
     assert netlists.earlier_revisions(tmp_path) == {"a": {"x"}, "ac": {"x"}}
     (tmp_path / "netlists.json").write_text(json.dumps(written | {"revision": NOW}))
     assert netlists.earlier_revisions(tmp_path) == {}
+
+
+def test_what_was_held_against_another_golden_model_counts_no_more(tmp_path, present):
+    """And what does not tell of which model it is neither."""
+    now = netlists.golden_model()
+    untold = {"revision": LATER, "same": ["w"]}
+    kept = [earlier(OLD, "x"), earlier(MIDDLE, "y", model=now), untold]
+    written = {"revision": present, "model": now, "netlists": {}, "earlier": kept}
+    (tmp_path / "netlists.json").write_text(json.dumps(written))
+    assert netlists.earlier_revisions(tmp_path, with_model=True) == {"b": {"y"}, "bc": {"y"}}
+    assert netlists.earlier_revisions(tmp_path).keys() == {"a", "ac", "b", "bc", "d", "dc"}
 
 
 def test_proofs_speak_of_fast_and_small_cores():

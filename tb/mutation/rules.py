@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from extremum.tb.command import end
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import BLOCKS, BUILDS, NOT_MUTATED, block_of, cells
 from extremum.tb.mutation.campaign import trials
@@ -165,4 +165,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -339,6 +339,8 @@ class Tests:
             Path(path).write_text(text)
         if status == 1 and ran:
             self._check(ran)
+        if status == -signal.SIGKILL:
+            raise RuntimeError("the system ended the tests, as it does if memory is short")
         lived = dict.fromkeys((0, NONE_RAN), "survived")
         outcome = ({-signal.SIGALRM: "timed_out"} | lived).get(status, "killed")
         return {

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from extremum.host import cache
+from extremum.host.errors import ToolError
 from extremum.tb.mutation.blocks import NOT_MUTATED, block_of, cells, unclocked_reads
 from extremum.tb.mutation.designs import TOP, Design
 from extremum.tb.mutation.names import names, places
@@ -29,7 +30,7 @@ FLATTEN = f"hierarchy -top {TOP}; proc; flatten; opt_clean"
 LOGIC = "memory_map; opt -fast; dffunmap; dfflegalize -cell $_DFF_P_ 01; opt -fast"
 
 
-class YosysError(Exception):
+class YosysError(ToolError):
     """Yosys refused what it was given."""
 
 

@@ -170,7 +170,7 @@ def regress(
     try:
         from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much
 
-        database = Database(path, revision(), earlier_revisions())
+        database = Database(path, revision(), earlier_revisions(with_model=True))
     except ValueError as error:
         raise click.UsageError(f"--database: {error}") from error
 

@@ -129,21 +129,27 @@ def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot])
 
 
 def run_lot(lot: Lot, tell: Tell = lambda seed: None) -> LotResult:
-    """Run the cases of a lot in this process, which keeps its simulations for the next lot."""
+    """Run the cases of a lot in this process, which keeps its simulations for the next lot.
+
+    A case with a difference counts for no bin, wherever in it the difference was.
+    """
     tally, figures = Tally(), Figures()
     failures: list[tuple[int, str]] = []
     started = time.monotonic()
     rig = rig_of(lot.backend)
     for seed in lot.seeds:
         tell(seed)
+        met = Tally()
         try:
-            figures.add(run_case(drawn_case(seed, lot.backend), rig, tally))
+            figures.add(run_case(drawn_case(seed, lot.backend), rig, met))
         except ToolError:
             raise
         except Difference as error:
             failures.append((seed, str(error)))
         except Exception as error:  # a fault of the bench, which must not end a run of hours
             failures.append((seed, f"{type(error).__name__}: {error}"))
+        else:
+            tally.add(met)
     if lot.is_random:
         rig.drop(lot.target.name)  # which no other lot runs on
     return LotResult(figures, tally.counts, failures, time.monotonic() - started)

@@ -164,7 +164,7 @@ def _row_sizes(
         nearly = max(1, lanes * source.randint(1, 2) + source.randint(-lanes, 1))
         return [source.choice((nearly, source.randint(1, 3))), length]
     sizes, left = [], source.choice((60, 60, 400))
-    for _ in range(source.randint(1, 4)):
+    for _ in range(source.randint(1, source.choice((4, 4, 4, 8)))):
         sizes.append(source.randint(1, max(1, min(left, 40))))
         left //= sizes[-1]
     source.shuffle(sizes)
@@ -235,7 +235,8 @@ def _line(
     near = max(0, extent - 1)
     pads = [source.choice((0, 0, source.randint(0, near), near)) for _ in "se"]
     if not long and source.random() < 0.15:
-        pads[source.randrange(2)] = extent + source.randint(0, 3)
+        for side in source.choice(((0,), (1,), (0, 1))):
+            pads[side] = extent + source.randint(0, 3)
     if f"{name}.head" in fixed:
         pads = [extent - 1 - fixed[f"{name}.head"]] * 2
     passes = inside and config.max_window[axis] == 1 and axis not in config.axes

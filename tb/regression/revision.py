@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from extremum.tb.evidence import EvidenceError
 from extremum.tb.source_digest import source_digest
 
 GATEWARE = ("model", "hdl")
@@ -48,3 +49,17 @@ def revision() -> Revision:
     return Revision(
         source_digest(GATEWARE), source_digest(BENCH), source_digest(GATEWARE, without=BLOCK)
     )
+
+
+def require_unchanged() -> None:
+    """Make sure that the gateware is still the one that :func:`revision` told first.
+
+    A long run calls that function before it begins, and this one before it writes what it found.
+
+    Raises
+    ------
+    EvidenceError
+        The sources have changed in between, so nobody knows what was run.
+    """
+    if source_digest(GATEWARE) != revision().gateware:
+        raise EvidenceError("the gateware's sources have changed meanwhile: nothing is written")

@@ -7,20 +7,25 @@ must be those that the plan predicts.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from types import TracebackType
 
+from extremum.hdl.config import CoreConfig
 from extremum.host.errors import DeviceError, SimulationError
 from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.coverage import Tally, Uncounted
-from extremum.tb.regression.case import Case
+from extremum.tb.regression.case import Batch, Case
 from extremum.tb.regression.on_block import run_on_block
 from extremum.tb.regression.on_core import run_on_core
+from extremum.tb.regression.operators import jobs_of
 from extremum.tb.regression.pool import is_random, target_named
 from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import Difference, Figures
+from extremum.tb.scoreboard import ScoreboardError
 
 __all__ = ["Rig", "run_case"]
 
@@ -107,16 +112,31 @@ def run_case(case: Case, rig: Rig, tally: Tally) -> Figures:
     figures = Figures(cases=1)
     # So that a case does the same alone as behind others.
     (rig.core(target) if target.bus == "none" else rig.block(target)).reset()
-    for number, batch in enumerate(case.batches):
+    batches = [(f"batch {number}", batch, tally) for number, batch in enumerate(case.batches)]
+    closing = [("the job behind the last batch", batch, Uncounted())
+               for batch in closing_batch(case, target.config)]  # fmt: skip
+    for name, batch, bins in batches + closing:
         try:
             if target.bus == "none":
-                figures.add(run_on_core(rig.core(target), target, batch, tally))
+                figures.add(run_on_core(rig.core(target), target, batch, bins))
             else:
-                figures.add(run_on_block(rig.block(target), target, batch, tally))
-        except (Difference, SimulationError, DeviceError) as error:
+                figures.add(run_on_block(rig.block(target), target, batch, bins))
+        except (Difference, ScoreboardError, SimulationError, DeviceError) as error:
             rig.drop(target.name)
-            raise Difference(f"batch {number}: {error}") from error
+            raise Difference(f"{name}: {error}") from error
         except BaseException:
             rig.drop(target.name)
             raise
     return figures
+
+
+def closing_batch(case: Case, config: CoreConfig) -> list[Batch]:
+    """Return a batch behind the others: one job of the case's smallest operator that has any.
+
+    A run ends with the last result that is expected. So a result too many behind a batch would not
+    be seen but for the batch that follows.
+    """
+    items = [item for batch in case.batches for item in batch.items]
+    items.sort(key=lambda item: math.prod(item.arguments["sizes"]))
+    least = next((item for item in items if jobs_of(item, config)), None)
+    return [Batch([replace(least, jobs=1, refused=None, fault=None)])] if least else []

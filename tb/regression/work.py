@@ -80,7 +80,7 @@ def _todo_of_item(target: Target, item: Item) -> list[Todo]:
     problem, config = item.problem, target.config
     x = tensor(item.fill, item.fill_seed, problem.data_type, problem.sizes)
     jobs = jobs_of(item, config)
-    won = winners(problem, x) if any(job.kind != "gathered" for job in jobs) else None
+    won = winners(problem, x) if jobs else None
     todo = [Todo(item, job, x, payload=job.registers.to_bits(config), won=won) for job in jobs]
     bad = list(_bad_payloads(jobs[0], config)) if item.refused is not None and jobs else []
     if item.refused is not None and bad:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -19,8 +20,25 @@ from extremum.tb.evidence import EvidenceError
 from extremum.tb.report.complete import left_out
 from extremum.tb.report.document import page, parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
-from extremum.tb.report.section import ReportError
+from extremum.tb.report.section import ReportError, Section, Told, known_form
 from extremum.tb.report.sections import SECTIONS
+
+
+def told_of(folder: Path) -> dict[Section, Told]:
+    """Return what all evidence in a folder tells, with all that speaks against it.
+
+    Raises
+    ------
+    ReportError, EvidenceError
+        A file is not of the form that the report knows.
+    """
+    told = {}
+    for section in SECTIONS:
+        each = section.told(folder)
+        with known_form(f"{section.file}.json"):
+            against = (*stale(section, folder), *left_out(section, folder))
+        told[section] = replace(each, problems=(*each.problems, *against))
+    return told
 
 
 def main() -> int:
@@ -38,10 +56,12 @@ def main() -> int:
     if not given.evidence.is_dir():
         parser.error(f"--evidence names no folder: {given.evidence}")
     try:
-        told = {section: section.told(given.evidence) for section in SECTIONS}
+        told = told_of(given.evidence)
+        with known_form(f"a file in {given.evidence}"):
+            made_with = notes(given.evidence)
         document = rewritten(given.document.read_text(), parts(told))
         readme = rewritten(given.readme.read_text(), short_parts(told))
-        text = page(told, given.evidence, document, notes(given.evidence))
+        text = page(told, given.evidence, document, made_with)
         write_together(
             [
                 (given.page, text.encode()),
@@ -50,24 +70,16 @@ def main() -> int:
             ],
             makes_folders=True,
         )
-        problems = {
-            section: (
-                *each.problems,
-                *stale(section, given.evidence),
-                *left_out(section, given.evidence),
-            )
-            for section, each in told.items()
-        }
     except (OSError, ReportError, EvidenceError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
-    for section, each in problems.items():
-        print(f"{section.title:26} {'; '.join(each) or 'passed'}")
-    for name, note in notes(given.evidence).items():
+    for section, each in told.items():
+        print(f"{section.title:26} {'; '.join(each.problems) or 'passed'}")
+    for name, note in made_with.items():
         if "; of " in note:
             print(f"{name}: {note}")
     print(f"{given.document}, {given.readme} and {given.page} are written.")
-    failed = sum(map(bool, problems.values()))
+    failed = sum(bool(each.problems) for each in told.values())
     print(f"{len(told) - failed} passed, {failed} failed")
     return int(failed > 0)
 

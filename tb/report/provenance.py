@@ -1,7 +1,7 @@
 """What evidence was made with, and whether what it speaks of is still what there is.
 
 Gateware may change as long as its netlists do not. Software may not: there is nothing beneath its
-sources that could be compared.
+sources that could be compared. Nor may the golden model, where results were held against it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from extremum.tb.evidence import read_evidence
 from extremum.tb.mutation.blocks import DESIGN_OF
 from extremum.tb.netlists import earlier_revisions, proved
+from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.section import Section
 from extremum.tb.source_digest import changed_since
@@ -22,6 +23,9 @@ OF_SOFTWARE = ("formal", "software", "fuzz")
 
 OF_SOFTWARE_ALONE = ("software", "fuzz")
 """Those whose evidence speaks of no gateware."""
+
+AGAINST_THE_MODEL = ("regression",)
+"""Names of the files whose evidence holds results against the golden model."""
 
 
 def notes(folder: Path) -> dict[str, str]:
@@ -36,7 +40,7 @@ def notes(folder: Path) -> dict[str, str]:
         if spoken_of := _spoken_of(whole):
             if not spoken_of.keys() - {now.gateware, now.core}:
                 which = "which is the present one"
-            elif _stale(spoken_of, folder):
+            elif _stale(spoken_of, folder, with_model=path.stem in AGAINST_THE_MODEL):
                 which = f"and {present} is the present one"
             else:
                 which = "whose netlists are those of the present one"
@@ -58,7 +62,7 @@ def stale(section: Section, folder: Path) -> tuple[str, ...]:
     spoken_of = _spoken_of(whole, section.part)
     if not spoken_of and section.name not in OF_SOFTWARE_ALONE:
         found.append("of gateware that it does not name")
-    if old := _stale(spoken_of, folder):
+    if old := _stale(spoken_of, folder, with_model=section.file in AGAINST_THE_MODEL):
         found.append(f"of another gateware: {', '.join(sorted(old))}")
     if section.name in OF_SOFTWARE:
         sources = _sources_of(whole, section.part)
@@ -78,11 +82,25 @@ def _spoken_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, s
     found: dict[str, set[str]] = {}
     for each in (whole, *([whole.get("planted", {})] if part in (None, "planted") else [])):
         if digest := each.get("revision", {}).get("gateware"):
-            found.setdefault(digest, set()).update(proved())
+            found.setdefault(digest, set()).update(_netlists_of(each))
     for name, block in (whole.get("gateware", {}) if part in (None, "gateware") else {}).items():
         if digest := block.get("revision"):
             found.setdefault(digest, set()).add(f"mutated {DESIGN_OF[name]}")
     return found
+
+
+def _netlists_of(evidence: Mapping[str, Any]) -> set[str]:
+    """Return the names of the netlists that evidence speaks of.
+
+    The regression runs on all cores of its pool, and on others that are drawn at random, of which
+    no netlists are kept: what it found on these is of the gateware that it names, and no other one.
+    """
+    if drawn := evidence.get("random_cores"):
+        names = {target.name for target in TARGETS}
+        return names | ({"cores drawn at random"} if drawn.get("cores") else set())
+    if (cases := evidence.get("cases")) is not None:  # of the code coverage: how many on each core
+        return set(cases)
+    return set(proved())
 
 
 def _sources_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, str]:
@@ -96,9 +114,12 @@ def _sources_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, 
     return whole.get("sources", {})
 
 
-def _stale(spoken_of: Mapping[str, set[str]], folder: Path) -> set[str]:
-    """Return those digests of which some netlist is no longer the present one."""
-    now, earlier = revision(), earlier_revisions(folder)
+def _stale(spoken_of: Mapping[str, set[str]], folder: Path, *, with_model: bool) -> set[str]:
+    """Return those digests of which some netlist is no longer the present one.
+
+    With ``with_model`` also those of which the golden model is no longer the present one.
+    """
+    now, earlier = revision(), earlier_revisions(folder, with_model=with_model)
     return {
         digest
         for digest, netlists in spoken_of.items()

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extremum.tb.evidence import read_evidence
 from extremum.tb.report.markdown import paragraph
 
 
 class ReportError(Exception):
     """Evidence or a document is not of the form that the report knows."""
+
+
+@contextmanager
+def known_form(file: str) -> Iterator[None]:
+    """Turn what goes wrong with a file of another form into a :class:`ReportError`."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise ReportError(f"{file} is not of the form that the report knows: {error!r}") from error
 
 
 @dataclass(frozen=True)
@@ -78,16 +88,10 @@ class Section:
 
         Raises
         ------
-        ReportError
-            The file is no JSON.
+        EvidenceError
+            The file is no evidence.
         """
-        path = folder / f"{self.file}.json"
-        if not path.exists():
-            return None
-        try:
-            whole = json.loads(path.read_text())
-        except ValueError as error:
-            raise ReportError(f"{path.name} is no JSON: {error}") from None
+        whole = read_evidence(folder / f"{self.file}.json")
         return (whole if self.part is None else whole.get(self.part)) or None
 
     def told(self, folder: Path) -> Told:
@@ -109,9 +113,5 @@ class Section:
                 f"{self.target} writes it."
             )
             return Told("no evidence", paragraph(missing), ("no evidence",), (missing,), False)
-        try:
+        with known_form(f"{self.file}.json"):
             return self.tell(data)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ReportError(
-                f"{self.file}.json is not of the form that the report knows: {error!r}"
-            ) from error

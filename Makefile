@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: picorv32 memory-to-memory soc soc-bitstream
 .PHONY: regress regress-quick formal mutation coverage fuzz faults gates report weekly
 .PHONY: networks netlists docs
-.PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report
+.PHONY: bench bench-cycles bench-fpga bench-simulation bench-model bench-report bench-check
 .DEFAULT_GOAL := help
 
 help:
@@ -44,8 +44,7 @@ help:
 	@echo "                BUDGET=60 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults,"
 	@echo "                RULES=1 all faults that are explained instead of found."
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
-	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence and the figures of"
-	@echo "                FPGAs are about."
+	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence is about."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
 	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
 	@echo "make networks   runs eleven ONNX networks with their poolings and argmax on the core."
@@ -56,6 +55,7 @@ help:
 	@echo "make format     rewrites the sources in the project's style."
 	@echo "make bench      measures everything. Its parts are bench-cycles, bench-fpga,"
 	@echo "                bench-simulation and bench-model; bench-report only writes the report."
+	@echo "make bench-check  says which published figures are not of the present sources."
 	@echo "make clean      removes what these targets made, with the environment and the results of regress,"
 	@echo "                but not the user's cache of compiled cores."
 	@echo
@@ -177,7 +177,6 @@ mutation: $(VENV)/mutation
 
 netlists: $(VENV)/report
 	$(BIN)/python -m extremum.tb.netlists
-	$(BIN)/python bench/fpga.py --check
 
 # It runs no test, but fails if evidence is missing, speaks against its claim, or is of sources that
 # have changed since.
@@ -234,6 +233,9 @@ bench-fpga: $(VENV)/fpga
 
 bench-report: $(VENV)/demo
 	$(BIN)/python bench/report.py
+
+bench-check: $(VENV)/demo
+	$(BIN)/python bench/check.py
 
 bench-simulation: $(VENV)/demo
 	$(BIN)/python bench/simulation.py; status=$$?; $(BIN)/python bench/report.py && exit $$status

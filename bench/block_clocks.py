@@ -13,22 +13,14 @@ exit status is 1 if a result is wrong or the clocks are too many.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tomllib
-import warnings
 from collections.abc import Iterable
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from bound import bound
-from cycles import LANES, SETTINGS
-from results_files import kept_results, write_results
-from rich.console import Console
-from rich.table import Table
-from workloads import WORKLOADS, arrays, problem_of, tensor
+from clock_counts import ClockBench, Run, agrees, main
 
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig
@@ -36,7 +28,7 @@ from extremum.host.driver.block import BlockDriver
 from extremum.host.plan import plan
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
-from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.model import Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "block_clocks.json"
 
@@ -127,20 +119,15 @@ def stream_run(block: NativeBlock, problem: Reduction | Pooling, x: np.ndarray,
     )  # fmt: skip
 
 
-def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> dict[str, Any]:
+def measure(run: Run) -> dict[str, Any]:
     """Run a workload on the block, and compare its clocks with the bound."""
-    problem, limits = problem_of(workload)
-    config = CoreConfig((problem.data_type,), lanes, pipelining=setting, **limits)
-    x, least = tensor(workload["type"], tuple(workload["sizes"]), seed), bound(problem, lanes)
-    block = NativeBlock(config)
+    x, least = run.tensor(), bound(run.problem, run.lanes)
+    block = NativeBlock(run.config)
     try:
-        ran = stream_run(block, problem, x, config)
+        ran = stream_run(block, run.problem, x, run.config)
     finally:
         block.close()
-    agreement = all(
-        ours.tobytes() == golden.tobytes()
-        for ours, golden in zip(arrays(ran.result), arrays(problem.evaluate(x)), strict=True)
-    )
+    agreement = agrees(run.problem, x, ran.result)
     allowed = least.allowed + BLOCK_CLOCKS
     faults = [] if agreement else ["a wrong result"]
     if ran.clocks > allowed:
@@ -148,15 +135,12 @@ def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> di
     if ran.clocks > ran.predicted + BLOCK_CLOCKS:
         faults.append(f"{ran.clocks - ran.predicted} clocks more than the core")
     return {
-        "workload": workload["name"],
-        "lanes": lanes,
-        "pipelining": setting,
         "beats_in": ran.beats_in,
         "beats_out": ran.beats_out,
         "jobs": ran.jobs,
         "bound": least.clocks,
-        "core": ran.predicted,
-        "block": ran.clocks,
+        "predicted": ran.predicted,
+        "cycles": ran.clocks,
         "idle": ran.idle,
         "allowed": allowed,
         "agreement": agreement,
@@ -164,49 +148,7 @@ def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> di
     }
 
 
-def show(records: list[dict[str, Any]]) -> Table:
-    """Return the records as a table."""
-    columns = ("beats_in", "beats_out", "jobs", "bound", "core", "block", "idle", "allowed")
-    table = Table("workload", "lanes", "pipelining", *columns, "faults", box=None)
-    for record in records:
-        figures = (str(record[name]) for name in ("lanes", "pipelining", *columns))
-        table.add_row(record["workload"], *figures, ", ".join(record["faults"]))
-    return table
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
-    names = [workload["name"] for workload in workloads]
-    parser.add_argument("--only", nargs="+", choices=names, metavar="WORKLOAD")
-    parser.add_argument("--lanes", nargs="+", type=int, choices=LANES, default=LANES)
-    parser.add_argument("--pipelining", nargs="+", choices=SETTINGS, default=SETTINGS)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore", EmptyWindowWarning)
-    order = [
-        (workload["name"], lanes, setting)
-        for setting in SETTINGS
-        for workload in workloads
-        for lanes in sorted(LANES)
-    ]
-    found = {
-        (record["workload"], record["lanes"], record["pipelining"]): record
-        for record in kept_results(parser, RESULTS)
-    }
-    failed = False
-    for seed, workload in enumerate(workloads):
-        if arguments.only is not None and workload["name"] not in arguments.only:
-            continue
-        for lanes, setting in product(arguments.lanes, arguments.pipelining):
-            record = measure(workload, lanes, setting, seed)
-            found[workload["name"], lanes, setting] = record
-            failed |= bool(record["faults"])
-            told = f"{record['block']}, core {record['core']} {record['faults'] or ''}"
-            print(f"{workload['name']}, {lanes} lanes, {setting}: {told}", file=sys.stderr)
-            write_results(RESULTS, [found[key] for key in order if key in found])
-    Console(width=140).print(show([found[key] for key in order if key in found]))
-    return int(failed)
-
+COLUMNS = ("beats_in", "beats_out", "jobs", "bound", "predicted", "cycles", "idle", "allowed")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ClockBench(__doc__, RESULTS, "axi", measure, COLUMNS)))

@@ -11,51 +11,34 @@ if a result or a number of clocks is wrong.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tomllib
-import warnings
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from bound import Bound, bound
-from results_files import kept_results, write_results
-from rich.console import Console
-from rich.table import Table
-from workloads import WORKLOADS, arrays, problem_of, tensor
+from clock_counts import ClockBench, Run, agrees, main
 
 from extremum.host import Accelerator
 from extremum.host.report import Report
-from extremum.model import EmptyWindowWarning, Pooling, Reduction
 
 RESULTS = Path(__file__).parent / "results" / "cycles.json"
-LANES = (1, 4, 16)
-SETTINGS = ("fast", "small")
 
 SAMPLE = ("k2s2p1", "yolo_sppf", "alternating_axes")
 SAMPLE_LANES = 16
 """The workloads that are also run under cocotb, and on how many lanes."""
 
 
-def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> dict[str, Any]:
+def measure(run: Run) -> dict[str, Any]:
     """Run a workload, and compare its clocks with the bound, the prediction and cocotb."""
-    problem, limits = problem_of(workload)
-    x = tensor(workload["type"], tuple(workload["sizes"]), seed)
-    least = bound(problem, lanes)
-    core = {"lanes": lanes, "pipelining": setting, **limits}
-    report, agreement = run(problem, x, "native", core)
-    sampled = workload["name"] in SAMPLE and lanes == SAMPLE_LANES
+    x, least = run.tensor(), bound(run.problem, run.lanes)
+    report, agreement = ran(run, x, "native")
     cocotb = None
-    if sampled:
-        on_verilator, agrees = run(problem, x, "verilator", core)
-        cocotb, agreement = on_verilator.cycles, agreement and agrees
+    if run.workload["name"] in SAMPLE and run.lanes == SAMPLE_LANES:
+        on_verilator, agrees_too = ran(run, x, "verilator")
+        cocotb, agreement = on_verilator.cycles, agreement and agrees_too
     return {
-        "workload": workload["name"],
-        "lanes": lanes,
-        "pipelining": setting,
         "beats_in": report.beats_in,
         "beats_out": report.beats_out,
         "cycles": report.cycles,
@@ -70,16 +53,13 @@ def measure(workload: dict[str, Any], lanes: int, setting: str, seed: int) -> di
     }
 
 
-def run(
-    problem: Reduction | Pooling, x: np.ndarray, backend: str, core: dict[str, Any]
-) -> tuple[Report, bool]:
-    """Run an operator on a backend; return its report, and whether the golden model agrees."""
-    with Accelerator(problem.data_type, backend=backend, **core) as accelerator:
-        found = accelerator.run(problem, x)
+def ran(run: Run, x: np.ndarray, backend: str) -> tuple[Report, bool]:
+    """Run a workload on a backend; return its report, and whether the golden model agrees."""
+    with Accelerator(run.config, backend=backend) as accelerator:
+        found = accelerator.run(run.problem, x)
         report = accelerator.report
     assert report is not None
-    pairs = zip(*map(arrays, (found, problem.evaluate(x))), strict=True)
-    return report, all(ours.tobytes() == golden.tobytes() for ours, golden in pairs)
+    return report, agrees(run.problem, x, found)
 
 
 def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool) -> Iterator[str]:
@@ -95,57 +75,9 @@ def faults(report: Report, least: Bound, cocotb: int | None, *, agreement: bool)
         yield f"cocotb counts {cocotb}"
 
 
-def show(records: list[dict[str, Any]]) -> Table:
-    """Return the records as a table."""
-    columns = ("beats_in", "beats_out", "bound", "cycles", "allowed", "predicted", "cocotb")
-    table = Table("workload", "lanes", "pipelining", *columns, "utilization", "faults", box=None)
-    for record in records:
-        table.add_row(
-            record["workload"],
-            str(record["lanes"]),
-            record["pipelining"],
-            *("" if record[name] is None else str(record[name]) for name in columns),
-            f"{record['utilization']:.3f}",
-            ", ".join(record["faults"]),
-        )
-    return table
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
-    names = [workload["name"] for workload in workloads]
-    parser.add_argument("--only", nargs="+", choices=names, metavar="WORKLOAD")
-    parser.add_argument("--lanes", nargs="+", type=int, choices=LANES, default=LANES)
-    parser.add_argument("--pipelining", nargs="+", choices=SETTINGS, default=SETTINGS)
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore", EmptyWindowWarning)
-    order = [
-        (workload["name"], lanes, setting)
-        for setting in SETTINGS
-        for workload in workloads
-        for lanes in sorted(LANES)
-    ]
-    found = {
-        (record["workload"], record["lanes"], record["pipelining"]): record
-        for record in kept_results(parser, RESULTS)
-    }
-    failed = False
-    for seed, workload in enumerate(workloads):
-        if arguments.only is not None and workload["name"] not in arguments.only:
-            continue
-        for lanes, setting in product(arguments.lanes, arguments.pipelining):
-            record = measure(workload, lanes, setting, seed)
-            found[workload["name"], lanes, setting] = record
-            failed |= bool(record["faults"])
-            core = f"{lanes} lanes, {setting}"
-            print(f"{workload['name']}, {core}: {record['cycles']}", file=sys.stderr)
-            records = [found[key] for key in order if key in found]
-            write_results(RESULTS, records)
-    records = [found[key] for key in order if key in found]
-    Console(width=140).print(show(records))
-    return int(failed)
-
+COLUMNS = (
+    "beats_in", "beats_out", "bound", "cycles", "allowed", "predicted", "cocotb", "utilization",
+)  # fmt: skip
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(ClockBench(__doc__, RESULTS, "none", measure, COLUMNS)))

@@ -3,8 +3,7 @@
 Usage: ``python bench/fpga.py [--only NAME ...]``. The first measurement of a core of four lanes
 takes minutes; its result is then kept in the user's cache. Writes ``bench/results/fpga.json``;
 blocks that are left out keep their last results. Each result has the digest of the netlist that was
-measured, and ``--check`` measures nothing, but tells which results are of other netlists than the
-present sources give.
+measured.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import argparse
 import math
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -170,36 +169,15 @@ def cycles_per_beat(block: Block) -> float:
     return planned.cycles * config.lanes / math.prod(workload["sizes"])
 
 
-def outdated(block: Block, result: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a result if the block has another netlist now, else None."""
-    now, measured = digest(block.config, block.bus), result.get("netlist")
-    return None if measured == now else f"{block.name}: measured {measured}, it is {now} now"
-
-
-def check(chosen: Iterable[Block], found: Mapping[str, Any]) -> int:
-    """Tell which results are of other netlists; return 1 if there are any."""
-    measured = [block for block in chosen if block.name in found]
-    faults = [told for block in measured if (told := outdated(block, found[block.name]))]
-    print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
-    present = len(measured) - len(faults)
-    print(f"{present} of {len(measured)} results of FPGAs are of the present netlists")
-    return int(bool(faults))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="names of blocks")
-    parser.add_argument(
-        "--check", action="store_true", help="tell which results are of other netlists"
-    )
     arguments = parser.parse_args()
     listed = list(blocks())
     if unknown := set(arguments.only or ()) - {block.name for block in listed}:
         parser.error(f"there is no block {min(unknown)!r}")
     chosen = [block for block in listed if arguments.only is None or block.name in arguments.only]
     found: dict[str, Any] = {kept["name"]: kept for kept in kept_results(parser, RESULTS)}
-    if arguments.check:
-        return check(chosen, found)
     failed = False
     for block in chosen:
         device = DEVICES[block.device]

@@ -29,6 +29,7 @@ from rich.table import Table
 
 import extremum.model
 from extremum.tb.command import refuse_unwritable
+from extremum.tb.source_digest import digests_of
 
 WORKLOADS = Path(__file__).with_name("workloads.toml")
 RESULTS = Path(__file__).with_name("results") / "model.json"
@@ -376,6 +377,7 @@ def main() -> int:
         [[title, "float32", *(f"{v:.1f}" for v in row.values())] for title, row in memory.items()],
     )
     report = {
+        "sources": digests_of(["model"]),
         "versions": versions,
         "reductions": args,
         "poolings": pools,

@@ -1,4 +1,4 @@
-"""Reads and writes the files of results, and the two documents that show them."""
+"""Reads and writes the files of results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 from extremum.host.replaced_files import write_together
 
-__all__ = ["kept_results", "read_results", "write_results"]
+__all__ = ["RESULTS", "kept_results", "read_results", "write_results"]
+
+RESULTS = Path(__file__).parent / "results"
+"""The folder of the results."""
 
 
 def read_results(path: Path) -> Any:

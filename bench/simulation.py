@@ -37,6 +37,7 @@ from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
+from extremum.tb.source_digest import digests_of
 
 RESULTS = Path(__file__).parent / "results" / "simulation.json"
 ROUNDS = 3
@@ -196,10 +197,12 @@ def peak() -> int:
 def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
     """Return a table of figures that share their names."""
     table = Table(title=title, box=None)
-    for name in rows[0]:
+    names = [name for name in rows[0] if name != "sources"]
+    for name in names:
         table.add_column(name.replace("_", " "), justify="right")
     for row in rows:
-        table.add_row(*(f"{v:,.2f}" if isinstance(v, float) else str(v) for v in row.values()))
+        figures = (row[name] for name in names)
+        table.add_row(*(f"{v:,.2f}" if isinstance(v, float) else str(v) for v in figures))
     return table
 
 
@@ -222,6 +225,8 @@ def main() -> int:
     found["machine"] = platform.processor() or platform.machine()
     warnings.simplefilter("ignore", EmptyWindowWarning)
 
+    sources = {"sources": digests_of(["hdl", "host/simulation"])}
+
     def show(name: str, title: str, rows: list[dict[str, Any]]) -> None:
         if rows:
             found[name] = rows
@@ -229,7 +234,7 @@ def main() -> int:
         write_results(RESULTS, found)
 
     uses = [
-        {"lanes": lanes, "pipelining": setting, **first_use(lanes, setting)}
+        {"lanes": lanes, "pipelining": setting, **first_use(lanes, setting), **sources}
         for lanes, setting in product((1, 16), SETTINGS)
     ]
     show("first_use", "first use", uses)
@@ -237,9 +242,9 @@ def main() -> int:
         return 0
     if not arguments.skip_rates:
         title = "simulated elements per second, float32 reduction core"
-        show("rates", title, [{"lanes": n, **rates(n)} for n in (1, 4, 16)])
+        show("rates", title, [{"lanes": n, **rates(n), **sources} for n in (1, 4, 16)])
     rows = [
-        whole(workload, seed)
+        whole(workload, seed) | sources
         for seed, workload in enumerate(workloads)
         if arguments.only is None or workload["name"] in arguments.only
     ]
@@ -250,7 +255,7 @@ def main() -> int:
         command = [sys.executable, __file__, "--occupy"]
         cases = [[case, backend] for case in MEMORY for backend in ("model", "native")]
         told = [subprocess.check_output([*command, *case], text=True) for case in cases]
-        show("memory", "peak memory", [json.loads(line) for line in told])
+        show("memory", "peak memory", [json.loads(line) | sources for line in told])
     return 0 if all(row["agreement"] for row in rows) else 1
 
 

@@ -20,6 +20,10 @@ __all__ = ["Accelerator", "Progress", "Report", "SimulationError", "ToolError"]
 _HOMES = {"Accelerator": "accelerator", "Progress": "progress", "Report": "report"}
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)

@@ -77,7 +77,7 @@ class Accelerator:
         :class:`extremum.host.driver.block.BlockDriver` writes and reads; the report is a
         :class:`extremum.host.report.BlockReport`. Not with backend ``"model"``.
     waves
-        VCD file to write. It is complete when the accelerator is closed.
+        VCD file to write; its name ends in ``.vcd``. It is complete when the accelerator is closed.
     wave_window
         First and last clock to write, counted from the end of reset; all of them, if None.
         Backend ``"native"`` only.

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import BUSES, FASTEST_TO_SIMULATE, CoreConfig
@@ -50,12 +51,14 @@ def check_simulation(
     """
     if waves is not None and not isinstance(waves, (str, os.PathLike)):
         raise TypeError(f"waves must name a file, not {waves!r}")
+    if waves is not None and Path(waves).suffix.lower() != ".vcd":
+        raise ValueError(f"waves must name a .vcd file, not {os.fspath(waves)!r}")
     if waves is not None and backend == "model":
         raise ValueError("waves need a simulator: the backend must not be 'model'")
     if "\0" in str(waves):
         raise ValueError(f"waves must name a file, not {str(waves)!r}")
     if watchdog is not None and (not _is_integer(watchdog) or watchdog < 1):
-        raise ValueError(f"watchdog must be at least 1 clock, not {watchdog!r}")
+        raise ValueError(f"watchdog must be a whole number of clocks, at least 1, not {watchdog!r}")
     if watchdog is not None and watchdog > MOST_CLOCKS:
         raise ValueError(f"watchdog must be at most {MOST_CLOCKS} clocks, not {watchdog}")
     if wave_window is None:
@@ -109,7 +112,7 @@ def check_stalls(**rates: int) -> None:
     """
     for name, rate in rates.items():
         if not _is_integer(rate) or not 0 <= rate <= 99:
-            raise ValueError(f"{name} must be a percentage from 0 to 99, not {rate!r}")
+            raise ValueError(f"{name} must be a whole number of percent from 0 to 99, not {rate!r}")
 
 
 def check_seed(seed: int) -> None:

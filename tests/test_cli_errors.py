@@ -117,10 +117,13 @@ REFUSED += [
 REFUSED += [
     (f"run argmax {COMMON} {option}", message)
     for option, message in (
-        ("--output nowhere/o.npy", "--output cannot be written: nowhere/o.npy"),
-        ("--output .", "--output cannot be written: ."),
+        (
+            "--output nowhere/o.npy",
+            "--output cannot be written: nowhere/o.npy: nowhere is no folder",
+        ),
+        ("--output .", "--output cannot be written: .: it is a folder"),
         ("--output ./x.npy", "--output is the file of --input: x.npy"),
-        ("--output new/", "--output cannot be written: new/"),
+        ("--output new/", "--output cannot be written: new/: it is a folder"),
         ("--waves nowhere/w.vcd", "--waves cannot be written: nowhere/w.vcd"),
         ("--wave-window 1,2", "--wave-window needs --waves"),
         ("--waves w.vcd --wave-window 5", "--wave-window must be the first and the last clock"),

@@ -45,6 +45,10 @@ def folder(tmp_path):
             ["--output", "{folder}/out", "--report", "{folder}/out/y.npy"],
             "--output would overwrite the page of --report",
         ),
+        (
+            ["--report", "{folder}/out/page.npy"],
+            "--report must name a .html file, not {folder}/out/",
+        ),
         (["--clock", "1e-320"], "is neither a number of MHz from 1e-06 to 1e+06 nor a preset"),
     ],
 )

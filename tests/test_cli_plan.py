@@ -192,4 +192,9 @@ def test_a_configuration_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, said = run(f"{LAYER} --dataflow nowhere/layer.toml")
     assert (status, out) == (2, [])
-    assert said == ["extremum: --dataflow cannot be written: nowhere/layer.toml"]
+    assert said == [
+        "extremum: --dataflow cannot be written: nowhere/layer.toml: nowhere is no folder"
+    ]
+    assert run(f"{LAYER} --dataflow x.npy")[2] == [
+        "extremum: --dataflow must name a .toml file, not x.npy (see extremum plan --help)"
+    ]

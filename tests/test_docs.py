@@ -102,6 +102,7 @@ def test_options_that_are_named_exist(path: Path) -> None:
         "--placer-heap-timingweight",
         "--lint-only",
         "--binary",
+        "-fno-const-bit-op-tree",
         "--timing",
         "--cores-root",
         "--target",

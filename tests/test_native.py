@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from accelerators import check, make
 from amounts import mostly_slow
+from simulation import NEEDS_ICARUS
 
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError, cache
 from extremum.host.errors import WaveformError
@@ -25,6 +27,7 @@ from extremum.host.simulation.native import NativeSimulator, PhasesStruct, load
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.stalls import Stalls
 from extremum.host.simulation.verilated import compiler_version
+from extremum.model import DataType
 from extremum.tb.cores import CORES
 from extremum.tb.sequences import jobs
 
@@ -216,21 +219,29 @@ def test_waves_that_cannot_be_written(tmp_path):
         accelerator.argmax(np.zeros(3, np.int8))
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.fixture(name="full")
+def full_disk(tmp_path):
+    """A file of waveforms that cannot be written, since its disk is full."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no device that is always full")
+    path = tmp_path / "full.vcd"
+    path.symlink_to("/dev/full")
+    return path
+
+
 @pytest.mark.parametrize("bus", mostly_slow(["none", "axi"], ["none"]))
-def test_a_full_disk_under_waves(bus):
+def test_a_full_disk_under_waves(bus, full):
     """It is told in the clock in which it is met, and the process goes on."""
-    accelerator = Accelerator(**SMALL, bus=bus, waves="/dev/full")
+    accelerator = Accelerator(**SMALL, bus=bus, waves=full)
     for _ in range(2):
         with pytest.raises(WaveformError, match=r"clock \d+: cannot write waveforms: No space"):
             accelerator.argmax(np.zeros(20_000, np.int8))
     accelerator.close()
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_hang_under_a_full_disk_is_a_hang():
+def test_a_hang_under_a_full_disk_is_a_hang(full):
     """So few clocks pass that nothing of the waveforms has been written yet."""
-    accelerator = Accelerator(**SMALL, waves="/dev/full", watchdog=5, input_stalls=95)
+    accelerator = Accelerator(**SMALL, waves=full, watchdog=5, input_stalls=95)
     with pytest.raises(SimulationError, match="nothing moved for 6 clocks") as caught:
         accelerator.argmax(np.zeros(3, np.int8))
     assert caught.type is SimulationError
@@ -291,6 +302,20 @@ def test_a_large_core_is_compiled_with_a_precompiled_header(tmp_path, monkeypatc
     monkeypatch.setattr(native_build, "LARGE_VERILOG", 0)
     monkeypatch.setattr(native_build, "precompile", spoiled)
     assert compile_native(CORES["reduction"]).exists()
+
+
+@pytest.mark.parametrize("simulator", ["native", pytest.param("icarus", marks=NEEDS_ICARUS)])
+def test_a_flag_behind_a_comparison_of_64_bits(simulator):
+    """Verilator left out the mask of bit 64, and the lane behind the end of the row won."""
+    fixed = (("decreasing", 0), ("tail", 1))
+    config = CoreConfig(
+        (DataType.INT64,), 2, max_window=(1, 1, 1), operators=("argmax",), pipelining="small",
+        fixed=fixed,
+    )  # fmt: skip
+    with Accelerator(config, backend=simulator) as accelerator:
+        x = -np.array([5, 3, 2, 4, 2], np.int64)
+        assert accelerator.argmax(x).tolist() == [2]
+        assert accelerator.argmax(-x).tolist() == [0]
 
 
 def test_a_header_that_cannot_be_precompiled_is_read(tmp_path, monkeypatch):

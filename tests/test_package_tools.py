@@ -31,6 +31,7 @@ from extremum.host.package.settings import Settings
 from extremum.host.package.template import instance
 from extremum.host.package.waivers import REASONS
 from extremum.host.simulation.native import NativeSimulator
+from extremum.host.tools import VERILATOR_RIGHT
 from extremum.model import DataType
 from extremum.tb.cores import CORES
 
@@ -115,7 +116,8 @@ def test_icarus(folders, name):
 @pytest.mark.parametrize("name", FIVE)
 def test_verilator(folders, name):
     sources = (f"{name}.vlt", f"{name}_tb.v", f"{name}.v")
-    status, told = run(folders[name], "verilator", "--binary", "--timing", *sources)
+    options = ("--binary", "--timing", *VERILATOR_RIGHT)
+    status, told = run(folders[name], "verilator", *options, *sources)
     assert (status, "%Warning" in told) == (0, False), told
     status, told = run(folders[name], f"./obj_dir/V{name}_tb")
     assert status == 0, told

@@ -107,8 +107,8 @@ def test_rows_of_other_elements(monkeypatch, what):
         right = GatheredJob.gather
         monkeypatch.setattr(GatheredJob, "gather", lambda job, x: right(job, x[..., ::-1]))
     else:
-        elements, positions = job._table
-        job.__dict__["_table"] = (elements, positions[::-1])
+        elements, positions = gathered()[0]._table
+        monkeypatch.setattr(GatheredJob, "_table", (elements, positions[::-1]))
     with pytest.raises(ScoreboardError, match=f"gathered has another {what}, of GatheredJob"):
         expected_beats(job, x)
 

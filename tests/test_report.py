@@ -24,9 +24,10 @@ CYCLES = {
 SMALL_CYCLES = CYCLES | {"pipelining": "small", "cycles": 1003, "predicted": 1004}
 BLOCK_CLOCKS = {
     "workload": "vgg16_pool1", "lanes": 4, "beats_in": 1000, "beats_out": 250, "jobs": 1,
-    "bound": 1000, "core": 1020, "block": 1023, "idle": 0, "allowed": 1092, "agreement": True,
+    "bound": 1000, "predicted": 1020, "cycles": 1023, "idle": 0, "allowed": 1092, "agreement": True,
     "faults": [], "pipelining": "fast",
 }  # fmt: skip
+SMALL_BLOCK_CLOCKS = BLOCK_CLOCKS | {"pipelining": "small", "cycles": 1005, "predicted": 1003}
 BLOCK = {
     "name": "argmax-float32", "comb": 350, "lut4": 200, "ff": 300, "block_ram": 0, "latency": 46,
     "fmax_mhz": 310.0, "seeds": [{"seed": 1, "fmax_mhz": 310.0}], "lanes": 1,
@@ -100,13 +101,14 @@ def test_what_is_measured_is_told(report, tmp_path):
     grown = BLOCK | {"name": "programmable-int8x4, lanes 4", "series": ["lanes", 4]}
     small = BLOCK | {"name": "argmax-int8 on ice40-up5k", "device": "ice40-up5k"}
     slow = BLOCK | {"name": "argmax-int8", "fmax_mhz": 300.0}
-    clocks = [BLOCK_CLOCKS, BLOCK_CLOCKS | {"jobs": 2, "block": 1100}]
+    several = BLOCK_CLOCKS | {"lanes": 1, "jobs": 2, "cycles": 1100}
+    clocks = [BLOCK_CLOCKS, several, SMALL_BLOCK_CLOCKS, SMALL_BLOCK_CLOCKS | {"lanes": 1}]
     text, told = report(
         cycles=[CYCLES, SMALL_CYCLES], fpga=[BLOCK, slow, grown, small], block_clocks=clocks
     )
-    assert "Through the AXI block, 1 of 2 runs" in told
+    assert "Through the AXI block, 3 of 4 runs" in told
     assert "one job takes at most 3 clocks more than is predicted of the bare core" in told
-    assert "| vgg16_pool1 | fast | 4 | 1 | 1000 | 1020 | 1023 | 3 | 0 |" in text
+    assert "| vgg16_pool1 | 4 | 1 | 1000 | 1023 | 1020 | 0 | 1005 | 1003 | 0 |" in text
     assert "2 of 2 runs" in told
     assert "Of 2 cores with a target on the ECP5-85F, 1 reach the aim and 1 the floor." in told
     assert all(line in text for line in told.splitlines())
@@ -189,7 +191,7 @@ def test_a_wrong_result_is_told(report, name):
     wrong = {"agreement": False, "faults": ["a wrong result"]}
     records = {
         "cycles": [CYCLES | wrong, SMALL_CYCLES],
-        "block_clocks": [BLOCK_CLOCKS, BLOCK_CLOCKS | wrong],
+        "block_clocks": [BLOCK_CLOCKS | wrong, SMALL_BLOCK_CLOCKS],
         "simulation": SIMULATION
         | {"workloads": [SIMULATION["workloads"][0] | {"agreement": False}]},
     }

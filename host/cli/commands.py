@@ -29,6 +29,7 @@ from extremum.host.cli import (
     verilog_command,
 )
 from extremum.host.cli.exit import Exit
+from extremum.host.cli.main import COMMANDS
 from extremum.host.cli.option_types import FILE
 from extremum.host.comparison import compute
 from extremum.host.errors import (
@@ -152,6 +153,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
         if (found := super().get_command(ctx, cmd_name)) is not None:
+            found.short_help = COMMANDS[cmd_name]
             return found
         for point in entry_points(group=PLUGINS, name=cmd_name):
             return point.load()
@@ -228,8 +230,9 @@ def plan(
     """Show the jobs of OPERATOR and their predicted cycles; nothing is simulated.
 
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of
-    `run`; instead of an input, --sizes and --type will do. The core is that of --preset or
-    --config, if one of them is given, changed by the other options.
+    `run`, so that one line serves both: those about running, comparing and writing are checked,
+    and do nothing here. Instead of an input, --sizes and --type will do. The core is that of
+    --preset or --config, if one of them is given, changed by the other options.
     """
     problems.refuse_misfits(operator, options)
     if options["backend"] == "model":
@@ -241,6 +244,7 @@ def plan(
     given: dict[str, Any] = {}
     if dataflow is not None:
         given = problems.open_parameters(options)
+        tensor_files.refuse_other_suffix("dataflow", dataflow, ".toml")
         tensor_files.refuse_unwritable({"input": options["input"], "dataflow": dataflow})
     require(*BACKEND_TOOLS["model"])
     from extremum.host.plan import dataflow_core  # noqa: PLC0415 (needs the extra sim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +107,7 @@ def configuration_of(options: Mapping[str, Any]) -> Configuration:
             given["data_types"] = tuple(map(DataType.from_dtype, options["types"]))
         if options["fixed"] is not None:
             hint = "; --fixed takes the name of a TOML file that has such lines"
-            given["fixed"] = _read(
-                options["fixed"], lambda text: tuple(flat_registers(tomllib.loads(text))), hint
-            )
+            given["fixed"] = _read(options["fixed"], _registers, hint)
         return replace(base, config=replace(base.config, **given))
 
 
@@ -192,6 +190,14 @@ def _text_of(path: str) -> str:
     if path not in texts:
         texts[path] = Path(path).read_text(encoding="utf-8")  # as TOML demands
     return texts[path]
+
+
+def _registers(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the job registers of a TOML file."""
+    table = tomllib.loads(text)
+    if others := sorted(table.keys() & {each.name for each in fields(CoreConfig)}):
+        raise ValueError(f"{others[0]} is no job register; --config takes a whole configuration")
+    return tuple(flat_registers(table))
 
 
 def _read(path: str, parse_text: Callable[[str], Any], hint: str = "") -> Any:

@@ -19,16 +19,16 @@ from extremum.host.cli.exit import Exit
 __all__ = ["main"]
 
 COMMANDS = {
-    "run": "Compute OPERATOR on the array of a .npy file, and check it bit for bit.",
-    "plan": "Show the jobs of OPERATOR and their predicted cycles.",
-    "demo": "Pool a photograph and find its extremes in simulated gateware.",
-    "verilog": "Write a block as a package: Verilog, testbench, registers, other tools' files.",
-    "fpga": "Synthesise a core, place and route it, and print what it costs.",
-    "onnx": "Run the network of the file MODEL with its poolings and reductions on a core.",
-    "cache": "Show the simulations and FPGA measurements that are kept, or remove them.",
-    "doctor": "List every tool that can be used, and how to install it.",
+    "run": "Compute an operator on a .npy file, and check it bit for bit.",
+    "plan": "Show an operator's jobs and their predicted cycles.",
+    "demo": "Pool a photograph and find its extremes.",
+    "verilog": "Write a block as Verilog, with testbench and registers.",
+    "fpga": "Synthesise, place and route a core; print what it costs.",
+    "onnx": "Run a network with its poolings and reductions on a core.",
+    "cache": "Show or remove the simulations and figures that are kept.",
+    "doctor": "List the tools, and how to install those that are missing.",
 }
-"""What each command does, for the help that needs no other package."""
+"""What each command does, for the list of commands: a line in 80 columns for each."""
 
 
 def main() -> NoReturn:

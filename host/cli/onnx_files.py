@@ -17,6 +17,7 @@ from extremum.host.cli.tensor_files import (
     file_of,
     files_of_streams,
     may_be_written,
+    refuse_other_suffix,
     refuse_unwritable,
 )
 from extremum.host.cli.unwritable import told_as_unwritable
@@ -51,8 +52,10 @@ def output_paths(folder: str | None, network: Network) -> list[Path]:
     nearest = next(
         path for path in (Path(folder), *Path(folder).absolute().parents) if os.path.exists(path)
     )
-    if not os.path.isdir(nearest) or not may_be_written(nearest):
-        raise click.ClickException(f"--output cannot be written: {folder}")
+    if not os.path.isdir(nearest):
+        raise click.ClickException(f"--output cannot be written: {folder}: {nearest} is no folder")
+    if not may_be_written(nearest):
+        raise click.ClickException(f"--output cannot be written: {folder}: it is not permitted")
     found: list[Path] = []
     for place, name in enumerate(network.output_names):
         data_type = network.output_type(name)
@@ -72,7 +75,7 @@ def output_paths(folder: str | None, network: Network) -> list[Path]:
 def refuse_overwriting(
     read: Mapping[str, str], report: str | None, written: Sequence[Path]
 ) -> None:
-    """Refuse to write a file that is read, or one twice.
+    """Refuse to write a file that is read, or one twice, or a page that is named as no page.
 
     Parameters
     ----------
@@ -86,7 +89,7 @@ def refuse_overwriting(
     Raises
     ------
     click.ClickException
-        The message names both.
+        The message names both, or the option.
     """
     taken = files_of_streams() | {file_of(path): what for path, what in read.items()}
     if report is not None:
@@ -100,6 +103,8 @@ def refuse_overwriting(
             what = taken[file_of(path)]
             raise click.ClickException(f"--output would overwrite {what}: {path}")
         taken[file_of(path)] = f"another output, {path}"
+    if report is not None:
+        refuse_other_suffix("report", report, ".html")
 
 
 def save(paths: Sequence[Path], outputs: Outputs) -> list[str]:

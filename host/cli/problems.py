@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +16,7 @@ from extremum.host.checks import MOST_CLOCKS
 from extremum.host.cli.core_options import base_of
 from extremum.host.cli.parameter_options import LIMITS, PARAMETERS, given_parameters
 from extremum.host.cli.shared_options import OPERATORS
-from extremum.host.cli.tensor_files import bad_input, flag, load
+from extremum.host.cli.tensor_files import bad_input, flag, load, refuse_other_suffix
 from extremum.model import Pooling, ReduceFunction, Reduction
 
 __all__ = [
@@ -81,9 +80,8 @@ def refuse_misfits(operator: str, options: Mapping[str, Any]) -> None:
         for name in HARDWARE:
             if options[name] is not None:
                 raise click.UsageError(f"{flag(name)} does not apply to --backend model")
-    waves = options["waves"]
-    if waves is not None and Path(waves).suffix.lower() != ".vcd":
-        raise click.UsageError(f"--waves must name a .vcd file, not {waves}")
+    if (waves := options["waves"]) is not None:
+        refuse_other_suffix("waves", waves, ".vcd")
     window = options["wave_window"]
     if window is not None:
         if options["backend"] != "native":

@@ -42,9 +42,9 @@ def progress() -> Iterator[Tell]:
 
 @contextmanager
 def status_line() -> Iterator[Callable[[str], None]]:
-    """Show on stderr what goes on; nothing unless that is a terminal."""
+    """Show on stderr what goes on; unless that is a terminal, in a line for each step."""
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield _print
         return
     with Console(stderr=True).status("generating") as status:
         yield status.update
@@ -52,10 +52,14 @@ def status_line() -> Iterator[Callable[[str], None]]:
 
 def _print_stage(now: Progress) -> None:
     """Print what is done while a core is compiled, which takes long enough to be asked about."""
-    if not now.stage:
-        return
+    if now.stage:
+        _print(f"{PHASES[now.phase]}: {now.stage}")
+
+
+def _print(text: str) -> None:
+    """Print a line on stderr."""
     try:
-        print(f"extremum: {PHASES[now.phase]}: {now.stage}", file=sys.stderr, flush=True)
+        print(f"extremum: {text}", file=sys.stderr, flush=True)
     except BrokenPipeError:
         raise
     except OSError:  # a full disk: the result matters, and not what is said meanwhile

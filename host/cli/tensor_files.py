@@ -125,6 +125,18 @@ def may_be_written(path: Path) -> bool:
     return os.access(path, os.W_OK | os.X_OK if os.path.isdir(path) else os.W_OK)
 
 
+def refuse_other_suffix(name: str, path: str, suffix: str) -> None:
+    """Refuse a file to write that is named as one of another kind, which it would replace.
+
+    Raises
+    ------
+    click.UsageError
+        The message names the option.
+    """
+    if Path(path).suffix.lower() != suffix:
+        raise click.UsageError(f"{flag(name)} must name a {suffix} file, not {path}")
+
+
 def refuse_unwritable(options: Mapping[str, Any]) -> None:
     """Refuse files that cannot be written, or that would overwrite each other or the input.
 
@@ -150,10 +162,15 @@ def refuse_unwritable(options: Mapping[str, Any]) -> None:
         path = Path(options[name])
         own = file_of(path)
         target = path if os.path.exists(path) else path.parent
-        is_folder = os.path.isdir(path) or str(options[name]).endswith(os.sep)
-        misplaced = is_folder or not os.path.isdir(path.parent)
-        if misplaced or not may_be_written(target):
-            raise click.ClickException(f"{flag(name)} cannot be written: {options[name]}")
+        why = None
+        if os.path.isdir(path) or str(options[name]).endswith(os.sep):
+            why = "it is a folder"
+        elif not os.path.isdir(path.parent):
+            why = f"{path.parent} is no folder"
+        elif not may_be_written(target):
+            why = "it is not permitted"
+        if why:
+            raise click.ClickException(f"{flag(name)} cannot be written: {options[name]}: {why}")
         if path.is_fifo() or path.is_socket():
             raise click.ClickException(f"{flag(name)} needs a file, and {path} is a pipe")
         other = taken.setdefault(own, flag(name))

@@ -172,7 +172,7 @@ def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
             f"--output cannot be written: {target}: the folder {place} does not exist"
         )
     if not is_right or not may_be_written(place):
-        raise click.ClickException(f"--output cannot be written: {target}")
+        raise click.ClickException(f"--output cannot be written: {target}: it is not permitted")
 
 
 def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from extremum.host.package.registers import LIBRARY, VENDOR
 from extremum.host.package.settings import Settings, version_text
 from extremum.host.package.verilog import header
+from extremum.host.tools import VERILATOR_RIGHT
 
 __all__ = ["core_file", "core_name"]
 
@@ -78,6 +79,6 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
             "        iverilog_options: [-g2012]",
             "      verilator:",
             "        mode: binary",
-            "        verilator_options: [--timing]",
+            f"        verilator_options: [--timing, {', '.join(VERILATOR_RIGHT)}]",
         ]
     return "\n".join(lines) + "\n"

@@ -15,6 +15,7 @@ from extremum.host.package.lite_bench import job_writes
 from extremum.host.package.ports import Port
 from extremum.host.package.registers import map_name
 from extremum.host.package.settings import Settings, version_text
+from extremum.host.tools import VERILATOR_RIGHT
 
 __all__ = ["readme"]
 
@@ -25,7 +26,7 @@ PORT_TEXTS = {
     "rst": "reset, active high, synchronous, for one rising edge at least",
     "s_axis": "AXI4-Stream: the elements, lane 0 in the lowest bytes",
     "m_axis_value": "AXI4-Stream: the winning elements",
-    "m_axis_index": "AXI4-Stream: their positions; {empty} marks an empty window",
+    "m_axis_index": "AXI4-Stream: their positions{empty}",
     "s_axil": "AXI4-Lite: the registers",
     "irq": "an enabled event has happened and is not cleared",
     "job": "the registers of one job, with valid and ready",
@@ -33,7 +34,10 @@ PORT_TEXTS = {
     "o": "the output beats, with valid and ready",
     "status": "busy, refused, error (three bits), empty, from bit 0 on",
 }
-"""What each port or interface is for; ``{empty}`` stands for the position of an empty window."""
+"""What each port or interface is for; ``{empty}`` stands for what is told of empty windows."""
+
+KEEP_TEXT = "not looked at: a job knows how many lanes of its last beat carry elements"
+"""What is told of ``s_axis_tkeep``."""
 
 FILE_TEXTS = (
     ("{name}.v", "the block: self-contained Verilog, whose modules all begin with `{name}`"),
@@ -117,9 +121,12 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
     yield ""
     yield "| port | direction | bits | |"
     yield "|---|---|---:|---|"
-    told, empty = "", f"0x{(1 << settings.config.index_width) - 1:x}"
+    told, empty = "", ""
+    if settings.config.has_values:
+        empty = f"; 0x{(1 << settings.config.index_width) - 1:x} marks an empty window"
     for port in ports:
         text = PORT_TEXTS[port.interface].format(empty=empty) if port.interface != told else ""
+        text = KEEP_TEXT if port.name == "s_axis_tkeep" else text
         told = port.interface
         yield f"| `{port.name}` | {port.direction} | {port.width} | {text} |"
     yield ""
@@ -161,7 +168,8 @@ def _running(
         yield "```console"
         yield f"$ iverilog -g2012 -o bench {name}_tb.v {sources} && vvp bench"
         yield (
-            f"$ verilator --binary --timing {name}.vlt {name}_tb.v {sources} && obj_dir/V{name}_tb"
+            f"$ verilator --binary --timing {' '.join(VERILATOR_RIGHT)} {name}.vlt {name}_tb.v "
+            f"{sources} && obj_dir/V{name}_tb"
         )
         yield f"$ fusesoc --cores-root . run --target=sim {core_name(settings)}"
         yield "```"

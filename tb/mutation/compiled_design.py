@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from extremum.host import cache
+from extremum.host import cache, tools
 from extremum.host.processes import Processes
 from extremum.host.simulation import verilated
 from extremum.tb.mutation import yosys
@@ -25,6 +25,7 @@ REPLAY = Path(str(files("extremum.tb.mutation"))) / "replay.cpp"
 VERILATE = (
     "--cc", "-O3", "--x-initial", "unique", "--no-timing", "--top-module", "bench",
     "--prefix", "Vcore", "--Mdir", "model", "-Wno-fatal", "-Wno-lint", "-Wno-UNOPTFLAT",
+    *tools.VERILATOR_RIGHT,
 )  # fmt: skip
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
 FAST = ("-O1", "-fvisibility=hidden")

@@ -1,0 +1,118 @@
+"""Tells which results in ``bench/results`` are not those of the present sources.
+
+A figure of an FPGA or of clocks belongs to the netlist that was measured, and clocks also to the
+plan that predicts them. A time belongs to the sources that it took: of the golden model, or of the
+cores and their simulation.
+
+Usage: ``python bench/check.py [--only RESULTS ...]``, such as ``cycles``. The exit status is 1 if a
+result is outdated. It takes some minutes, since all cores are generated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+import fpga
+from clock_counts import KEY, runs
+from results_files import RESULTS, kept_results
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.plan import plan
+from extremum.tb.netlists import digest
+from extremum.tb.source_digest import changed_since
+
+PARTS = ("first_use", "rates", "workloads", "memory")
+"""What ``simulation.json`` has of records."""
+
+
+class Figure(NamedTuple):
+    """A result that belongs to a netlist."""
+
+    name: str
+    config: CoreConfig
+    bus: str
+    result: dict[str, Any]
+    clocks: int | None = None
+    """Clocks that the present plan predicts, for a result that tells them."""
+
+
+def fpga_figures(results: list[dict[str, Any]]) -> Iterator[Figure]:
+    """Yield the results of ``fpga.json``, which the bench can measure again."""
+    blocks = {block.name: block for block in fpga.blocks()}
+    for result in results:
+        block = blocks[result["name"]]
+        yield Figure(block.name, block.config, block.bus, result)
+
+
+def clock_figures(bus: str, results: list[dict[str, Any]]) -> Iterator[Figure]:
+    """Yield the results of ``cycles.json``, or with the bus ``"axi"`` of ``block_clocks.json``."""
+    listed = {run.key: run for run in runs()}
+    for result in results:
+        run = listed[tuple(result[name] for name in KEY)]
+        clocks = plan(run.problem, run.config).cycles
+        yield Figure(run.name, run.config, bus, result, clocks)
+
+
+def outdated(figure: Figure, netlist: str) -> Iterator[str]:
+    """Yield what is outdated in a result, whose core has this netlist now."""
+    result = figure.result
+    if result.get("netlist") != netlist:
+        yield f"{figure.name}: measured {result.get('netlist')}, it is {netlist} now"
+    if figure.clocks is not None and result["predicted"] != figure.clocks:
+        yield f"{figure.name}: predicted {result['predicted']} clocks, it is {figure.clocks} now"
+
+
+def outdated_netlists(figures: Iterable[Figure]) -> list[list[str]]:
+    """Return for each result what is outdated in it."""
+    listed = list(figures)
+    with ProcessPoolExecutor() as pool:
+        netlists = pool.map(digest, [each.config for each in listed], [each.bus for each in listed])
+        return [list(outdated(*each)) for each in zip(listed, netlists, strict=True)]
+
+
+def outdated_times(results: Iterable[dict[str, Any]]) -> list[list[str]]:
+    """Return for each result which sources have changed since it was measured."""
+    return [
+        [f"{name} has changed since" for name in changed_since(result["sources"])]
+        if "sources" in result
+        else ["it is not told of which sources a time is"]
+        for result in results
+    ]
+
+
+def tell(name: str, faults: list[list[str]]) -> bool:
+    """Tell what is outdated in a file of results; return whether nothing is."""
+    for line in (line for each in faults for line in each):
+        print(f"{name}: {line}", file=sys.stderr)
+    present = sum(not each for each in faults)
+    print(f"{name}: {present} of {len(faults)} results are of the present sources")
+    return present == len(faults)
+
+
+CHECKS: dict[str, Callable[[Any], list[list[str]]]] = {
+    "fpga": lambda found: outdated_netlists(fpga_figures(found)),
+    "cycles": lambda found: outdated_netlists(clock_figures("none", found)),
+    "block_clocks": lambda found: outdated_netlists(clock_figures("axi", found)),
+    "simulation": lambda found: outdated_times(
+        row for name in PARTS if found for row in found.get(name, [])
+    ),
+    "model": lambda found: outdated_times([found] if found else []),
+}
+"""For each file of results what lists the faults of each result in it."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=CHECKS, metavar="RESULTS", default=CHECKS)
+    arguments = parser.parse_args()
+    found = {name: kept_results(parser, RESULTS / f"{name}.json") for name in arguments.only}
+    are_present = [tell(name, CHECKS[name](results)) for name, results in found.items()]
+    return int(not all(are_present))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

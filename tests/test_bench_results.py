@@ -1,0 +1,123 @@
+"""Figures belong to netlists and sources, and the bench tells when these have changed."""
+
+import argparse
+from types import SimpleNamespace
+
+import pytest
+from bench_files import bench_modules
+
+from extremum.tb.netlists import digest
+from extremum.tb.source_digest import digests_of
+
+check, clock_counts, fpga, results_files = bench_modules(
+    "check", "clock_counts", "fpga", "results_files"
+)
+RUN = next(run for run in clock_counts.runs() if run.key == ("volume_peak", 1, "small"))
+NETLIST = digest(RUN.config, "none")
+CLOCKS = {"workload": "volume_peak", "lanes": 1, "pipelining": "small", "predicted": 589826}
+
+
+def results(name):
+    """Return the published results of a kind."""
+    return results_files.read_results(results_files.RESULTS / f"{name}.json")
+
+
+def outdated(netlist):
+    """Return what is outdated in clocks that were counted on a netlist."""
+    (figure,) = check.clock_figures("none", [CLOCKS | netlist])
+    return list(check.outdated(figure, NETLIST))
+
+
+def test_clocks_of_the_present_netlist_and_plan():
+    assert outdated({"netlist": NETLIST}) == []
+
+
+@pytest.mark.parametrize("netlist", [{}, {"netlist": "0123456789ab"}])
+def test_results_of_other_netlists(netlist):
+    """They are told, also if they do not tell of which netlist they are."""
+    measured = netlist.get("netlist")
+    told = f"volume_peak, 1 lanes, small: measured {measured}, it is {NETLIST} now"
+    assert outdated(netlist) == [told]
+
+
+def test_clocks_that_the_plan_predicts_no_longer():
+    told = "volume_peak, 1 lanes, small: predicted 7 clocks, it is 589826 now"
+    assert outdated({"netlist": NETLIST, "predicted": 7}) == [told]
+
+
+def test_figures_of_fpgas_belong_to_netlists_alone():
+    (figure,) = check.fpga_figures([{"name": "argmax-int8", "netlist": "0123456789ab"}])
+    assert (figure.name, figure.bus, figure.clocks) == ("argmax-int8", "none", None)
+    now = digest(figure.config, "none")
+    assert check.outdated_netlists([figure]) == [
+        [f"argmax-int8: measured 0123456789ab, it is {now} now"]
+    ]
+    assert check.outdated_netlists([]) == []
+
+
+@pytest.mark.parametrize(
+    ("sources", "faults"),
+    [
+        ({"sources": digests_of(["hdl/select.py", "model"])}, []),
+        ({"sources": {"hdl/select.py": "0"}}, ["hdl/select.py has changed since"]),
+        ({"sources": {"hdl/gone": "0"}}, ["hdl/gone has changed since"]),
+        ({}, ["it is not told of which sources a time is"]),
+    ],
+)
+def test_times_belong_to_sources(sources, faults):
+    assert check.outdated_times([sources, sources]) == [faults, faults]
+
+
+@pytest.mark.parametrize(
+    ("faults", "is_present", "told"),
+    [
+        ([[], []], True, "cycles: 2 of 2 results are of the present sources\n"),
+        ([[], ["one", "two"]], False, "cycles: 1 of 2 results are of the present sources\n"),
+        ([], True, "cycles: 0 of 0 results are of the present sources\n"),
+    ],
+)
+def test_what_is_outdated_is_told(capsys, faults, is_present, told):
+    assert check.tell("cycles", faults) is is_present
+    lines = [f"cycles: {line}\n" for each in faults for line in each]
+    assert capsys.readouterr() == (told, "".join(lines))
+
+
+@pytest.mark.parametrize("is_present", [True, False])
+def test_the_status_tells_whether_anything_is_outdated(monkeypatch, is_present):
+    """The last of the files decides as the first does."""
+    monkeypatch.setattr(check.argparse.ArgumentParser, "parse_args", lambda _: SimpleNamespace(
+        only=["simulation", "model"]))  # fmt: skip
+    monkeypatch.setitem(check.CHECKS, "simulation", lambda _: [[]])
+    monkeypatch.setitem(check.CHECKS, "model", lambda _: [[] if is_present else ["changed"]])
+    assert check.main() == (0 if is_present else 1)
+
+
+def test_results_that_cannot_be_read(tmp_path, capsys):
+    """Nothing is measured, since the other results of the file would be lost."""
+    damaged = tmp_path / "fpga.json"
+    damaged.write_text("[{")
+    with pytest.raises(SystemExit) as end:
+        results_files.kept_results(argparse.ArgumentParser("fpga"), damaged)
+    assert end.value.code == 2
+    assert f"fpga: error: {damaged} cannot be read" in capsys.readouterr().err
+    assert results_files.kept_results(argparse.ArgumentParser(), tmp_path / "none.json") == []
+
+
+@pytest.mark.parametrize("name", ["fpga", "cycles", "block_clocks"])
+def test_every_figure_tells_its_netlist(name):
+    assert {len(result["netlist"]) for result in results(name)} == {12}
+
+
+def test_every_time_tells_its_sources():
+    times = [row for part in check.PARTS for row in results("simulation")[part]]
+    assert all(result["sources"] for result in (*times, results("model")))
+
+
+def test_the_results_are_those_of_the_bench():
+    """A block whose placement fails has none."""
+    runs = [run.key for run in clock_counts.runs()]
+    for name in ("cycles", "block_clocks"):
+        published = [tuple(result[key] for key in clock_counts.KEY) for result in results(name)]
+        assert published == runs
+    published = [result["name"] for result in results("fpga")]
+    assert published == [block.name for block in fpga.blocks() if block.name in published]

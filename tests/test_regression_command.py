@@ -72,6 +72,7 @@ def case(target, **fields):
         ),
         (("--lots", str(1 << 63)), "is not in the range"),
         (("--lots", "0", "--evidence", "FOREIGN/x"), "File exists"),
+        (("--lots", "0", "--evidence", "FOREIGN"), "FOREIGN is no evidence, restore or remove it"),
         (
             ("--lots", "0", "--database", "same", "--evidence", "./same"),
             "--evidence and --database name the same file: same",
@@ -100,21 +101,21 @@ def test_an_interrupt_before_the_first_lot_leaves_the_evidence(tmp_path, monkeyp
     monkeypatch.setattr(commands, "entry_points", lambda **_: [])
     monkeypatch.setitem(commands.commands.commands, "regress", regress)
     report = tmp_path / "evidence.json"
-    report.write_text("of an earlier pass")
+    report.write_text('{"of": "an earlier pass"}')
     line = ["regress", "--database", str(tmp_path / "lots"), "--evidence", str(report)]
     assert commands.main(line) == 130
     assert capsys.readouterr().err.endswith("extremum: interrupted\n")
-    assert report.read_text() == "of an earlier pass"
+    assert json.loads(report.read_text()) == {"of": "an earlier pass"}
 
 
 def test_a_pass_without_a_case_leaves_the_evidence(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "entry_points", lambda **_: [])
     monkeypatch.setitem(commands.commands.commands, "regress", regress)
     report = tmp_path / "evidence.json"
-    report.write_text("of an earlier pass")
+    report.write_text('{"of": "an earlier pass"}')
     line = ["regress", "--lots", "0", "--workers", "0", "--evidence", str(report)]
     assert commands.main([*line, "--database", str(tmp_path / "lots")]) == 0
-    assert report.read_text() == "of an earlier pass"
+    assert json.loads(report.read_text()) == {"of": "an earlier pass"}
 
 
 def test_a_scheduler_that_ends_leaves_what_was_run(tmp_path, monkeypatch, capsys):

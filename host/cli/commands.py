@@ -153,7 +153,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name."""
         if (found := super().get_command(ctx, cmd_name)) is not None:
-            found.short_help = COMMANDS[cmd_name]
+            found.short_help = COMMANDS.get(cmd_name, found.short_help)
             return found
         for point in entry_points(group=PLUGINS, name=cmd_name):
             return point.load()

@@ -22,7 +22,7 @@ from rich.progress import Progress as Bars
 from extremum.hdl.axi.streams import is_programmable
 from extremum.host.tools import BACKEND_TOOLS, require
 from extremum.tb.coverage import BINS, Tally
-from extremum.tb.evidence import require_writable
+from extremum.tb.evidence import EvidenceError, read_evidence, require_writable
 from extremum.tb.regression import evidence
 from extremum.tb.regression.campaign import (
     Progress,
@@ -83,7 +83,7 @@ def _given_beside(*names: str) -> str:
     )
 
 
-@click.command()
+@click.command(short_help="Run random cases, and compare them with the golden model.")
 @click.option("--case", "text", help="Run one case alone: its seed, or a case as JSON.")
 @backend_option
 @click.option(
@@ -167,6 +167,10 @@ def regress(
         if report.resolve() == path.resolve():
             raise click.UsageError(f"--evidence and --database name the same file: {path}")
         require_writable(report)
+        try:
+            read_evidence(report)  # what else is there would be lost
+        except EvidenceError as error:
+            raise click.UsageError(f"--evidence: {error}") from error
     try:
         from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from wrapped_core import wrap_core
 
-from extremum.host import cache
 from extremum.tb.coverage import BINS, EXCUSED, POINTS, Tally
 from extremum.tb.regression import lots as lots_module
 from extremum.tb.regression import pool
@@ -138,38 +138,27 @@ def test_a_seed_of_no_core(monkeypatch):
         drawn_case(CORES_MOST - 1)
 
 
-WRAPPER = """
-module extremum_core (
-    input clk, input rst, input i__valid, input [7:0] i__payload, output i__ready,
-    output o__valid, output [32:0] o__payload, input o__ready
-);
+SPOILT = """
   reg [1:0] count = 0;
   wire [32:0] right;
   sound_core core (
       .clk(clk), .rst(rst), .i__valid(i__valid), .i__payload(i__payload), .i__ready(i__ready),
       .o__valid(o__valid), .o__payload(right), .o__ready(o__ready)
   );
-  assign o__payload = {{right[32:1], right[0] ^ (count == {number})}};
+  assign o__payload = {right[32:1], right[0] ^ (count == 2)};
   always @(posedge clk) begin
     if (rst) count <= 0;
     else if (o__valid & o__ready & count != 3) count <= count + 1;
   end
 endmodule
 """
-"""A core around another one that spoils a result after the reset: the one of this number."""
+"""Around a core: it spoils the third result behind a reset."""
 
 
 @pytest.fixture(name="faulty")
 def faulty_core(monkeypatch):
     """Spoil the third result of the core ``endless1`` behind a reset."""
-    sound = cache.verilog
-
-    def verilog(*arguments, **options):
-        text = sound(*arguments, **options).replace("module extremum_core(", "module sound_core(")
-        assert "module sound_core(" in text
-        return text + WRAPPER.format(number=2)
-
-    monkeypatch.setattr(cache, "verilog", verilog)
+    wrap_core(monkeypatch, SPOILT)
 
 
 @pytest.mark.usefixtures("faulty", "few")

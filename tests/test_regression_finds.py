@@ -5,9 +5,9 @@ import random
 
 import numpy as np
 import pytest
+from wrapped_core import wrap_core
 
 from extremum.hdl.config import CoreConfig
-from extremum.host import cache
 from extremum.host.plan import plan
 from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.model import DataType, Pooling
@@ -22,10 +22,6 @@ from extremum.tb.regression.work import Difference, Figures
 from extremum.tb.scoreboard import ScoreboardError, expected_beats
 
 GENEROUS = """
-module extremum_core (
-    input clk, input rst, input i__valid, input [7:0] i__payload, output i__ready,
-    output o__valid, output [32:0] o__payload, input o__ready
-);
   reg [1:0] given = 0;
   wire [32:0] right;
   wire valid, more = given == 3;
@@ -42,21 +38,14 @@ module extremum_core (
   end
 endmodule
 """
-"""A core around another one that offers a fourth result behind the third."""
+"""Around a core: it offers a fourth result behind the third."""
 
 ROWS = Item("reduction", {"function": "argmax", "sizes": [3, 1], "data_type": "int8", "axes": [1]})
 
 
 @pytest.fixture(name="generous")
 def generous_core(monkeypatch):
-    sound = cache.verilog
-
-    def verilog(*arguments, **options):
-        text = sound(*arguments, **options).replace("module extremum_core(", "module sound_core(")
-        assert "module sound_core(" in text
-        return text + GENEROUS
-
-    monkeypatch.setattr(cache, "verilog", verilog)
+    wrap_core(monkeypatch, GENEROUS)
 
 
 @pytest.mark.usefixtures("generous")

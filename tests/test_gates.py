@@ -18,7 +18,7 @@ from netlists import FAMILIES, synthesise, yosys
 from packages import icarus, run, settings_of, write
 from synthesis import needs
 
-from extremum.host.tools import VERILATOR_RIGHT
+from extremum.host.tools import VERILATOR_WORKAROUNDS
 
 pytestmark = [
     pytest.mark.slow,
@@ -75,7 +75,7 @@ def test_the_bench_passes_in_icarus(netlist, form):
 def test_the_bench_passes_in_verilator(netlist, form):
     folder, top = netlist(form), TOPS[form]
     command = [
-        "verilator", "--binary", "--timing", *VERILATOR_RIGHT, "-Wno-fatal", "-Wno-lint",
+        "verilator", "--binary", "--timing", *VERILATOR_WORKAROUNDS, "-Wno-fatal", "-Wno-lint",
         "--top", f"{top}_tb", f"{top}_tb.v", "netlist.v", "cells.v", "-o", "bench",
     ]  # fmt: skip
     status, told = run(folder, *command)

@@ -31,7 +31,7 @@ from extremum.host.package.settings import Settings
 from extremum.host.package.template import instance
 from extremum.host.package.waivers import REASONS
 from extremum.host.simulation.native import NativeSimulator
-from extremum.host.tools import VERILATOR_RIGHT
+from extremum.host.tools import VERILATOR_WORKAROUNDS
 from extremum.model import DataType
 from extremum.tb.cores import CORES
 
@@ -116,7 +116,7 @@ def test_icarus(folders, name):
 @pytest.mark.parametrize("name", FIVE)
 def test_verilator(folders, name):
     sources = (f"{name}.vlt", f"{name}_tb.v", f"{name}.v")
-    options = ("--binary", "--timing", *VERILATOR_RIGHT)
+    options = ("--binary", "--timing", *VERILATOR_WORKAROUNDS)
     status, told = run(folders[name], "verilator", *options, *sources)
     assert (status, "%Warning" in told) == (0, False), told
     status, told = run(folders[name], f"./obj_dir/V{name}_tb")

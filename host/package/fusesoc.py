@@ -5,7 +5,7 @@ from __future__ import annotations
 from extremum.host.package.registers import LIBRARY, VENDOR
 from extremum.host.package.settings import Settings, version_text
 from extremum.host.package.verilog import header
-from extremum.host.tools import VERILATOR_RIGHT
+from extremum.host.tools import VERILATOR_WORKAROUNDS
 
 __all__ = ["core_file", "core_name"]
 
@@ -79,6 +79,6 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
             "        iverilog_options: [-g2012]",
             "      verilator:",
             "        mode: binary",
-            f"        verilator_options: [--timing, {', '.join(VERILATOR_RIGHT)}]",
+            f"        verilator_options: [--timing, {', '.join(VERILATOR_WORKAROUNDS)}]",
         ]
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from extremum.host.package.lite_bench import job_writes
 from extremum.host.package.ports import Port
 from extremum.host.package.registers import map_name
 from extremum.host.package.settings import Settings, version_text
-from extremum.host.tools import VERILATOR_RIGHT
+from extremum.host.tools import VERILATOR_WORKAROUNDS
 
 __all__ = ["readme"]
 
@@ -168,8 +168,8 @@ def _running(
         yield "```console"
         yield f"$ iverilog -g2012 -o bench {name}_tb.v {sources} && vvp bench"
         yield (
-            f"$ verilator --binary --timing {' '.join(VERILATOR_RIGHT)} {name}.vlt {name}_tb.v "
-            f"{sources} && obj_dir/V{name}_tb"
+            f"$ verilator --binary --timing {' '.join(VERILATOR_WORKAROUNDS)} {name}.vlt "
+            f"{name}_tb.v {sources} && obj_dir/V{name}_tb"
         )
         yield f"$ fusesoc --cores-root . run --target=sim {core_name(settings)}"
         yield "```"

@@ -47,7 +47,7 @@ _MAKEFLAGS = " ".join(
 
 _PORTS = Path(str(files("extremum.host.simulation"))) / "ports.vlt"
 
-_VERILATE = ("-O3", "--x-initial", "unique", "--output-split", "0", *tools.VERILATOR_RIGHT)
+_VERILATE = ("-O3", "--x-initial", "unique", "--output-split", "0", *tools.VERILATOR_WORKAROUNDS)
 """Verilator's options. Without a split there are few files, each of which reads all headers."""
 
 _RUNTIME = ("verilated.cpp", "verilated_dpi.cpp", "verilated_vpi.cpp", "verilated_threads.cpp")

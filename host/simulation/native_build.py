@@ -45,7 +45,7 @@ VERILATE = (
     # "func-opt" would cut wide concatenations into pieces: a fifth slower on 16 lanes.
     "--cc", "-O3", "-fno-func-opt", "--x-initial", "unique", "--no-timing",
     "--timescale-override", "1ns/1ns", "--top-module", TOP, "--prefix", "Vcore",
-    "--Mdir", "model", "--output-split", "6000", *tools.VERILATOR_RIGHT,
+    "--Mdir", "model", "--output-split", "6000", *tools.VERILATOR_WORKAROUNDS,
 )  # fmt: skip
 
 NATIVE = ("-fvisibility=hidden", "-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")

@@ -25,7 +25,7 @@ REPLAY = Path(str(files("extremum.tb.mutation"))) / "replay.cpp"
 VERILATE = (
     "--cc", "-O3", "--x-initial", "unique", "--no-timing", "--top-module", "bench",
     "--prefix", "Vcore", "--Mdir", "model", "-Wno-fatal", "-Wno-lint", "-Wno-UNOPTFLAT",
-    *tools.VERILATOR_RIGHT,
+    *tools.VERILATOR_WORKAROUNDS,
 )  # fmt: skip
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
 FAST = ("-O1", "-fvisibility=hidden")

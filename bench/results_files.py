@@ -28,7 +28,7 @@ def kept_results(parser: argparse.ArgumentParser, path: Path) -> Any:
     try:
         return read_results(path)
     except (OSError, ValueError) as error:
-        parser.error(f"{path} cannot be read, so what it has would be lost: {error}")
+        parser.error(f"{path} cannot be read, and is left as it is: {error}")
 
 
 def write_results(path: Path, found: Any) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "PIPELINING",
     "POSITION_WIDTH",
     "CoreConfig",
+    "check_is_config",
 ]
 
 OPERATORS = ("argmin", "argmax", "max-pool")
@@ -141,7 +142,8 @@ class CoreConfig:
         for name, most in (("max_window", MAX_WINDOW), ("max_dilation", MAX_DILATION)):
             sizes: Any = getattr(self, name)
             if not isinstance(sizes, tuple) or len(sizes) != 3:
-                raise TypeError(f"{name} must be (depth, height, width), not {sizes!r}")
+                form = "" if isinstance(sizes, tuple) else " in a tuple"
+                raise TypeError(f"{name} must be (depth, height, width){form}, not {sizes!r}")
             sizes = integers(name, sizes, None)
             _check_range(name, sizes, 1, most)
             object.__setattr__(self, name, sizes)
@@ -238,6 +240,18 @@ class CoreConfig:
             raise ValueError(
                 f"the core was built for {built}, not for {data_type.name}: add it to data_types"
             ) from None
+
+
+def check_is_config(config: object) -> None:
+    """Refuse what is no configuration.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    if not isinstance(config, CoreConfig):
+        raise TypeError(f"config must be a CoreConfig, not {config!r}")
 
 
 def _check_range(name: str, given: int | tuple[int, ...], low: int, high: int) -> None:

@@ -11,7 +11,7 @@ from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module
 
 from extremum.hdl.axi.block import AxiBlock
-from extremum.hdl.config import BUSES, CoreConfig
+from extremum.hdl.config import BUSES, CoreConfig, check_is_config
 from extremum.hdl.core import Core
 from extremum.hdl.registered_memory import RegisteredMemory
 from extremum.hdl.whole_nets import with_whole_nets
@@ -34,9 +34,12 @@ def component_of(config: CoreConfig, bus: str) -> Core | AxiBlock:
 
     Raises
     ------
+    TypeError
+        ``config`` is no configuration.
     ValueError
         The bus is neither.
     """
+    check_is_config(config)
     if bus not in BUSES:
         raise ValueError(f"bus must be one of {', '.join(BUSES)}, not {bus!r}")
     return AxiBlock(config) if bus == "axi" else Core(config)
@@ -60,6 +63,8 @@ def generate(config: CoreConfig, platform: object = None, *, bus: str = "none") 
 
     Raises
     ------
+    TypeError
+        ``config`` is no configuration.
     ValueError
         The bus is neither.
     """

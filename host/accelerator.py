@@ -13,6 +13,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
+from extremum.host.errors import WaveformError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, RunSettings, report_of
 from extremum.host.progress import Progress, Tell
@@ -79,13 +80,14 @@ class Accelerator:
     waves
         VCD file to write; its name ends in ``.vcd``. It is complete when the accelerator is closed.
     wave_window
-        First and last clock to write, counted from the end of reset; all of them, if None.
-        Backend ``"native"`` only.
+        First and last clock to write, counted from the end of reset; all of them, if None. If the
+        first never comes, :meth:`close` raises an error. Backend ``"native"`` only.
     watchdog
         Clocks without any transfer after which a job is given up; by default more than any job
-        of its size can need.
+        of its size can need. Not with backend ``"model"``.
     input_stalls, output_stalls
         Percentage of clocks in which the source of beats, the sink of results rests, 0 to 99.
+        Not with backend ``"model"``.
     seed
         Selects the sequence of stalls.
     progress
@@ -147,7 +149,7 @@ class Accelerator:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
         checks.check_bus(bus, backend)
         checks.check_simulation(backend, waves, wave_window, watchdog)
-        checks.check_stalls(input_stalls=input_stalls, output_stalls=output_stalls)
+        checks.check_stalls(backend, input_stalls=input_stalls, output_stalls=output_stalls)
         checks.check_seed(seed)
         checks.check_progress(progress)
         parameters = {
@@ -189,7 +191,11 @@ class Accelerator:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except WaveformError:
+            if value is None:  # an exception that is under way says more
+                raise
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in self.__dict__.items() if name != "_own"}
@@ -199,7 +205,13 @@ class Accelerator:
         self.__dict__.update(state, _own=local())
 
     def close(self) -> None:
-        """End the simulation; the next operator starts a new one."""
+        """End the simulation; the next operator starts a new one.
+
+        Raises
+        ------
+        WaveformError
+            Not all waveforms could be written, or the clocks of ``wave_window`` never came.
+        """
         with self._turns.take():
             self._session.close()
 

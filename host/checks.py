@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extremum.hdl.config import BUSES, FASTEST_TO_SIMULATE, CoreConfig
+from extremum.host.plan.planner import check_is_operator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 from extremum.model.checks import as_tensor_of
 
@@ -32,8 +33,7 @@ def tensor_for(problem: Reduction | Pooling, x: ArrayLike) -> np.ndarray:
     ValueError
         It is of other sizes.
     """
-    if not isinstance(problem, (Reduction, Pooling)):
-        raise TypeError(f"problem must be a Reduction or a Pooling, not {problem!r}")
+    check_is_operator(problem)
     return as_tensor_of(x, problem.data_type, problem.sizes)
 
 
@@ -59,6 +59,8 @@ def check_simulation(
         raise ValueError(f"waves must name a file, not {str(waves)!r}")
     if watchdog is not None and (not _is_integer(watchdog) or watchdog < 1):
         raise ValueError(f"watchdog must be a whole number of clocks, at least 1, not {watchdog!r}")
+    if watchdog is not None and backend == "model":
+        raise ValueError("a watchdog needs a simulator: the backend must not be 'model'")
     if watchdog is not None and watchdog > MOST_CLOCKS:
         raise ValueError(f"watchdog must be at most {MOST_CLOCKS} clocks, not {watchdog}")
     if wave_window is None:
@@ -102,17 +104,19 @@ def check_bus(bus: str, backend: str) -> None:
         raise ValueError(f"bus {bus!r} needs a simulator: the backend must not be 'model'")
 
 
-def check_stalls(**rates: int) -> None:
-    """Refuse what is not a percentage, by name.
+def check_stalls(backend: str, **rates: int) -> None:
+    """Refuse what is not a percentage, by name, and stalls where nothing is simulated.
 
     Raises
     ------
     ValueError
-        A rate is not a whole number from 0 to 99.
+        A rate is not a whole number from 0 to 99, or the backend has no streams.
     """
     for name, rate in rates.items():
         if not _is_integer(rate) or not 0 <= rate <= 99:
             raise ValueError(f"{name} must be a whole number of percent from 0 to 99, not {rate!r}")
+        if rate and backend == "model":
+            raise ValueError(f"{name} need a simulator: the backend must not be 'model'")
 
 
 def check_seed(seed: int) -> None:

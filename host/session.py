@@ -216,7 +216,7 @@ class Session:
         Raises
         ------
         WaveformError
-            Not all waveforms could be written. The simulation has ended all the same.
+            Not all waveforms could be written, or none. The simulation has ended all the same.
         """
         simulation, self.simulation, self._driver = self.simulation, None, None
         if simulation is not None:

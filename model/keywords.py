@@ -23,7 +23,6 @@ _RIGHT_NAMES: dict[str, tuple[str, ...]] = {
     "ceil_mode": ("end_padding",),
     "dim": ("axes",),
     "direction": ("axis_direction",),
-    "dtype": ("index_type",),
     "input": ("x",),
     "kernel": ("window",),
     "kernel_shape": ("window",),
@@ -33,6 +32,7 @@ _RIGHT_NAMES: dict[str, tuple[str, ...]] = {
     "pads": ("start_padding", "end_padding"),
     "pool_size": ("window",),
     "select_last_index": ("axis_direction",),
+    "shape": ("sizes",),
     "storage_order": ("index_layout",),
     "window_size": ("window",),
 }
@@ -67,7 +67,7 @@ def suggests_keywords(function: _Function) -> _Function:
     Traceback (most recent call last):
     TypeError: argmax() takes axes, not axis
     """
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    names = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -78,7 +78,7 @@ def suggests_keywords(function: _Function) -> _Function:
             wrong = next((name for name in kwargs if name not in names), None)
             if wrong is None:
                 raise
-        raise TypeError(f"{function.__name__}() {_answer(names, wrong)}")
+        raise TypeError(f"{function.__qualname__}() {_answer(names, wrong)}")
 
     return call  # pyright: ignore[reportReturnType]
 

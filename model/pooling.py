@@ -21,6 +21,7 @@ from extremum.model.checks import (
     tensor_sizes,
 )
 from extremum.model.fast.pooling import PoolingKernel
+from extremum.model.keywords import suggests_keywords
 from extremum.model.spatial import SpatialDimension
 from extremum.model.types import UINT32, DataType, index_dtype, nan_mode
 
@@ -104,6 +105,7 @@ class Pooling:
     nan: str = "propagate"
 
     @classmethod
+    @suggests_keywords
     def of(
         cls,
         sizes: Sequence[int],

@@ -12,6 +12,7 @@ import numpy as np
 
 from extremum.model.checks import Integers, as_tensor_of, integers, normalise_axes, tensor_sizes
 from extremum.model.fast.reduction import ReductionKernel
+from extremum.model.keywords import suggests_keywords
 from extremum.model.types import (
     UINT32,
     AxisDirection,
@@ -79,6 +80,7 @@ class Reduction:
     nan: str = "propagate"
 
     @classmethod
+    @suggests_keywords
     def of(
         cls,
         function: ReduceFunction | str,

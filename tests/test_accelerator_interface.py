@@ -231,6 +231,9 @@ def test_code_that_is_no_module_may_have_empty_windows():
             r"^wave_window must be \(first, last\) clocks, not \(2, 1\)$",
         ),
         ({"backend": "model", "waves": "x.vcd"}, ValueError, r"^waves need a simulator"),
+        ({"backend": "model", "input_stalls": 1}, ValueError, r"^input_stalls need a simulator"),
+        ({"backend": "model", "output_stalls": 9}, ValueError, r"^output_stalls need a simulator"),
+        ({"backend": "model", "watchdog": 9}, ValueError, r"^a watchdog needs a simulator"),
         ({"waves": "a\0b.vcd"}, ValueError, r"^waves must name a file, not 'a\\x00b.vcd'$"),
         ({"waves": 5}, TypeError, r"^waves must name a file, not 5$"),
         (

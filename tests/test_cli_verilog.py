@@ -66,6 +66,21 @@ def test_options_become_parameters(line, name, value):
     assert parameters(f"{SMALL} {line}")[name] == value
 
 
+@pytest.mark.parametrize(
+    ("line", "window"),
+    [
+        ("", [3, 7, 7]),
+        ("--operators argmin,max-pool", [3, 7, 7]),
+        ("--operators argmax", [1, 1, 1]),
+        ("--operators argmax --max-dilation 2", [1, 1, 1]),
+        ("--operators argmax --max-window 2", [1, 1, 2]),
+        ("--preset pool2x2-int8 --operators argmax --index-width 9", [1, 2, 2]),
+    ],
+)
+def test_a_core_that_does_not_pool_has_windows_only_if_asked(line, window):
+    assert parameters(f"--types int8 {line}")["max_window"] == window
+
+
 def test_a_preset_is_where_other_options_start():
     found = parameters("--preset argmax-int8")
     assert found["operators"] == ["argmax"]

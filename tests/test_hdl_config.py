@@ -51,6 +51,16 @@ def test_integers_of_numpy_are_those_of_python():
             "max-pool in operators, positions are all that it gives",
         ),
         ({"padding": 0}, TypeError, "padding must be True or False, not 0"),
+        (
+            {"max_window": [1, 3, 3]},
+            TypeError,
+            "max_window must be (depth, height, width) in a tuple, not [1, 3, 3]",
+        ),
+        (
+            {"max_dilation": (1, 1)},
+            TypeError,
+            "max_dilation must be (depth, height, width), not (1, 1)",
+        ),
         ({"fixed": {"slots": 1}}, TypeError, "fixed must be a tuple of (register, value), not"),
         ({"fixed": ("slots", 1)}, TypeError, "fixed must be a tuple of (register, value), not"),
     ],

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from amounts import mostly_slow
@@ -74,3 +75,10 @@ def test_verilog_grows_no_faster_than_the_window(pipelining):
         for width in (32, 64)
     ]  # fmt: skip
     assert sizes[1] < 2 * sizes[0]
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_what_is_no_configuration(bus):
+    wrong: Any = {"lanes": 4}
+    with pytest.raises(TypeError, match=r"^config must be a CoreConfig, not {'lanes': 4}$"):
+        generate(wrong, bus=bus)

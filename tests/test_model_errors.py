@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from extremum.model import (
+    Pooling,
+    Reduction,
     argmax,
     argmin,
     as_tensor,
@@ -254,6 +256,10 @@ def test_a_boolean_of_numpy_is_one():
         (max_pooling, "ceil_mode", "max_pooling() takes end_padding, not ceil_mode"),
         (max_pooling, "storage_order", "max_pooling() takes index_layout, not storage_order"),
         (max_pooling, "return_index", "max_pooling() takes return_indices, not return_index"),
+        (Pooling.of, "kernel_size", "Pooling.of() takes window, not kernel_size"),
+        (Pooling.of, "dtype", "Pooling.of() takes data_type, not dtype"),
+        (Reduction.of, "axis", "Reduction.of() takes axes, not axis"),
+        (Reduction.of, "shape", "Reduction.of() takes sizes, not shape"),
     ],
 )
 def test_a_wrong_keyword_is_answered_with_the_right_one(function, keyword, message):

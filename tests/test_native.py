@@ -211,6 +211,44 @@ def test_waves_of_a_window(tmp_path):
     assert (times[0], times[-1], len(times)) == (40, 59, 20)
 
 
+@pytest.mark.parametrize("bus", mostly_slow(["none", "axi"], ["none"]))
+def test_a_window_of_waves_that_never_comes(bus, tmp_path):
+    """That a file holds no waveforms is told, unless another error says more."""
+    path = tmp_path / "wave.vcd"
+    begins = "has no waveforms: wave_window begins at clock 100000"
+    told = rf"^native: {re.escape(str(path))} {begins}, and the simulation had \d\d+ clocks$"
+    accelerator = Accelerator(**SMALL, bus=bus, waves=path, wave_window=(100_000, 100_001))
+
+    def run(*tensors):
+        with accelerator:
+            for tensor in tensors:
+                accelerator.argmax(tensor)
+
+    with pytest.raises(WaveformError, match=told):
+        run(np.arange(100, dtype=np.int8))
+    with pytest.raises(ValueError, match="rank must be 1 to 8"):
+        run(np.zeros(3, np.int8), np.int8(3))
+
+
+def test_a_window_of_waves_at_the_end(tmp_path):
+    """The last clock of a simulation can be shown; there is none behind it."""
+    path = tmp_path / "wave.vcd"
+
+    def show(clock):
+        with Accelerator(**SMALL, waves=path, wave_window=(clock, clock)) as accelerator:
+            accelerator.argmax(np.arange(100, dtype=np.int8))
+
+    with pytest.raises(WaveformError) as caught:
+        show(100_000)
+    (clocks,) = map(int, re.findall(r"had (\d+) clocks", str(caught.value)))
+    show(clocks - 1)
+    assert f"#{2 * clocks - 1}\n" in path.read_text()
+    with pytest.raises(
+        WaveformError, match=f"begins at clock {clocks}, and .* had {clocks} clocks"
+    ):
+        show(clocks)
+
+
 def test_waves_that_cannot_be_written(tmp_path):
     with (
         Accelerator(**SMALL, waves=tmp_path / "no" / "wave.vcd") as accelerator,

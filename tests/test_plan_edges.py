@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from lines import random_dimensions
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.host.errors import SimulationError
-from extremum.host.plan import plan
+from extremum.host.plan import dataflow_core, plan
 from extremum.host.plan.registers import MAX_SLOTS, dimension_registers
 from extremum.host.plan.results import Results
 from extremum.host.plan.sliding_jobs import SlidingJob
@@ -24,7 +25,7 @@ from extremum.host.plan.tiles import (
     storage_limits,
 )
 from extremum.host.plan.windows import WindowRuns, most_met_by
-from extremum.model import DataType, Pooling, SpatialDimension
+from extremum.model import DataType, Pooling, Reduction, SpatialDimension
 
 TILED = CoreConfig(
     (DataType.INT8,), lanes=2, max_window=(2, 3, 3), max_dilation=(1, 2, 2), max_line=5,
@@ -277,6 +278,18 @@ def test_a_plan_tells_that_a_register_is_fixed_to_another_value():
         plan(problem, config).check_fixed()
     plan(problem, CoreConfig((DataType.INT8,), max_window=(1, 2, 2))).check_fixed()
     plan(Pooling.of((1, 1, 8, 8), "int8", (2, 2), strides=(1, 2)), config).check_fixed()
+
+
+def test_what_is_no_operator_and_no_core():
+    problem, config = Reduction.of("argmax", (3,), "int8"), CoreConfig((DataType.INT8,))
+    wrong: Any = "argmax"
+    told = "^problem must be a Reduction or a Pooling, not 'argmax'$"
+    with pytest.raises(TypeError, match=told):
+        plan(wrong, config)
+    with pytest.raises(TypeError, match=told):
+        dataflow_core(wrong)
+    with pytest.raises(TypeError, match=r"^config must be a CoreConfig, not 'argmax'$"):
+        plan(problem, wrong)
 
 
 def met_by(dimension, number):

@@ -12,7 +12,11 @@ import click
 
 from extremum.hdl.config import OPERATORS, CoreConfig
 from extremum.host.cli.option_types import FILE, NAMES, Clock, options_of
-from extremum.host.cli.parameter_options import given_parameters, parameter_options
+from extremum.host.cli.parameter_options import (
+    NO_WINDOWS,
+    given_parameters,
+    parameter_options,
+)
 from extremum.host.cli.tensor_files import bad_input
 from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.devices import DEVICES
@@ -90,7 +94,8 @@ def config_of(options: Mapping[str, Any]) -> CoreConfig:
 def configuration_of(options: Mapping[str, Any]) -> Configuration:
     """Return the core that the options ask for, and what its file says of the package.
 
-    The core is that of the preset or of the file, changed by the other options.
+    The core is that of the preset or of the file, changed by the other options. Without these two,
+    a core that does not pool has windows only if ``--max-window`` asks for them.
 
     Raises
     ------
@@ -102,6 +107,9 @@ def configuration_of(options: Mapping[str, Any]) -> Configuration:
     for name in ("operators", "index_width", "padding"):
         if options[name] is not None:
             given[name] = options[name]
+    is_own = options["preset"] is None and options["config"] is None
+    if is_own and "max-pool" not in given.get("operators", OPERATORS):
+        given = {"max_window": NO_WINDOWS} | given
     with bad_input():
         if options["types"] is not None:
             given["data_types"] = tuple(map(DataType.from_dtype, options["types"]))

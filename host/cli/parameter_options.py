@@ -10,10 +10,13 @@ import click
 from extremum.hdl.config import MAX_LANES, PIPELINING
 from extremum.host.cli.option_types import PerAxis, options_of
 
-__all__ = ["LIMITS", "PARAMETERS", "given_parameters", "parameter_options"]
+__all__ = ["LIMITS", "NO_WINDOWS", "PARAMETERS", "given_parameters", "parameter_options"]
 
 LIMITS = ("max_window", "max_dilation", "max_line", "max_plane", "coordinate_width")
 """Options that bound what windows a core slides, and over what planes."""
+
+NO_WINDOWS = (1, 1, 1)
+"""The largest window of a core that needs none: it is smaller, and compiles faster."""
 
 PARAMETERS = ("lanes", "pipelining", *LIMITS)
 """All options here, by the names of the parameters of a core."""

@@ -14,7 +14,12 @@ import click
 from extremum.hdl.config import FASTEST_TO_SIMULATE, CoreConfig
 from extremum.host.checks import MOST_CLOCKS
 from extremum.host.cli.core_options import base_of
-from extremum.host.cli.parameter_options import LIMITS, PARAMETERS, given_parameters
+from extremum.host.cli.parameter_options import (
+    LIMITS,
+    NO_WINDOWS,
+    PARAMETERS,
+    given_parameters,
+)
 from extremum.host.cli.shared_options import OPERATORS
 from extremum.host.cli.tensor_files import bad_input, flag, load, refuse_other_suffix
 from extremum.model import Pooling, ReduceFunction, Reduction
@@ -46,9 +51,6 @@ ARGUMENTS = {
     "nan": OPERATORS,
 }
 """Options that are arguments of the model, and the operators that have them."""
-
-REDUCING = (1, 1, 1)
-"""The largest window of a core for reductions: without windows it compiles faster."""
 
 HARDWARE = (
     "bus", *PARAMETERS, "input_stalls", "output_stalls", "seed", "watchdog", "waves",
@@ -171,7 +173,7 @@ def _core_options(problem: Reduction | Pooling, options: Mapping[str, Any]) -> d
     """Return the lanes and limits of the core: those of the smallest if it need only reduce."""
     given = {"pipelining": FASTEST_TO_SIMULATE} | given_parameters(options)
     if isinstance(problem, Reduction) and not any(name in given for name in LIMITS):
-        given["max_window"] = REDUCING
+        given["max_window"] = NO_WINDOWS
     return given
 
 

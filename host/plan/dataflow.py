@@ -18,7 +18,7 @@ from extremum.hdl.config import (
 )
 from extremum.hdl.register_table import absent_registers, all_bits, is_position
 from extremum.host.plan.jobs import Job
-from extremum.host.plan.planner import plan, volume_of
+from extremum.host.plan.planner import check_is_operator, plan, volume_of
 from extremum.host.plan.results import last_position
 from extremum.model import Pooling, Reduction
 
@@ -53,6 +53,7 @@ def dataflow_core(
     >>> core.max_window, core.max_line, core.padding, dict(core.fixed)["height.period"]
     ((1, 2, 2), 14, False, 28)
     """
+    check_is_operator(problem)
     reason = ""
     for parameters in _narrowest_first(problem):
         core = CoreConfig((problem.data_type,), lanes=lanes, pipelining=pipelining, **parameters)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.config import DIMENSIONS, CoreConfig, check_is_config
 from extremum.host.plan.gathered_jobs import GATHERED_ELEMENTS, GatheredJob, gathered_axes
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.parts import Steps
@@ -94,11 +94,15 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
 
     Raises
     ------
+    TypeError
+        ``problem`` is no operator, or ``config`` no configuration.
     ValueError
         The core was not built for the operator, for its type, or for positions as large as those
         of the tensor; or windows must be gathered, and it has no argmax. Registers that are fixed
         are left to :meth:`Plan.check_fixed`.
     """
+    check_is_operator(problem)
+    check_is_config(config)
     config.data_type_code(problem.data_type)
     if _require_operator(problem, config):
         _require_positions(problem, config)
@@ -121,6 +125,18 @@ def plan(problem: Reduction | Pooling, config: CoreConfig) -> Plan:
     _require("argmax", config, f"gathers the windows for an argmax: {reason}", "change that, or ")
     jobs = Jobs(gathered_axes(problem, GATHERED_ELEMENTS), partial(_gathered_job, problem, config))
     return Plan(problem, config, jobs, (f"gathered by the host: {reason}",))
+
+
+def check_is_operator(problem: object) -> None:
+    """Refuse what is no operator.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    if not isinstance(problem, (Reduction, Pooling)):
+        raise TypeError(f"problem must be a Reduction or a Pooling, not {problem!r}")
 
 
 def _require(operator: str, config: CoreConfig, purpose: str, remedy: str = "") -> None:

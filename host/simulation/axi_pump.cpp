@@ -134,6 +134,9 @@ class AxiPump {
     // Whether no packet is asked for, and all that was to be sent has been taken.
     bool is_idle() const { return !value.asked && !index.asked && !beats_.left; }
 
+    // Clocks since the start of the simulation.
+    uint64_t clocks() const { return model_.clock; }
+
     // Ends the waveforms, as `Model::close` does.
     int close() { return model_.close(); }
 
@@ -281,6 +284,8 @@ EXPORT int pump_advance(void* pump, double seconds, int goal, uint64_t clocks) {
 EXPORT int pump_is_idle(void* pump) { return pump_of(pump)->is_idle(); }
 
 EXPORT const Outcome* pump_outcome(void* pump) { return &pump_of(pump)->outcome; }
+
+EXPORT uint64_t pump_clocks(void* pump) { return pump_of(pump)->clocks(); }
 
 EXPORT int pump_close(void* pump) {
     const int error = pump_of(pump)->close();

@@ -42,6 +42,7 @@ Function = tuple[Any, ...]
 
 _COMMON: tuple[Function, ...] = (
     ("pump_open", POINTER, ctypes.c_char_p, COUNT, COUNT, POINTER, ctypes.c_char_p),
+    ("pump_clocks", COUNT, POINTER),
     ("pump_close", ctypes.c_int, POINTER),
 )
 
@@ -102,6 +103,7 @@ class NativeModel:
         self, library: ctypes.CDLL, waves: Path | None, wave_window: tuple[int, int] | None
     ) -> None:
         self._library, self._waves = library, waves
+        self._first_wave = wave_window[0] if wave_window else 0
         self._opened: int | None = open_pump(library, waves, wave_window)
         # It also ends the model when nobody uses this object any more, or when Python ends.
         self._end = weakref.finalize(self, _end, library, self._opened, os.getpid())
@@ -133,12 +135,19 @@ class NativeModel:
         Raises
         ------
         WaveformError
-            Not all waveforms could be written. The simulation has ended all the same.
+            Not all waveforms could be written, or the first clock to write never came. The
+            simulation has ended all the same.
         """
         self._opened = None
-        if error := self._end():
+        clocks, error = self._end() or (None, 0)
+        if error:
             raise WaveformError(
                 f"native: cannot write all waveforms to {self._waves}: {os.strerror(error)}"
+            )
+        if clocks is not None and 0 < self._first_wave >= clocks:
+            raise WaveformError(
+                f"native: {self._waves} has no waveforms: wave_window begins at clock "
+                f"{self._first_wave}, and the simulation had {clocks} clocks"
             )
 
     def _fail(self, state: int, message: bytes) -> NoReturn:
@@ -153,9 +162,12 @@ class NativeModel:
             self.close()
 
 
-def _end(library: ctypes.CDLL, opened: int, owner: int) -> int:
-    """End a model in the process that it began in; return what its waveforms lack, or zero.
+def _end(library: ctypes.CDLL, opened: int, owner: int) -> tuple[int, int] | None:
+    """End a model in the process that it began in; return its clocks, and what its waveforms lack.
 
-    That is the number of the error that the operating system gave for them.
+    The latter is the number of the error that the operating system gave for them, or zero. In
+    another process nothing is done, and None is returned.
     """
-    return library.pump_close(opened) if os.getpid() == owner else 0
+    if os.getpid() != owner:
+        return None
+    return library.pump_clocks(opened), library.pump_close(opened)

@@ -105,6 +105,9 @@ class Pump {
         while (clocks--) model_.tick();
     }
 
+    // Clocks since the start of the simulation.
+    uint64_t clocks() const { return model_.clock; }
+
     // Ends the waveforms, as `Model::close` does.
     int close() { return model_.close(); }
 
@@ -223,6 +226,8 @@ EXPORT const Outcome* pump_outcome(void* pump) { return &static_cast<Pump*>(pump
 EXPORT void pump_reset(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->reset(clocks); }
 
 EXPORT void pump_idle(void* pump, uint64_t clocks) { static_cast<Pump*>(pump)->idle(clocks); }
+
+EXPORT uint64_t pump_clocks(void* pump) { return static_cast<Pump*>(pump)->clocks(); }
 
 EXPORT int pump_close(void* pump) {
     const int error = static_cast<Pump*>(pump)->close();

@@ -272,7 +272,8 @@ class OutputSchedule(wiring.Component):
 
         What is below 0 stays below 0, and what is above all taps' numbers stays above them.
         """
-        bits = bits_for(self.taps)
+        # A core may have more taps than its coordinates count.
+        bits = min(bits_for(self.taps), len(coordinate) - 1)
         far = coordinate[bits:-1].any()
         near = Cat(coordinate[:bits] | far.replicate(bits), coordinate[-1])
         return delay(m, near, self.parameters.control_clocks).as_signed()

@@ -51,6 +51,27 @@ def test_beyond_the_core(hardware, simulator, core, shape, arguments, note):
     assert note in notes[0] if note else not notes
 
 
+@pytest.mark.parametrize("pipelining", mostly_slow(PIPELINING, ["small"]))
+@pytest.mark.parametrize("window", [15, 16, 40])
+def test_a_window_wider_than_coordinates_count(simulator, pipelining, window):
+    """The widest that can slide has 15 taps: with its line it must stay below 16."""
+    if simulator != "native" and window != 16:
+        pytest.skip("one window is enough there")
+    rng = np.random.default_rng(8)
+    with Accelerator(
+        "int8", max_window=(1, 16 if window == 16 else 1, window), max_dilation=(1, 1, 1),
+        max_line=8, coordinate_width=4, pipelining=pipelining, backend=simulator,
+    ) as accelerator:  # fmt: skip
+        for size, taps, padding in ((8, 2, 0), (1, 15, 7), (1, 15, 14), (5, 9, 3), (9, 16, 5)):
+            x = rng.integers(-2, 2, (1, 2, 2, size)).astype(np.int8)
+            check(
+                accelerator, "max_pooling", x, (1, taps), start_padding=(0, padding),
+                end_padding=(0, taps - 1), return_indices=True,
+            )  # fmt: skip
+            assert accelerator.report is not None
+            assert (not accelerator.report.notes) == (taps < 16)
+
+
 def test_jobs_beyond_the_slot_counter(hardware, simulator, monkeypatch):
     """Filling a counter of 32 bits would take too long, so the plan is given a smaller limit."""
     monkeypatch.setattr("extremum.host.plan.planner.MAX_SLOTS", 100)

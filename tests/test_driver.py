@@ -273,6 +273,28 @@ def test_a_job_that_the_core_was_not_built_for(driver):
         driver.run([Work(replace(cast(Any, job), config=CONFIG), x, lambda *_: None)])
 
 
+def test_a_tensor_that_is_not_the_operators(driver, block):
+    """It is refused before anything is written, so the next job needs no reset."""
+    pairs = drawn(7, 2)
+    job, x = pairs[0]
+    wrong = (
+        (x.astype(np.float64), TypeError, "^data type must be one of"),
+        (
+            x.view(f"u{x.itemsize}" if x.dtype.kind != "u" else f"i{x.itemsize}"),
+            TypeError,
+            "^x must",
+        ),
+        (np.repeat(x, 2, -1), ValueError, "^x must have sizes"),
+        (x[np.newaxis], ValueError, "^x must have sizes"),
+    )
+    before = driver.written, block.clocks
+    for tensor, error, told in wrong:
+        with pytest.raises(error, match=told):
+            driver.run([Work(job, tensor, lambda *_: None)])
+    assert (driver.written, block.clocks) == before
+    carry_out(driver, pairs)
+
+
 def test_a_job_of_an_equal_configuration_is_one_of_the_core(driver):
     """As when job and driver were given configurations that two files held."""
     carry_out(

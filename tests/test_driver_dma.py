@@ -101,6 +101,14 @@ def test_what_is_sent_is_awaited_where_no_packet_is_asked_for(block, interrupt):
     assert transport.wait() is False
 
 
+@pytest.mark.parametrize(("size", "told"), [(7, "more"), (9, "fewer")])
+def test_pieces_that_are_not_as_long_as_was_said(block, size, told):
+    transport = DmaTransport(block, Outgoing(), {}, np.empty)
+    with pytest.raises(ValueError, match=f"^the pieces of a packet hold {told} bytes than its si"):
+        transport.send([np.zeros(8, np.uint8)], size)
+    assert transport.wait() is False  # nothing is sent
+
+
 class Dead(Outgoing):
     """A channel that never ends a transfer."""
 

@@ -5,6 +5,7 @@ import random
 import re
 import resource
 import signal
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from accelerators import check, make
 from amounts import mostly_slow
 from simulation import NEEDS_ICARUS
 
+from extremum.hdl.axi.streams import INPUT, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError, cache
@@ -24,6 +26,7 @@ from extremum.host.simulation import native_build
 from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator, PhasesStruct, load
+from extremum.host.simulation.native_block import NativeBlock
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.stalls import Stalls
 from extremum.host.simulation.verilated import compiler_version
@@ -300,6 +303,65 @@ def test_a_disk_that_fills_up_while_the_waves_end(bus, tmp_path):
         accelerator.close()  # it has ended all the same
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def refused_in_another_thread(calls):
+    """Try calls in another thread; they must be refused."""
+    refused = []
+
+    def meddle():
+        for call in calls:
+            with pytest.raises(RuntimeError, match="is in the middle of a call of another"):
+                call()
+            refused.append(call)
+
+    thread = Thread(target=meddle)
+    thread.start()
+    thread.join()
+    assert refused == calls
+
+
+def test_a_call_while_another_thread_is_in_one():
+    """It is refused, where two would destroy the pump's memory; the other goes on."""
+    config = CORES["reduction"]
+    simulator = NativeSimulator(config)
+    batch = list(jobs(random.Random(3), config, 2))
+    given, measured = carry_out(simulator, config, batch, {})
+
+    class Meddling:
+        """A job whose beats are asked for while the simulation runs."""
+
+        def __init__(self, job):
+            self.registers, self.beats_in, self.beats_out = (
+                job.registers,
+                job.beats_in,
+                job.beats_out,
+            )
+            self._job = job
+
+        def pieces(self, x):
+            refused_in_another_thread([simulator.reset, simulator.close])
+            yield from self._job.pieces(x)
+
+    again = [(Meddling(job), x) for job, x in batch]
+    assert carry_out(simulator, config, again, {}) == (given, measured)
+    simulator.close()
+
+
+def test_an_access_to_a_block_while_another_thread_is_in_one():
+    block = NativeBlock(CORES["reduction"])
+    beat = np.zeros(port_widths(CORES["reduction"])[INPUT] // 8, np.uint8)
+
+    def pieces():
+        refused_in_another_thread(
+            [lambda: block.read(0), lambda: block.write(8, 0), block.wait, block.reset, block.close]
+        )
+        yield beat
+
+    block.send(pieces(), len(beat))
+    block.pass_clocks(9)
+    assert block.clocks.taken == 1
+    block.close()
 
 
 @pytest.mark.usefixtures("interruptible")

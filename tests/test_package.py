@@ -23,7 +23,7 @@ from extremum.host.package.example import MOST_BEATS, example_job
 from extremum.host.package.files import COMPONENTS
 from extremum.host.package.ports import interfaces, ports_of
 from extremum.host.package.readme import readme
-from extremum.host.package.settings import Settings, default_name
+from extremum.host.package.settings import Settings, default_name, ip_version
 from extremum.host.package.verilog import block_verilog
 from extremum.host.package.waivers import REASONS
 from extremum.model import DataType, Pooling, Reduction
@@ -172,6 +172,38 @@ def test_ip_xact(folder, edition):
     assert [reference] == names
     (told,) = tree.xpath("//*[local-name()='addressBlock']/*[local-name()='range']/text()")
     assert int(told.replace("'h", "0x"), 16) == 1 << ADDRESS_BITS
+
+
+def test_the_components_and_the_script_have_one_version(folder):
+    """It has two numbers, as Vivado's versions have."""
+    found = [
+        etree.parse(str(folder / name)).xpath("/*/*[local-name()='version']/text()")
+        for name in COMPONENTS.values()
+    ]
+    found.append(
+        re.findall(r"^set_property version (\S+)", (folder / "package_ip.tcl").read_text(), re.M)
+    )
+    assert found[1:] == found[:-1] == [[ip_version()]] * 2
+    assert re.fullmatch(r"\d+\.\d+", ip_version())
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (NAME, "marks the last beat of each job; if it comes early or late, `ERROR` tells"),
+        (
+            "argmax_1000_int8",
+            "not looked at: each job takes as many beats as it needs, so a packet",
+        ),
+    ],
+)
+def test_the_readme_tells_what_tlast_means(name, told):
+    settings = settings_of(name)
+    ports = ports_of(block_verilog(settings), name)
+    text = readme(settings, ports, None, ["a.v"])
+    rows = dict(re.findall(r"^\| `(\w+_tlast)` \| \w+ \| 1 \| (.+) \|$", text, re.MULTILINE))
+    assert rows.pop("s_axis_tlast").startswith(told)
+    assert set(rows.values()) == {"the last beat of each job's results"}
 
 
 def test_the_template_connects_every_port(folder, verilog):

@@ -95,7 +95,7 @@ class Work:
     job
         The job.
     x
-        The operator's tensor.
+        The operator's tensor, of its type and sizes.
     take
         Is called with results as they come: values and positions (uint32), each (beats, lanes).
     """
@@ -106,7 +106,7 @@ class Work:
 
 
 class BlockDriver:
-    """Drives one AXI block through a transport, alone.
+    """Drives one AXI block through a transport, alone, and in one thread at a time.
 
     It writes the registers of a job that have changed since they were written last, starts the
     job, sends its beats as one packet, and receives a packet of results on each output stream. Up
@@ -213,14 +213,18 @@ class BlockDriver:
 
         Raises
         ------
+        TypeError
+            The tensor is not of the operator's type.
         ValueError, OverflowError
-            The core was not built for this job, or the job is planned for another core.
+            It is not of the operator's sizes; or the core was not built for this job, or the job is
+            planned for another core. Nothing is started then.
         """
         job, config = work.job, self._config
         if job.config != config:
             raise ValueError(
                 "the job is planned for another core: plan it for the configuration of the driver"
             )
+        x = tensor_for(job.problem, work.x)
         job.registers.to_bits(config)  # an error, if the core was not built for the job
         self._is_idle = False
         while len(self._pending) >= JOBS_AHEAD:
@@ -234,11 +238,11 @@ class BlockDriver:
                 self._transport.write(address, word)
             self._words.update(changed)
             self.written += len(changed)
-        results = ResultPackets(job, work.x.dtype.newbyteorder("="), work.take)
+        results = ResultPackets(job, x.dtype.newbyteorder("="), work.take)
         self._pending.append(results)
         for name in results.names(config):
             self._transport.receive(name, results.size(name), partial(self._add, results, name))
-        self._transport.send(input_pieces(job, work.x), input_size(job))
+        self._transport.send(input_pieces(job, x), input_size(job))
 
     def finish(self) -> None:
         """Wait until the results of all jobs have come, and their input has been taken.

@@ -15,6 +15,7 @@ import numpy as np
 
 from extremum.host.driver.transport import Part
 from extremum.host.errors import DeviceError
+from extremum.host.pieces import exactly
 
 LOOK_SECONDS = 0.001
 """Time between two reads of the register that tells of errors, if the interrupt cannot be seen."""
@@ -127,8 +128,9 @@ class DmaTransport:
         """Do as :meth:`extremum.host.driver.transport.Transport.send`."""
         buffer = self._allocate((size,), np.uint8)
         start = 0
+        told = "the pieces of a packet hold {} bytes than its size says"
         try:
-            for piece in pieces:
+            for piece in exactly(pieces, size, len, told):
                 buffer[start : start + len(piece)] = piece
                 start += len(piece)
         except BaseException:  # also an interrupt while much is copied

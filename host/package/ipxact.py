@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from extremum.host.package.ports import LITE, Port, interfaces
 from extremum.host.package.registers import LIBRARY, VENDOR, map_name, memory_map
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.settings import Settings, ip_version
 
 __all__ = ["STANDARDS", "component"]
 
@@ -79,7 +79,7 @@ class _Writer:
         root = ET.Element(standard.name("component"))
         for tag, text in (
             ("vendor", VENDOR), ("library", LIBRARY), ("name", settings.name),
-            ("version", version_text()),
+            ("version", ip_version()),
         ):  # fmt: skip
             self._add(root, tag, text)
         if settings.bus == "axi":

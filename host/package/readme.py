@@ -39,6 +39,16 @@ PORT_TEXTS = {
 KEEP_TEXT = "not looked at: a job knows how many lanes of its last beat carry elements"
 """What is told of ``s_axis_tkeep``."""
 
+LAST_TEXTS = {
+    True: "marks the last beat of each job; if it comes early or late, `ERROR` tells",
+    False: "not looked at: each job takes as many beats as it needs, so a packet with a beat too "
+    "few or too many shifts all results behind it, until a reset",
+}
+"""What is told of ``s_axis_tlast``, by whether the block has registers."""
+
+RESULT_LAST_TEXT = "the last beat of each job's results"
+"""What is told of TLAST of an output stream."""
+
 FILE_TEXTS = (
     ("{name}.v", "the block: self-contained Verilog, whose modules all begin with `{name}`"),
     ("{name}.vlt", "warnings of Verilator's lint that are waived, each with its reason"),
@@ -126,7 +136,12 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
         empty = f"; 0x{(1 << settings.config.index_width) - 1:x} marks an empty window"
     for port in ports:
         text = PORT_TEXTS[port.interface].format(empty=empty) if port.interface != told else ""
-        text = KEEP_TEXT if port.name == "s_axis_tkeep" else text
+        if port.name == "s_axis_tkeep":
+            text = KEEP_TEXT
+        elif port.name == "s_axis_tlast":
+            text = LAST_TEXTS[settings.has_registers]
+        elif port.name.endswith("_tlast"):
+            text = RESULT_LAST_TEXT
         told = port.interface
         yield f"| `{port.name}` | {port.direction} | {port.width} | {text} |"
     yield ""
@@ -175,7 +190,7 @@ def _running(
         yield "```"
     yield ""
     if settings.bus == "axi":
-        yield "Lint, and an IP for Vivado (this script was never run: no Vivado was at hand):"
+        yield "Lint, and an IP for Vivado, where neither this script nor component.xml was tried:"
     else:
         yield "Lint:"
     yield ""

@@ -14,12 +14,17 @@ from extremum.hdl.registers import job_shapes
 from extremum.hdl.verilog import MEMORY, TOPS
 from extremum.host.package.reserved import OF_TOOLS, RESERVED
 
-__all__ = ["Settings", "check_name", "default_name", "version_text"]
+__all__ = ["Settings", "check_name", "default_name", "ip_version", "version_text"]
 
 
 def version_text() -> str:
     """Return the version of this package."""
     return version("extremum")
+
+
+def ip_version() -> str:
+    """Return the first two numbers of that version: Vivado knows no others of an IP."""
+    return ".".join(version_text().split(".")[:2])
 
 
 def default_name(core: str | None, bus: str) -> str:

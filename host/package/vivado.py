@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from extremum.host.package.registers import LIBRARY, VENDOR
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.settings import Settings, ip_version
 from extremum.host.package.verilog import header
 
 __all__ = ["packaging_script"]
@@ -15,7 +15,6 @@ def packaging_script(settings: Settings) -> str:
     Vivado recognises the interfaces by the attributes at the ports.
     """
     name = settings.name
-    version = ".".join(version_text().split(".")[:2])
     lines = [
         header(settings, "#"),
         "# Packages the block as an IP: vivado -mode batch -source package_ip.tcl",
@@ -28,7 +27,7 @@ def packaging_script(settings: Settings) -> str:
         "    -taxonomy /UserIP -import_files -force",
         "set ip [ipx::current_core]",
         f"set_property name {name} $ip",
-        f"set_property version {version} $ip",
+        f"set_property version {ip_version()} $ip",
         f"set_property display_name {{{name}}} $ip",
         f"set_property description {{Argmin, argmax and max pooling, {settings.form} "
         f"{settings.hash}}} $ip",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class Job(ABC):
     """One run of the core: what it is told, what it is fed, and what its results mean."""
 
     kind: ClassVar[str]
+    problem: Any  # a Reduction or a Pooling, as the kind has it
     config: CoreConfig
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,37 +82,6 @@ The arrays are overwritten by the next results, so they must be copied if they a
 
 Watch = Callable[[int, int], None]
 """Is called now and then with the clocks simulated, and the input beats taken."""
-
-
-def exactly(
-    pieces: Iterable[np.ndarray], size: int, measure: Callable[[np.ndarray], int], told: str
-) -> Iterator[np.ndarray]:
-    """Yield pieces of something; they must hold as much together as was said before.
-
-    Parameters
-    ----------
-    pieces
-        Arrays.
-    size
-        What they hold together.
-    measure
-        Returns what a piece holds.
-    told
-        The message of the error, with ``{}`` for the word ``more`` or ``fewer``.
-
-    Raises
-    ------
-    ValueError
-        They hold more or fewer. A piece with which they hold more is not given.
-    """
-    left = size
-    for piece in pieces:
-        left -= measure(piece)
-        if left < 0:
-            raise ValueError(told.format("more"))
-        yield piece
-    if left:
-        raise ValueError(told.format("fewer"))
 
 
 class Simulator(Protocol):

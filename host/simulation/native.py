@@ -13,8 +13,9 @@ from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
+from extremum.host.pieces import exactly
 from extremum.host.simulation import native_library, stalls
-from extremum.host.simulation.backend import JobRun, Measured, Take, Watch, exactly
+from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import (
     COUNT,
@@ -24,6 +25,7 @@ from extremum.host.simulation.native_library import (
     POINTER,
     NativeModel,
     State,
+    this_thread,
 )
 
 SLICE_SECONDS = 0.1
@@ -126,11 +128,14 @@ class NativeSimulator(NativeModel):
         A message names the clock of the run, and of the simulation if they differ.
         """
         pump = self._pump
+        self._caller = this_thread()
         try:
             return self._carry_out(pump, run, take, watch)
         except BaseException:
             self.abandon()
             raise
+        finally:
+            self._caller = None
 
     def _carry_out(self, pump: int, run: JobRun, take: Take, watch: Watch | None) -> Measured:
         # These names keep the buffers alive while the pump works on them.

@@ -14,12 +14,12 @@ import numpy as np
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import DeviceError
+from extremum.host.pieces import exactly
 from extremum.host.simulation import native, native_library
 from extremum.host.simulation.backend import (
     RESET_CLOCKS,
     StreamClocks,
     StreamSettings,
-    exactly,
 )
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import (
@@ -30,6 +30,7 @@ from extremum.host.simulation.native_library import (
     POINTER,
     NativeModel,
     State,
+    this_thread,
 )
 
 FLUSH_CLOCKS = 64
@@ -257,6 +258,7 @@ class NativeBlock(NativeModel):
         """Go on until the goal is reached; feed and drain the streams meanwhile."""
         pump, watch = self._pump, self._settings.watch
         end = self._outcome.clock + clocks
+        outer, self._caller = self._caller, this_thread()
         try:
             while True:
                 left = end - self._outcome.clock if clocks else 0
@@ -277,6 +279,8 @@ class NativeBlock(NativeModel):
         except BaseException:
             self.abandon()
             raise
+        finally:
+            self._caller = outer
         if (address := self._outcome.refused_write) != _NO_ADDRESS:
             self._outcome.refused_write = _NO_ADDRESS
             raise DeviceError(f"the block refused the write of address {address:#05x}")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
+from threading import get_ident
 from typing import Any, NoReturn
 
 from extremum.host.cache_files import ELSEWHERE
@@ -37,6 +38,9 @@ class State(IntEnum):
 ERRORS = {State.FAILED: SimulationError, State.UNWRITTEN: WaveformError}
 """What is raised for the states of a pump in which it cannot go on."""
 
+Thread = tuple[int, int]
+"""A process, and a thread of it."""
+
 Function = tuple[Any, ...]
 """A function of a library: its name, the type of its result, and those of its arguments."""
 
@@ -64,6 +68,11 @@ def load(path: Path, functions: Sequence[Function]) -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def this_thread() -> Thread:
+    """Return the process and the thread that call this."""
+    return os.getpid(), get_ident()
 
 
 def open_pump(
@@ -104,6 +113,7 @@ class NativeModel:
     ) -> None:
         self._library, self._waves = library, waves
         self._first_wave = wave_window[0] if wave_window else 0
+        self._caller: Thread | None = None
         self._opened: int | None = open_pump(library, waves, wave_window)
         # It also ends the model when nobody uses this object any more, or when Python ends.
         self._end = weakref.finalize(self, _end, library, self._opened, os.getpid())
@@ -114,12 +124,24 @@ class NativeModel:
 
         Raises
         ------
+        RuntimeError
+            Another thread is in the middle of a call.
         SimulationError
             The model has been closed.
         """
+        self._check_thread()
         if self._opened is None:
             raise SimulationError("native has been closed")
         return self._opened
+
+    def _check_thread(self) -> None:
+        """Refuse a call while another thread is in the middle of one: the pump has one state."""
+        caller, this = self._caller, this_thread()
+        if caller is not None and caller != this and caller[0] == this[0]:
+            raise RuntimeError(
+                "native is in the middle of a call of another thread: one thread at a time may use "
+                "a simulation"
+            )
 
     def write_coverage(self, path: Path) -> None:
         """Write Verilator's counters, of a library that was compiled with ``coverage_write``."""
@@ -134,10 +156,13 @@ class NativeModel:
 
         Raises
         ------
+        RuntimeError
+            Another thread is in the middle of a call.
         WaveformError
             Not all waveforms could be written, or the first clock to write never came. The
             simulation has ended all the same.
         """
+        self._check_thread()
         self._opened = None
         clocks, error = self._end() or (None, 0)
         if error:

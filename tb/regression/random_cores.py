@@ -37,6 +37,10 @@ TRIES = 40
 """Operators that are drawn for such a core, until one is a single job on it."""
 
 LANES = (1, 1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 12, 16)
+WIDTHS = (2, 3, 3, 4, 2, 3, 4, 17)
+"""Widths of the largest window. The last one is more than coordinates of four bits count."""
+MOST_FIXED_WIDTH = 4
+"""The widest window that is fixed: wider ones fit few lines."""
 OPERATOR_SETS = (
     OPERATORS,
     OPERATORS,
@@ -121,7 +125,7 @@ def _config(source: random.Random) -> CoreConfig:
     operators = source.choice(OPERATOR_SETS)
     slides = "max-pool" in operators and (operators == ("max-pool",) or source.random() < 0.7)
     window = (
-        (source.choice((1, 1, 1, 2, 3)), source.choice((1, 2, 3, 5)), source.choice((2, 3, 3, 4)))
+        (source.choice((1, 1, 1, 2, 3)), source.choice((1, 2, 3, 5)), source.choice(WIDTHS))
         if slides
         else (1, 1, 1)
     )
@@ -148,7 +152,8 @@ def _fixed(source: random.Random, **chosen: Any) -> dict[str, Any]:
     _, height, width = chosen["max_window"]
     if width > 1:
         # A fixed window cannot be cut into tiles, so every line that is drawn must fit.
-        fixed = _fixed_window(source, "width", width, padding=chosen["padding"])
+        most = min(width, MOST_FIXED_WIDTH)
+        fixed = _fixed_window(source, "width", most, padding=chosen["padding"])
         if height > 1:
             fixed |= _fixed_window(source, "height", height, padding=chosen["padding"])
         room = {"max_window": (1, height, width), "max_line": 40, "max_dilation": (1, 1, 1)}

@@ -169,11 +169,13 @@ def test_the_queue_is_never_overrun(driver, transport, monkeypatch):
     carry_out(driver, (short * 20)[:200])
     assert min(free) < depth // 2
     # Without a look at the space, a write would be refused.
-    monkeypatch.setattr(BlockDriver, "_make_room", lambda self: None)
-    with pytest.raises(DeviceError, match=r"refused the write of address 0x|QUEUE_FULL"):
-        carry_out(driver, (drawn(4, 30) * 10)[:300])
+    with monkeypatch.context() as patched:
+        patched.setattr(BlockDriver, "_make_room", lambda self: None)
+        with pytest.raises(DeviceError, match=r"refused the write of address 0x|QUEUE_FULL"):
+            carry_out(driver, (drawn(4, 30) * 10)[:300])
     with transport.resetting():
         driver.reset()
+    carry_out(driver, (short * 20)[:200])
 
 
 def test_a_value_that_does_not_fit(driver, transport):

@@ -2,6 +2,7 @@
 
 import ctypes
 import random
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -237,6 +238,17 @@ def test_a_fixed_register_is_checked_before_anything_is_written(driver):
     assert not fake.accesses
 
 
+@pytest.mark.parametrize("lanes", [1, 3, 5, 8])
+def test_a_job_for_other_lanes_is_refused_before_anything_is_written(driver, lanes):
+    """Its beats carry other elements, so every result would be wrong, and no error told."""
+    fake, block = opened(driver)
+    job = some_job(driver, Core.of(replace(CONFIG, lanes=lanes)))
+    fake.accesses.clear()
+    assert ERRORS[driver.extremum_start(block, job)] == "OTHER_LANES"
+    assert not fake.accesses
+    assert ERRORS[driver.extremum_start(block, some_job(driver, block.core))] == "OK"
+
+
 def test_the_space_of_the_queue_is_read_anew_behind_a_reset_or_an_error(driver):
     """So a number that was read wrong, as by an error on the bus, does not stay."""
     fake, block = opened(driver)
@@ -268,6 +280,7 @@ def test_a_fixed_position_is_compared_as_the_core_holds_it(driver, position, err
     config = CoreConfig((DataType.INT8,), index_width=9, fixed=(("width.tap_step", 511),))
     _, block = opened(driver, config)
     job = JobStruct()
+    job.input.lanes = config.lanes
     job.registers[register_names().index("width.tap_step")] = position % 2**32
     assert ERRORS[driver.extremum_check_job(block.core, job)] == error
 

@@ -292,6 +292,7 @@ def test_any_register_may_be_fixed(driver, number):
     core, job = Core.of(CONFIG), JobStruct()
     core.fixed = 1 << number
     core.fixed_values[number] = job.registers[number] = 1
+    job.input.lanes = core.lanes
     assert ERRORS[driver.extremum_check_job(core, job)] == "OK"
     job.registers[number] = 2
     assert ERRORS[driver.extremum_check_job(core, job)] == "REGISTER_FIXED"

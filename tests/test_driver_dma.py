@@ -3,10 +3,11 @@
 import time
 from collections import Counter
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
-from test_driver import CONFIG, carry_out, drawn
+from test_driver import CONFIG, START, Through, carry_out, drawn
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
@@ -65,6 +66,20 @@ def test_memory_mapped_registers_and_dma(block, sees_interrupt):
     job, x = drawn(10, 30)[-1]
     with pytest.raises(JobFailedError, match="RANGE in register tail"):
         driver.run([Work(job, x, lambda *_: None)])
+    with block.resetting():
+        driver.reset()
+
+
+def test_no_job_is_started_whose_results_no_channel_takes(block):
+    """The driver asks for the packets before it starts the job."""
+    block.begin(StreamSettings())
+    registers: Any = Through(block)
+    sinks = {VALUES: Channel(block, VALUES)}
+    driver = BlockDriver(DmaTransport(registers, Channel(block, INPUT), sinks, np.empty), CONFIG)
+    job, x = drawn(10, 1)[0]
+    with pytest.raises(DeviceError, match=r"sinks has a channel for m_axis_value$"):
+        driver.start(Work(job, x, lambda *_: None))
+    assert START not in dict(registers.written)
     with block.resetting():
         driver.reset()
 

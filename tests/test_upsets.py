@@ -5,8 +5,8 @@ import pytest
 from extremum.tb.faults.upsets import Cure, Effect, Upset, problem_of
 
 
-def upset(effect, cure):
-    return Upset("queue.valid", 0, 7, effect, False, cure)
+def upset(effect, cure, register="queue.valid"):
+    return Upset(register, 0, 7, effect, False, cure)
 
 
 @pytest.mark.parametrize("effect", Effect)
@@ -20,3 +20,12 @@ def test_a_hang_of_the_block_must_end_by_soft_reset():
     told = problem_of([upset(Effect.HANGING, Cure.RESET)], Cure.SOFT_RESET)
     assert "these hangs were not ended by a soft reset" in told
     assert not problem_of([upset(Effect.HANGING, Cure.RESET)], Cure.RESET)
+
+
+def test_only_a_hang_of_the_register_port_may_need_more_than_a_soft_reset():
+    """The write that asks for the soft reset has to pass this port."""
+    port = upset(Effect.HANGING, Cure.RESET, "lite.has_data")
+    assert not problem_of([port], Cure.SOFT_RESET)
+    assert problem_of([upset(Effect.HANGING, Cure.RESET, "core.lite.next")], Cure.SOFT_RESET)
+    assert problem_of([upset(Effect.HANGING, Cure.NOTHING, "lite.has_data")], Cure.SOFT_RESET)
+    assert problem_of([upset(Effect.HANGING, Cure.SOFT_RESET, "lite.has_data")], Cure.RESET)

@@ -583,6 +583,9 @@ enum extremum_error extremum_check_job(
     const struct extremum_core *core, const struct extremum_job *job
 )
 {
+    if (job->input.lanes != core->lanes) {
+        return EXTREMUM_OTHER_LANES;
+    }
     for (uint32_t name = 0; core->fixed && name < EXTREMUM_REGISTERS; name++) {
         int64_t value = job->registers[name], fixed = core->fixed_values[name];
         bool is_equal = is_position(name) ? position_of(core, value) == position_of(core, fixed)
@@ -1747,6 +1750,8 @@ const char *extremum_error_text(enum extremum_error error)
         return "the core cannot slide this window: the host must gather the elements of each";
     case EXTREMUM_REGISTER_FIXED:
         return "the core was built with a job register fixed to another value";
+    case EXTREMUM_OTHER_LANES:
+        return "the job was planned for a core of another number of lanes";
     case EXTREMUM_NO_BLOCK:
         return "there is no extremum block at this address";
     case EXTREMUM_WRONG_VERSION:

@@ -210,6 +210,9 @@ enum extremum_error {
     /* A job needs another value of a register than the core has. */
     EXTREMUM_REGISTER_FIXED,
 
+    /* A job was planned for a core of another number of lanes. */
+    EXTREMUM_OTHER_LANES,
+
     /* There is no block that this driver knows. */
     EXTREMUM_NO_BLOCK,
     EXTREMUM_WRONG_VERSION,
@@ -406,8 +409,13 @@ enum extremum_error extremum_plan_pooling(
  * none. The jobs of a plan are independent of each other and may run in any order. */
 bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job);
 
-/* Check that a job needs no other value of a register than the core has fixed. A core without fixed
- * registers takes every job of its plans. */
+/* Check that a job was planned for as many lanes as the core has, and that it needs no other value of
+ * a register than the core has fixed. A plan does not look at fixed values: where a core has some,
+ * check each job of a plan before the first one is started, and set `next` of the plan to 0 again. A
+ * core without fixed registers takes every job of its plans.
+ *
+ * Nothing else is checked. Of a job for another core of as many lanes the block refuses windows that
+ * it cannot slide, but the code of an element type may stand for another type. */
 enum extremum_error extremum_check_job(
     const struct extremum_core *core, const struct extremum_job *job
 );
@@ -525,8 +533,9 @@ struct extremum_counters {
  * extremum_enable_interrupts with 0 disables them. */
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus);
 
-/* Write the registers of a job that have changed, and start it. It may be called while other jobs
- * run. EXTREMUM_QUEUE_FULL says that there is no space for all commands of the job yet, and that
+/* Write the registers of a job that have changed, and start it. The job is one of a plan for
+ * `block->core`, or for a description that equals it, and nothing is written if extremum_check_job
+ * refuses it. This function may be called while other jobs run. EXTREMUM_QUEUE_FULL says that there is no space for all commands of the job yet, and that
  * nothing was written: try again. Each job owns the next packet of the input stream, and one of
  * each output stream. If a job fails with EXTREMUM_JOB_RANGE, which no job of a plan for this core
  * does, start those again that were started behind it: they may have relied on the refused word. */
@@ -555,8 +564,8 @@ void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
  * their packets and their results, and what was wrong with them has been told. That may have been
  * before the last start, unless extremum_enable_interrupts was called behind it. It lasts, so it is
  * among the events of every block without work, and its interrupt ends only when it is no longer
- * enabled. After an error the
- * next job writes all registers, since the block may not have taken all that was written. */
+ * enabled. After an error the next job writes all registers, since the block may not have taken all
+ * that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 
 /* Read the counters, one after the other, and set all of them to zero. */
@@ -567,7 +576,10 @@ void extremum_clear_counters(struct extremum_block *block);
  * before the call. After it, let the channels that receive take the beat that is still offered, if
  * there is one, and stop them too: the next packet belongs to the next job. That job writes all
  * registers. Enabled interrupts stay so, and counters keep their numbers. EXTREMUM_EVENT_IDLE comes
- * when nothing is offered any more. */
+ * when nothing is offered any more.
+ *
+ * Call this function, or extremum_open, also when somebody else has pulled `aresetn` low: the block
+ * has lost its registers then, and the driver would still count on them. */
 void extremum_reset(struct extremum_block *block);
 
 #ifdef __cplusplus

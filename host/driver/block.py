@@ -232,16 +232,19 @@ class BlockDriver:
         if self.is_programmable:
             words = job_words(job)
             changed = [each for each in words.items() if self._words.get(each[0]) != each[1]]
-            start = regs.command_address(regs.START_COMMAND)
-            for address, word in (*changed, (start, 1)):
+            for address, word in changed:
                 self._make_room()
                 self._transport.write(address, word)
             self._words.update(changed)
             self.written += len(changed)
+            self._make_room()
+        # Asked for before the start: a transport that cannot receive finds no job under way.
         results = ResultPackets(job, x.dtype.newbyteorder("="), work.take)
-        self._pending.append(results)
         for name in results.names(config):
             self._transport.receive(name, results.size(name), partial(self._add, results, name))
+        self._pending.append(results)
+        if self.is_programmable:
+            self._transport.write(regs.command_address(regs.START_COMMAND), 1)
         self._transport.send(input_pieces(job, x), input_size(job))
 
     def finish(self) -> None:

@@ -144,7 +144,7 @@ class DmaTransport:
         Raises
         ------
         DeviceError
-            No channel receives from this stream. The job of the packet has been started.
+            No channel receives from this stream.
         """
         if stream not in self._sinks:
             raise DeviceError(

@@ -128,8 +128,8 @@ class NativeSimulator(NativeModel):
         A message names the clock of the run, and of the simulation if they differ.
         """
         pump = self._pump
-        self._caller = this_thread()
         try:
+            self._caller = this_thread()
             return self._carry_out(pump, run, take, watch)
         except BaseException:
             self.abandon()

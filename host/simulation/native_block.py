@@ -258,8 +258,9 @@ class NativeBlock(NativeModel):
         """Go on until the goal is reached; feed and drain the streams meanwhile."""
         pump, watch = self._pump, self._settings.watch
         end = self._outcome.clock + clocks
-        outer, self._caller = self._caller, this_thread()
+        outer = self._caller
         try:
+            self._caller = this_thread()
             while True:
                 left = end - self._outcome.clock if clocks else 0
                 state = self._library.pump_advance(pump, native.SLICE_SECONDS, goal, left)

@@ -78,8 +78,8 @@ REFUSALS = {
 MOST_ELEMENTS = 20_000
 """The elements of larger tensors are not laid out, but looked at one by one."""
 
-UNREACHED = {"OK", "BAD_CORE", "STRIDES_TOO_LARGE"} | set(ERRORS[ERRORS.index("NO_BLOCK") :])
-"""The errors that a Python object cannot have, among them those of the block, and none."""
+UNREACHED = {"OK", "BAD_CORE", "STRIDES_TOO_LARGE"} | set(ERRORS[ERRORS.index("OTHER_LANES") :])
+"""The errors that a plan in Python cannot meet, among them those of the block, and none."""
 
 
 def refusal(error):

@@ -22,6 +22,12 @@ from extremum.tb.sequences import jobs
 SILENCE = 3_000
 """Clocks after which jobs that take a few hundred hang."""
 
+RESTS = 25
+"""Percent of the clocks in which the source and the sinks rest while a bit is flipped.
+
+An offer that waits is one that an upset may take back.
+"""
+
 Pairs = list[tuple[Job, np.ndarray]]
 
 
@@ -38,8 +44,9 @@ async def carry_out(block: Environment, pairs: Pairs) -> None:
     assert block.source.empty(), "a packet was not taken"
 
 
-async def effect_of(work: Coroutine[Any, Any, None]) -> Effect:
+async def effect_of(block: Environment, work: Coroutine[Any, Any, None]) -> Effect:
     """Wait for some work; return whether it was right, wrong, or did not end."""
+    block.complaints = []
     task = cocotb.start_soon(work)
     try:
         await with_timeout(task, SILENCE * PERIOD, "ns")
@@ -48,7 +55,7 @@ async def effect_of(work: Coroutine[Any, Any, None]) -> Effect:
         return Effect.HANGING
     except AssertionError:
         return Effect.WRONG
-    return Effect.MASKED
+    return Effect.WRONG if block.complaints else Effect.MASKED
 
 
 async def soft_reset(block: Environment) -> None:
@@ -87,22 +94,25 @@ async def upsets(dut: Any) -> None:
     block = await Environment.started(dut)
     pairs = [pair for pair in jobs(random.Random(51), core(), 60) if 8 <= pair[0].beats_in <= 40]
     disturbed, fresh = pairs[:2], pairs[2:3]
+    block.stall(RESTS, RESTS)
     start = get_sim_time("ns")
     await carry_out(block, disturbed)
     drawn = Upsets(dut, dut.aclk, int(get_sim_time("ns") - start) // PERIOD)
-    for _ in range(drawn.count):
+    for number in range(drawn.count):
         block.forget()
+        block.stall(RESTS, RESTS, number)
         upset = drawn.draw()
         flip = cocotb.start_soon(drawn.flip(*upset[1:]))
-        effect = await effect_of(carry_out(block, disturbed))
+        effect = await effect_of(block, carry_out(block, disturbed))
         await flip
+        block.stall()
         told: list[bool] = []
-        await effect_of(is_told(block, told))
+        await effect_of(block, is_told(block, told))
         cure = Cure.SOFT_RESET
-        if await effect_of(afresh(block, fresh)) is not Effect.MASKED:
+        if await effect_of(block, afresh(block, fresh)) is not Effect.MASKED:
             cure = Cure.RESET
             await reset(block)
-            if await effect_of(carry_out(block, fresh)) is not Effect.MASKED:
+            if await effect_of(block, carry_out(block, fresh)) is not Effect.MASKED:
                 cure = Cure.NOTHING
         drawn.note(upset, effect, told=any(told), cure=cure)
     drawn.write(Cure.SOFT_RESET)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import plots
+import readme_parts
 from cycles_sections import (
     block_clocks_headline,
     block_clocks_section,
@@ -23,14 +24,11 @@ from fpga_sections import (
     block_section,
     cores_headline,
     cores_section,
-    figures,
     growth_section,
     peers_section,
     settings_section,
     small_section,
-    with_target,
 )
-from markdown_tables import table
 from model_sections import model_section
 from results_files import read_results
 from simulation_sections import simulation_section
@@ -41,9 +39,6 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 REPORT = FOLDER / "RESULTS.md"
 README = FOLDER.parent / "README.md"
-SUMMARY = '<!-- FPGA summary: from bench/RESULTS.md, "Cores on the ECP5-85F" -->'
-SUMMARY_END = "<!-- end of the FPGA summary -->"
-FABRIC_NOTE = f"\\* Fabric alone: the part's clock network may end near {plots.CLOCK_TREE} MHz."
 Records = list[dict[str, Any]]
 
 
@@ -52,32 +47,14 @@ def load(name: str) -> Any:
     return read_results(RESULTS / f"{name}.json")
 
 
-def readme_summary(records: Records, targets: Records) -> str:
-    """Return the table of cores for the README, between its two markers."""
-    columns = (
-        "core", "COMB", "FF", "block RAM", "latency", "MHz", "million elements per second"
-    )  # fmt: skip
-    rows = []
-    for record in with_target(records, targets):
-        name, comb, ff, block_ram, latency, fmax, _, rate = figures(record)
-        rows.append((f"`{name}`", comb, ff, block_ram, latency, fmax, rate))
-    return "\n\n".join([SUMMARY, table(columns, rows, 1), FABRIC_NOTE, SUMMARY_END])
-
-
-def with_summary(readme: str, summary: str) -> str:
-    """Return a README in which the table of cores is replaced.
-
-    Raises
-    ------
-    ValueError
-        It does not have both marks of the table, once and in order.
-    """
-    places = [readme.find(SUMMARY), readme.find(SUMMARY_END)]
-    if -1 in places or places != sorted(places) or readme.count(SUMMARY) != 1:
-        raise ValueError(f"the README must have {SUMMARY} once, and {SUMMARY_END} behind it")
-    before, _, rest = readme.partition(SUMMARY)
-    _, _, after = rest.partition(SUMMARY_END)
-    return before + summary + after
+def with_figures(readme: str, fpga: Records, blocks: Records, simulation: Any) -> str:
+    """Return a README whose parts about FPGAs and simulation tell what was measured."""
+    if fpga:
+        readme = readme_parts.FPGA.replaced(readme, readme_parts.fpga_part(fpga, blocks))
+    if simulation:
+        text = readme_parts.simulation_part(simulation)
+        readme = readme_parts.SIMULATION.replaced(readme, text)
+    return readme
 
 
 def wrong(*results: Records) -> Iterator[str]:
@@ -102,7 +79,6 @@ def write() -> int:
     targets = tomllib.loads((FOLDER / "targets.toml").read_text())
     blocks, peers = targets["block"], targets["peer"]
     cycles, fpga, block_clocks = load("cycles"), load("fpga"), load("block_clocks")
-    documents: list[tuple[Path, bytes]] = []
     headlines: list[str] = []
     parts: list[str] = []
     if cycles:
@@ -124,9 +100,6 @@ def write() -> int:
         plots.front(fpga, peers, RESULTS / "front.svg")
         plots.growth(fpga, RESULTS / "growth.svg")
         plots.rates(fpga, peers, RESULTS / "rates.svg")
-        if README.exists():
-            readme = with_summary(README.read_text(), readme_summary(fpga, blocks))
-            documents.append((README, readme.encode()))
     if simulation := load("simulation"):
         parts += simulation_section(simulation)
     if model := load("model"):
@@ -137,7 +110,11 @@ def write() -> int:
         "`simulation.json` of `make bench-simulation`, and `model.json` of `make bench-model`."
     )
     report = "\n\n".join(["# Results", source, *headlines, *parts]) + "\n"
-    write_together([(REPORT, report.encode()), *documents])
+    documents = [(REPORT, report.encode())]
+    if README.exists():
+        readme = with_figures(README.read_text(), fpga, blocks, simulation)
+        documents.append((README, readme.encode()))
+    write_together(documents)
     print("\n".join(headlines))
     found = list(wrong(cycles, block_clocks, simulation["workloads"] if simulation else []))
     print("\n".join(found), end="\n" if found else "", file=sys.stderr)

@@ -145,13 +145,6 @@ def script_of(name):
         sys.path.remove(str(BENCH))
 
 
-def test_the_readme_shows_the_cores_that_were_measured_last():
-    script = script_of("report")
-    readme = script.README.read_text()
-    blocks = tomllib.loads((BENCH / "targets.toml").read_text())["block"]
-    assert script.with_summary(readme, script.readme_summary(script.load("fpga"), blocks)) == readme
-
-
 def test_the_report_is_that_of_the_results(monkeypatch):
     script = script_of("report")
     monkeypatch.setattr(sys, "argv", ["report.py"])
@@ -165,25 +158,28 @@ def test_the_report_is_that_of_the_results(monkeypatch):
         assert path.read_text() == text.decode(), f"{path}: run `make bench-report`"
 
 
+@pytest.mark.parametrize("part", ["FPGA", "SIMULATION"])
 @pytest.mark.parametrize(
     ("marks", "is_right"),
     [
-        (("SUMMARY", "SUMMARY_END"), True),
-        (("SUMMARY",), False),
-        (("SUMMARY_END",), False),
+        (("start", "end"), True),
+        (("start",), False),
+        (("end",), False),
         ((), False),
-        (("SUMMARY_END", "SUMMARY"), False),
-        (("SUMMARY", "SUMMARY", "SUMMARY_END"), False),
+        (("end", "start"), False),
+        (("start", "start", "end"), False),
     ],
 )
-def test_a_readme_without_both_marks_is_left_alone(marks, is_right):
-    script = script_of("report")
-    readme = "\n".join(["before", *(getattr(script, mark) for mark in marks), "after"])
+def test_a_readme_without_both_marks_is_left_alone(part, marks, is_right):
+    place = getattr(script_of("readme_parts"), part)
+    lines = [getattr(place, mark) for mark in marks]
+    readme = "\n".join(["before", *lines, "after"])
     if is_right:
-        assert script.with_summary(readme, "new") == "before\nnew\nafter"
+        expected = f"before\n{place.start}\n\nnew\n\n{place.end}\nafter"
+        assert place.replaced(readme, "new") == expected
     else:
         with pytest.raises(ValueError, match=r"^the README must have .* once, and .* behind it$"):
-            script.with_summary(readme, "new")
+            place.replaced(readme, "new")
 
 
 @pytest.mark.parametrize("name", ["cycles", "block_clocks", "simulation"])
@@ -244,7 +240,7 @@ def test_results_are_written_whole_or_not_at_all(tmp_path):
 def test_simulation_and_model_have_sections(report):
     text, _ = report(simulation=SIMULATION, model=MODEL)
     assert "| `native` | 30,000 |" in text
-    assert "| backend | 4 lanes |" in text
+    assert "| thousands of elements per second | 4 lanes |" in text
     assert "in a bare loop, no beat offered | 40,000 |" in text
     assert "| volume_peak | 589824 | 36866 | 2.500 | 0.006 | 0.000 |" in text
     assert "| 16 lanes, small | 7.9 | 14.5 | 12.0 |" in text

@@ -409,10 +409,11 @@ enum extremum_error extremum_plan_pooling(
  * none. The jobs of a plan are independent of each other and may run in any order. */
 bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job);
 
-/* Check that a job was planned for as many lanes as the core has, and that it needs no other value of
- * a register than the core has fixed. A plan does not look at fixed values: where a core has some,
- * check each job of a plan before the first one is started, and set `next` of the plan to 0 again. A
- * core without fixed registers takes every job of its plans.
+/* Check that a job was planned for as many lanes as the core has, and that it needs no other value
+ * of a register than the core has fixed. A plan follows the fixed windows, `fold` and `groups` of its
+ * core, and leaves all other fixed values to this function: where a core has some, check each job of
+ * a plan before the first one is started, and set `next` of the plan to 0 again. A core without fixed
+ * registers takes every job of its plans.
  *
  * Nothing else is checked. Of a job for another core of as many lanes the block refuses windows that
  * it cannot slide, but the code of an element type may stand for another type. */
@@ -535,10 +536,11 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
 
 /* Write the registers of a job that have changed, and start it. The job is one of a plan for
  * `block->core`, or for a description that equals it, and nothing is written if extremum_check_job
- * refuses it. This function may be called while other jobs run. EXTREMUM_QUEUE_FULL says that there is no space for all commands of the job yet, and that
- * nothing was written: try again. Each job owns the next packet of the input stream, and one of
- * each output stream. If a job fails with EXTREMUM_JOB_RANGE, which no job of a plan for this core
- * does, start those again that were started behind it: they may have relied on the refused word. */
+ * refuses it. This function may be called while other jobs run. EXTREMUM_QUEUE_FULL says that there
+ * is no space for all commands of the job yet, and that nothing was written: try again. Each job
+ * owns the next packet of the input stream, and one of each output stream. If a job fails with
+ * EXTREMUM_JOB_RANGE, which no job of a plan for this core does, start those again that were started
+ * behind it: they may have relied on the refused word. */
 enum extremum_error extremum_start(struct extremum_block *block, const struct extremum_job *job);
 
 /* Whether a job is under way, or waits to be carried out. Behind extremum_reset the block may be busy

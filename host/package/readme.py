@@ -50,7 +50,7 @@ RESULT_LAST_TEXT = "the last beat of each job's results"
 """What is told of TLAST of an output stream."""
 
 FILE_TEXTS = (
-    ("{name}.v", "the block: self-contained Verilog, whose modules all begin with `{name}`"),
+    ("{name}.v", "the Verilog, whose modules all begin with `{name}`; {needs}"),
     ("{name}.vlt", "warnings of Verilator's lint that are waived, each with its reason"),
     ("{name}_template.v", "an instance to copy into a design"),
     ("{name}_tb.v", "a testbench: one job, checked against the golden model"),
@@ -117,12 +117,16 @@ def _title(settings: Settings) -> Iterator[str]:
 
 
 def _files(settings: Settings, written: Collection[str]) -> Iterator[str]:
+    models = f"{settings.name}_ecp5.v"
+    needs = "it instantiates nothing from elsewhere"
+    if models in written:
+        needs = f"it instantiates block memories of the ECP5, so simulators need `{models}` as well"
     yield "| file | what it is |"
     yield "|---|---|"
     for pattern, text in FILE_TEXTS:
         name = pattern.format(name=settings.name, map=map_name(settings.name))
         if any(path == name or path.startswith(f"{name}/") for path in written):
-            yield f"| `{name}` | {text.format(name=settings.name)} |"
+            yield f"| `{name}` | {text.format(name=settings.name, needs=needs)} |"
     yield ""
 
 

@@ -39,7 +39,6 @@ BLOCK_PARTS = (
     ("commands", "axi.commands"),
     ("starter", "axi.commands"),
     ("packets", "axi.packets"),
-    ("passed", "axi.buffers"),
     ("source", "axi.buffers"),
     ("m_axis_value", "axi.buffers"),
     ("m_axis_index", "axi.buffers"),

@@ -80,11 +80,12 @@ def simulation_part(found: Mapping[str, Any]) -> str:
     first_use = [row["seconds"] for row in found["first_use"]]
     prose = (
         f"The stem of ResNet-50 at full size, on 16 lanes, is simulated and checked in "
-        f"{stem['simulation_seconds'] + stem['check_seconds']:.2f} s. An argmax of 100 million int8 "
-        f"takes {argmax['seconds']:.1f} s and {argmax['beyond_input_mb']:.1f} MB beyond its input; "
+        f"{stem['simulation_seconds'] + stem['check_seconds']:.2f} s. An argmax of 100 million "
+        f"int8 takes {argmax['seconds']:.1f} s and {argmax['beyond_input_mb']:.1f} MB beyond its "
+        "input; "
         f"a 2x2 pooling of 1x64x1024x1024 with indices takes {pooling['seconds']:.1f} s and "
-        f"{pooling['beyond_input_mb']:.0f} MB, {pooling['output_mb']:.0f} MB of which are its output "
-        f"(the golden model: {golden_argmax['beyond_input_mb']:.1f} MB and "
+        f"{pooling['beyond_input_mb']:.0f} MB, {pooling['output_mb']:.0f} MB of which are its "
+        f"output (the golden model: {golden_argmax['beyond_input_mb']:.1f} MB and "
         f"{golden_pooling['beyond_input_mb']:.0f} MB). A core is compiled once, in "
         f"{min(first_use):.0f} to {max(first_use):.0f} seconds, and kept: `extremum cache` shows "
         "where."

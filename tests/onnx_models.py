@@ -41,7 +41,10 @@ def model_of(
         [ValueInfoProto(name=y) if isinstance(y, str) else y for y in outputs],
         [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()],
     )
-    opsets = [helper.make_opsetid(*pair) for pair in {"": opset, OWN: 1, "ai.onnx.ml": 1}.items()]
+    opsets = [
+        helper.make_opsetid(*pair)
+        for pair in {"": opset, OWN: 1, "ai.onnx.ml": 1, "com.microsoft": 1}.items()
+    ]
     model = helper.make_model(
         graph,
         opset_imports=opsets,

@@ -46,6 +46,14 @@ def folder(tmp_path):
             "--output would overwrite the page of --report",
         ),
         (
+            ["--output", "{folder}/new.html", "--report", "{folder}/new.html"],
+            "--report would take the place of a folder of --output: {folder}/new.html",
+        ),
+        (
+            ["--output", "{folder}/new.html/y", "--report", "{folder}/new.html"],
+            "--report would take the place of a folder of --output: {folder}/new.html",
+        ),
+        (
             ["--report", "{folder}/out/page.npy"],
             "--report must name a .html file, not {folder}/out/",
         ),

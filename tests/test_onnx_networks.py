@@ -249,6 +249,49 @@ def test_a_function_that_is_left_finds_the_functions_that_it_calls(within):
     assert outputs["z"].tolist() == [[1.0]]
 
 
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("deep", [False, True])
+def test_nodes_in_functions_that_are_left_are_told(within, deep):
+    """With the reason, so that ``strict`` refuses them as it does those in subgraphs."""
+    node, opsets = helper.make_node, [helper.make_opsetid("", 18), helper.make_opsetid(OWN, 1)]
+    attributes = [helper.make_attribute("alpha", 0.5)]
+    leaky = node("LeakyRelu", ["m"], ["b"])
+    alpha = onnx.AttributeProto.FLOAT
+    leaky.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=alpha))
+    largest = node("ReduceMax", ["a"], ["m"], "largest")
+    functions = [helper.make_function(OWN, "Inner", ["a"], ["m"], [largest], opsets)]
+    body = [node("Inner", ["a"], ["m"], domain=OWN) if deep else largest, leaky]
+    functions.append(helper.make_function(OWN, "Outer", ["a"], ["b"], body, opsets, [], attributes))
+    nodes = [node("Outer", ["x"], ["y"], domain=OWN)]
+    if within:
+        result = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+        branch = helper.make_graph(nodes, "branch", [], result)
+        nodes = [node("If", ["flag"], ["y"], then_branch=branch, else_branch=branch)]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    inputs = {"x": ("float32", (2, 3)), "flag": ("bool", ())}
+    model = model_of(nodes, inputs, [y], functions=functions)
+    given = {"x": RNG.standard_normal((2, 3)).astype(np.float32), "flag": np.array(True)}
+    told = [(n.name, n.reason) for n in check(model, given).nodes]
+    branches = 2 if within else 1
+    assert told == [("largest", "it is in a function that is left to ONNX Runtime")] * branches
+    with pytest.raises(NetworkError, match=r"^ReduceMax largest is not taken: it is in a function"):
+        run(model, given, strict=True)
+
+
+def test_a_function_that_calls_itself_is_refused():
+    """By ONNX's checker, or by ONNX Runtime where that is an older one."""
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(OWN, 1)]
+    body = [helper.make_node("Neg", ["a"], ["b"])]
+    attributes = [helper.make_attribute("alpha", 0.5)]
+    same = helper.make_function(OWN, "Same", ["a"], ["b"], body, opsets, [], attributes)
+    call = helper.make_node("Same", ["x"], ["y"], domain=OWN)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    model = model_of([call], {"x": ("float32", (2, 3))}, [y], functions=[same])
+    model.functions[0].node[0].CopyFrom(helper.make_node("Same", ["a"], ["b"], domain=OWN))
+    with pytest.raises(NetworkError):
+        run(model, [np.zeros((2, 3), np.float32)])
+
+
 def test_types_that_numpy_has_not_pass_through_unchanged():
     nodes = [
         helper.make_node("Cast", ["x"], ["b"], to=TensorProto.BFLOAT16),

@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from onnx_models import model_of
 
 from extremum.onnx import load, run
@@ -117,3 +117,52 @@ def test_other_models_are_as_onnx_infers_them():
     inferred = with_sizes(model_of([node("MaxPool", "x", "y", **plain)], GIVEN, ["y"]))
     assert not inferred.may_be_wrong
     assert with_sizes(model_of([node("MaxPool", "x", "y", **ROUNDED_UP)], OPEN, ["y"])).may_be_wrong
+
+
+DILATED = {"kernel_shape": [3, 2], "strides": [2, 3], "dilations": [1, 2], "auto_pad": "SAME_UPPER"}
+"""ONNX infers a window for each stride; ONNX Runtime gives fewer."""
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "LpPool"])
+def test_sizes_behind_dilated_windows_of_same_padding_stay_open(kind):
+    nodes = [node(kind, "x", "p", **DILATED), node("MaxPool", "p", "y", kernel_shape=[1, 1])]
+    model = model_of(nodes, GIVEN, ["y"], opset=22)
+    last = load(model).candidates[-1]
+    assert (last.sizes, last.unknown) == (None, "its sizes are not known before a run")
+    outputs = run(model, {"x": PLANE})
+    assert outputs.agreement
+    assert outputs.nodes[-1].sizes == outputs["y"].shape == (1, 1, 3, 1)
+    undilated = DILATED | {"dilations": [1, 1]}
+    nodes[0] = node(kind, "x", "p", **undilated)
+    assert load(model_of(nodes, GIVEN, ["y"], opset=22)).candidates[-1].sizes == (1, 1, 3, 2)
+
+
+@pytest.mark.parametrize("declared", ["p", "y"])
+def test_sizes_that_a_model_states_wrongly(declared):
+    """They are those of the model before somebody changed it."""
+    nodes = [node("Relu", "x", "p"), node("MaxPool", "p", "y", kernel_shape=[2, 2])]
+    model = model_of(nodes, GIVEN, ["y"])
+    wrong = helper.make_tensor_value_info(declared, TensorProto.FLOAT, (1, 1, 1, 1))
+    values = model.graph.output if declared == "y" else model.graph.value_info
+    values.remove(next(value for value in values if value.name == declared))
+    values.append(wrong)
+    (candidate,) = load(model).candidates
+    assert candidate.sizes == PLANE.shape
+    assert candidate.layer is not None
+    outputs = run(model, {"x": PLANE}, strict=True)
+    assert outputs["y"].shape == (1, 1, 4, 4)
+    assert outputs.agreement
+
+
+def test_sizes_that_onnx_does_not_infer_are_those_that_the_model_states():
+    nodes = [
+        node("Gelu", "x", "p", domain="com.microsoft"),
+        node("MaxPool", "p", "y", kernel_shape=[2, 2]),
+    ]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 1, 4, 4))
+    model = model_of(nodes, GIVEN, [y])
+    assert load(model).candidates[0].sizes is None
+    stated = helper.make_tensor_value_info("p", TensorProto.FLOAT, PLANE.shape)
+    model.graph.value_info.append(stated)
+    assert load(model).candidates[0].sizes == PLANE.shape
+    assert load(model).graph.output[0] == y

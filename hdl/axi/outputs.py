@@ -1,10 +1,10 @@
 """The output streams of the block: they take the result beats of the core.
 
 All streams take a beat in the same clock, but their sinks take it from them independently. So each
-stream of a block has a register, which holds the beat until its sink has taken it, and the core gives the next
-beat when all registers are free. That is known late in the clock, since TREADY comes late. Two
-kinds of cores cannot use so late a signal: those of wide beats, where it has to reach flip-flops
-that lie far apart, and those whose pipeline stops as a whole, where it has to reach all of them.
+stream of a block has a register, which holds the beat until its sink has taken it, and the core
+gives the next beat when all registers are free. That is known late in the clock, since TREADY comes
+late. Two kinds of cores cannot use so late a signal: those of wide beats, where it has to reach
+flip-flops that lie far apart, and those whose pipeline stops as a whole, where it has to reach all.
 There the streams have buffers of two beats, which tell from a register whether they have space.
 A dataflow block gives the one output stream of a fast core as it comes out of the core's registers.
 """

@@ -103,6 +103,11 @@ def refuse_overwriting(
             what = taken[file_of(path)]
             raise click.ClickException(f"--output would overwrite {what}: {path}")
         taken[file_of(path)] = f"another output, {path}"
+    folders = [file_of(folder) for path in written for folder in path.absolute().parents]
+    if report is not None and file_of(report) in folders:
+        raise click.ClickException(
+            f"--report would take the place of a folder of --output: {report}"
+        )
     if report is not None:
         refuse_other_suffix("report", report, ".html")
 

@@ -17,14 +17,14 @@ from extremum.model import Pooling, Reduction
 from extremum.onnx.agreement import check_values
 from extremum.onnx.differences import output_difference
 from extremum.onnx.inputs import named_inputs
-from extremum.onnx.layers import Layer, NotTaken, layer_of
+from extremum.onnx.layers import Layer, NotTaken, axes_of, check_type, layer_of
 from extremum.onnx.loading import load
 from extremum.onnx.network import Candidate, Network, NetworkError
 from extremum.onnx.outcome import NodeReport, Outputs
 from extremum.onnx.reference import Reference
 from extremum.onnx.runtime import NoKernel, Runtime
 from extremum.onnx.segments import cut
-from extremum.onnx.values import Value, array, as_python, type_name, value_of
+from extremum.onnx.values import Value, array, as_python, is_tensor, type_name, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -204,6 +204,7 @@ class _Execution:
         value = self._value(candidate.node.input[0])
         try:
             x = self._tensor(value)
+            check_type(candidate.node, self._network.opset, value.element_type())
             layer = layer_of(candidate.node, x.shape, x.dtype, self._axes(candidate.node))
             check_values(candidate.node.op_type, layer, x)
             self._check_core(layer)
@@ -263,7 +264,7 @@ class _Execution:
     def _axes(self, node: NodeProto) -> list[int] | None:
         if len(node.input) < 2 or not node.input[1]:
             return None
-        return array(self._value(node.input[1])).reshape(-1).tolist()
+        return axes_of(self._tensor(self._value(node.input[1])))
 
     def _tensor(self, value: Value) -> np.ndarray:
         try:
@@ -282,9 +283,10 @@ def _outputs(node: NodeProto) -> list[str]:
     return [name for name in node.output if name]
 
 
-def _told(candidate: Candidate, value: Value) -> tuple[str, str, tuple[int, ...], str]:
+def _told(candidate: Candidate, value: Value) -> tuple[str, str, tuple[int, ...] | None, str]:
     """Return name and operator of a node, and the sizes and the type of its input."""
-    return candidate.name, candidate.node.op_type, tuple(value.shape()), type_name(value)
+    sizes = tuple(value.shape()) if is_tensor(value) else None
+    return candidate.name, candidate.node.op_type, sizes, type_name(value)
 
 
 def _given(name: str, x: np.ndarray) -> Value:

@@ -5,14 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import onnx
-from onnx import FunctionProto, GraphProto, NodeProto, helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 
-__all__ = ["inner_nodes", "is_standard", "name_of", "reads", "sizes_of", "subgraphs", "type_of"]
+__all__ = [
+    "Identity",
+    "identity",
+    "inner_nodes",
+    "is_standard",
+    "name_of",
+    "opset_of",
+    "reads",
+    "sizes_of",
+    "subgraphs",
+    "type_of",
+]
+
+
+Identity = tuple[str, str, str]
+"""Domain, name and overload of a function."""
+
+STANDARD = ("", "ai.onnx")
+"""Names of the domain of ONNX's own operators."""
 
 
 def is_standard(named: NodeProto | FunctionProto) -> bool:
     """Return whether a node, or a function, is of the domain of ONNX's own operators."""
-    return named.domain in ("", "ai.onnx")
+    return named.domain in STANDARD
+
+
+def identity(named: NodeProto | FunctionProto) -> Identity:
+    """Return what a call has in common with its function."""
+    name = named.name if isinstance(named, FunctionProto) else named.op_type
+    return named.domain, name, named.overload
+
+
+def opset_of(model: ModelProto) -> int:
+    """Return the version of ONNX's own operators; 0 of a model that has none of them."""
+    versions = (o.version for o in model.opset_import if o.domain in STANDARD)
+    return next(versions, 0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:

@@ -14,7 +14,8 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, helper
+import onnx.defs
+from onnx import AttributeProto, NodeProto, TensorProto, helper
 
 from extremum.model import DataType, Pooling, ReduceFunction, Reduction
 from extremum.model.onnx import (
@@ -33,6 +34,8 @@ __all__ = [
     "NotKnown",
     "NotTaken",
     "attributes_of",
+    "axes_of",
+    "check_type",
     "is_candidate",
     "layer_of",
 ]
@@ -133,6 +136,48 @@ def layer_of(
         raise NotTaken(str(error)) from error
 
 
+def check_type(node: NodeProto, opset: int, element_type: int, number: int = 0) -> None:
+    """Refuse elements that ONNX does not let an input of a node of ours have.
+
+    Parameters
+    ----------
+    node, opset
+        The node, and the version of ONNX.
+    element_type
+        The type, by its number in `onnx.TensorProto`.
+    number
+        Which input it is.
+
+    Raises
+    ------
+    NotTaken
+        The message names the operator and the type.
+    """
+    schema = onnx.defs.get_schema(node.op_type, opset)
+    if number >= len(schema.inputs):
+        return  # ONNX's checker has counted them
+    variable = schema.inputs[number].type_str
+    types = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
+    name = TensorProto.DataType.Name(element_type)
+    if f"tensor({name.lower()})" not in types.get(variable, [variable]):
+        what = schema.inputs[number].name
+        raise NotTaken(f"in opset {opset} {node.op_type} takes no {what} of type {name}")
+
+
+def axes_of(found: np.ndarray) -> list[int]:
+    """Return the axes that the second input of a node names.
+
+    Raises
+    ------
+    NotTaken
+        It is no vector of int64, as ONNX wants it.
+    """
+    if found.dtype != np.int64 or found.ndim != 1:
+        told = f"{found.dtype} of {found.ndim} dimensions"
+        raise NotTaken(f"axes must be a vector of int64, not {told}")
+    return found.tolist()
+
+
 def attributes_of(node: NodeProto) -> dict[str, Any]:
     """Return the attributes of a node by their names.
 
@@ -156,8 +201,6 @@ def _max_pool(
     node: NodeProto, sizes: tuple[int, ...], data_type: DataType, given: dict[str, Any], _: object
 ) -> Layer:
     _check_pooled_rank(sizes)
-    if data_type.value not in ("float32", "float16", "int8", "uint8"):
-        raise NotTaken(f"ONNX pools no elements of type {data_type.value}")
     if 0 in given.get("kernel_shape", ()):
         raise NotTaken("kernel_shape must be at least 1 in each dimension")
     automatic = given.get("auto_pad", "NOTSET").startswith("SAME")

@@ -27,8 +27,16 @@ from onnx import (
 )
 
 from extremum.onnx.external_data import checkable, files_of, follow_links, load_external
-from extremum.onnx.graphs import inner_nodes, is_standard, name_of, sizes_of, subgraphs
-from extremum.onnx.layers import attributes_of, is_candidate
+from extremum.onnx.graphs import (
+    identity,
+    inner_nodes,
+    is_standard,
+    name_of,
+    opset_of,
+    sizes_of,
+    subgraphs,
+)
+from extremum.onnx.layers import NotTaken, attributes_of, check_type, is_candidate
 from extremum.onnx.network import Network, NetworkError
 from extremum.onnx.pooled_sizes import with_sizes
 
@@ -81,7 +89,7 @@ def load(
         sized = frozenset(v.name for v in read.graph.input if sizes_of(v) is not None)
         _set_sizes(read, sizes or {})
         inferred = with_sizes(read)
-        _check_types(inferred.model.graph, {})
+        _check_types(inferred.model.graph, {}, opset_of(read))
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise NetworkError(f"it breaks a rule of ONNX: {_one_line(error)}") from error
     except NetworkError:
@@ -137,23 +145,17 @@ def _inlined(model: ModelProto) -> ModelProto:
     It takes the operator of its own where a function has the same name, so that a function in the
     domain of the standard operators is never called.
     """
-    every = {_identity(f): f for f in model.functions if not is_standard(f)}
+    every = {identity(f): f for f in model.functions if not is_standard(f)}
     left = [name for name, function in every.items() if _is_left(function, model)]
     model.ClearField("functions")
     model.functions.extend(function for name, function in every.items() if name not in left)
     inlined = onnx.inliner.inline_local_functions(model)
     for name in left:  # which grows meanwhile
         nodes = ((node, *inner_nodes(node)) for node in every[name].node)
-        calls = {_identity(node) for node in chain(*nodes)}
+        calls = {identity(node) for node in chain(*nodes)}
         left += [each for each in every if each in calls and each not in left]
     inlined.functions.extend(every[name] for name in left)
     return inlined
-
-
-def _identity(named: FunctionProto | NodeProto) -> tuple[str, str, str]:
-    """Return what a call has in common with its function."""
-    is_function = isinstance(named, FunctionProto)
-    return named.domain, named.name if is_function else named.op_type, named.overload
 
 
 def _is_left(function: FunctionProto, model: ModelProto) -> bool:
@@ -187,8 +189,8 @@ def _check_more(graph: GraphProto) -> None:
             _check_more(inner)
 
 
-def _check_types(graph: GraphProto, outside: Mapping[str, int]) -> None:
-    """Refuse a model that declares another type than one of our operators gives.
+def _check_types(graph: GraphProto, outside: Mapping[str, int], opset: int) -> None:
+    """Refuse a model that declares another type than one of our operators takes, or gives.
 
     ``outside`` has the types of the tensors that a graph around this one has, by their names.
     """
@@ -204,6 +206,8 @@ def _check_types(graph: GraphProto, outside: Mapping[str, int]) -> None:
         if (kind := value.type.WhichOneof("value")) not in (None, "tensor_type")
     }
     for node in graph.node:
+        if is_candidate(node):
+            _check_inputs(node, types, others, opset)
         for number, output in enumerate(node.output if is_candidate(node) else ()):
             if output in others:
                 raise NetworkError(
@@ -220,7 +224,22 @@ def _check_types(graph: GraphProto, outside: Mapping[str, int]) -> None:
                     f"elements of type {name_type(given)}, not {name_type(declared)}"
                 )
         for inner in subgraphs(node):
-            _check_types(inner, types)
+            _check_types(inner, types, opset)
+
+
+def _check_inputs(
+    node: NodeProto, types: Mapping[str, int], others: Mapping[str, str], opset: int
+) -> None:
+    """Refuse a node of ours that reads what is no tensor, or has elements of a wrong type."""
+    for number, name in enumerate(node.input):
+        try:
+            if name in others:
+                raise NotTaken(f"it takes tensors, and {name} is of another kind ({others[name]})")
+            if types.get(name):
+                check_type(node, opset, types[name], number)
+        except NotTaken as why:
+            told = f"{node.op_type} {name_of(node)}: {why}"
+            raise NetworkError(f"it breaks a rule of ONNX: {told}") from why
 
 
 def _open_negative_sizes(graph: GraphProto) -> None:

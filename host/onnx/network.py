@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from extremum.onnx.external_data import load_external
-from extremum.onnx.graphs import inner_nodes, is_standard, name_of, sizes_of, type_of
-from extremum.onnx.layers import UNKNOWN, Axes, Layer, NotKnown, NotTaken, is_candidate, layer_of
+from extremum.onnx.graphs import (
+    Identity,
+    identity,
+    inner_nodes,
+    is_standard,
+    name_of,
+    opset_of,
+    sizes_of,
+    type_of,
+)
+from extremum.onnx.layers import (
+    UNKNOWN,
+    Axes,
+    Layer,
+    NotKnown,
+    NotTaken,
+    axes_of,
+    is_candidate,
+    layer_of,
+)
 
 __all__ = ["Candidate", "Network", "NetworkError"]
 
@@ -85,6 +104,11 @@ class Network:
         return self.model.graph
 
     @cached_property
+    def opset(self) -> int:
+        """The version of ONNX's own operators."""
+        return opset_of(self.model)
+
+    @cached_property
     def input_names(self) -> tuple[str, ...]:
         """Names of the inputs that have to be given: those that are no initialisers."""
         return tuple(v.name for v in self.graph.input if v.name not in self.default_names)
@@ -132,12 +156,34 @@ class Network:
         for index, node in enumerate(self.graph.node):
             if is_candidate(node):
                 found.append(self._candidate(index, node, known.get(node.input[0])))
+            within = ((inner, why) for inner, why in self._within(node) if is_candidate(inner))
             found += [
-                Candidate(None, name_of(inner), inner, None, None, None, "it is in a subgraph")
-                for inner in inner_nodes(node)
-                if is_candidate(inner)
+                Candidate(None, name_of(inner), inner, None, None, None, why)
+                for inner, why in within
             ]
         return tuple(found)
+
+    def _within(
+        self, node: NodeProto, calls: Set[Identity] = frozenset()
+    ) -> Iterator[tuple[NodeProto, str]]:
+        """Give the nodes that a node carries out, and why they are not taken.
+
+        ``calls`` are the functions that are called around it: ONNX Runtime refuses one that calls
+        itself.
+        """
+        inner = list(inner_nodes(node))
+        yield from ((each, "it is in a subgraph") for each in inner)
+        reason = "it is in a function that is left to ONNX Runtime"
+        for name in map(identity, (node, *inner)):
+            if name in self._functions and name not in calls:
+                for body in self._functions[name].node:
+                    yield body, reason
+                    yield from ((deep, reason) for deep, _ in self._within(body, calls | {name}))
+
+    @cached_property
+    def _functions(self) -> dict[Identity, FunctionProto]:
+        """The functions that are left to ONNX Runtime."""
+        return {identity(function): function for function in self.model.functions}
 
     def _candidate(
         self, index: int, node: NodeProto, value: onnx.ValueInfoProto | None
@@ -162,7 +208,7 @@ class Network:
             found = self._constant(self._constants[name])
         else:
             found = None
-        return UNKNOWN if found is None else found.reshape(-1).tolist()
+        return UNKNOWN if found is None else axes_of(found)
 
     @cached_property
     def _initialisers(self) -> dict[str, onnx.TensorProto]:

@@ -12,7 +12,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as Kernel
 
 from extremum.onnx.graphs import reads
 from extremum.onnx.network import Network, NetworkError
-from extremum.onnx.values import Value, session, silent_options
+from extremum.onnx.values import Value, is_tensor, session, silent_options
 
 __all__ = ["NoKernel", "Runtime"]
 
@@ -52,7 +52,7 @@ class Runtime:
         """Return the type of a value that the graph names so, with the sizes that it has."""
         known = self._infos.get(name)
         optional = known is not None and known.type.HasField("optional_type")
-        if optional or not value.has_value() or not value.is_tensor():
+        if optional or not is_tensor(value):
             if known is None:
                 raise NetworkError(f"the type of {name} cannot be inferred")
             return known
@@ -117,14 +117,17 @@ class Runtime:
         NetworkError
             ONNX Runtime cannot run them.
         """
-        model = self._part(nodes, given, wanted, infos)
+        # An optional that holds nothing is made anew, since a session that is given one crashes.
+        absent = [name for name, value in given.items() if not value.has_value()]
+        held = {name: value for name, value in given.items() if name not in absent}
+        model = self._part([*map(self._absent, absent), *nodes], held, wanted, infos)
         try:
             made = session(model, self._options)
-            listed = made.run_with_ort_values(list(wanted), dict(given))
+            listed = made.run_with_ort_values(list(wanted), held)
             results: dict[str, Any] = dict(zip(wanted, listed, strict=True))
             maps = [name for name in wanted if self._holds_maps(name)]
             if maps:  # which no session takes from another, so they leave this one as Python's own
-                results |= zip(maps, made.run(maps, dict(given)), strict=True)
+                results |= zip(maps, made.run(maps, held), strict=True)
             return results
         except KernelMissing as error:
             raise NoKernel(f"ONNX Runtime cannot run it: {_told(error)}") from error
@@ -143,6 +146,13 @@ class Runtime:
         kind = info.type.tensor_type
         rank = len(kind.shape.dim)
         return helper.make_tensor_value_info(info.name, kind.elem_type, [None] * rank)
+
+    def _absent(self, name: str) -> NodeProto:
+        """Return a node that gives an optional of the type that a value has, and holds nothing."""
+        if name not in self._infos:
+            raise NetworkError(f"the type of {name} cannot be inferred")
+        kind = self._infos[name].type.optional_type.elem_type
+        return helper.make_node("Optional", [], [name], type=kind)
 
     def _holds_maps(self, name: str) -> bool:
         """Tell whether an output of the network is a map, or a sequence of maps."""

@@ -17,7 +17,16 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from extremum.onnx.network import NetworkError
 
-__all__ = ["Value", "array", "as_python", "session", "silent_options", "type_name", "value_of"]
+__all__ = [
+    "Value",
+    "array",
+    "as_python",
+    "is_tensor",
+    "session",
+    "silent_options",
+    "type_name",
+    "value_of",
+]
 
 Value = onnxruntime.OrtValue
 
@@ -76,8 +85,8 @@ def array(value: Value) -> np.ndarray:
     TypeError
         It is no tensor.
     """
-    if not value.is_tensor():
-        raise TypeError(f"it is {value.data_type()}, and no tensor")
+    if not is_tensor(value):
+        raise TypeError(f"it is {type_name(value)}, and no tensor")
     code = value.element_type()
     dtype = None if code == TensorProto.STRING else helper.tensor_dtype_to_np_dtype(code)
     if dtype is None or dtype.isbuiltin == 1:
@@ -121,10 +130,18 @@ def _as_python(value: Value, kind: ValueInfoProto) -> Any:
     return session(_identity([info], [])).run(["y"], {"x": value})[0]
 
 
+def is_tensor(value: Value) -> bool:
+    """Tell whether a value is a tensor, and no sequence and no optional that holds nothing.
+
+    Of one that holds nothing ONNX Runtime must be asked nothing else: it ends the process.
+    """
+    return value.has_value() and value.is_tensor()
+
+
 def type_name(value: Value) -> str:
     """Return the element type of a tensor by its name: ``tensor(float)`` is float32."""
-    if not value.is_tensor():
-        return value.data_type()
+    if not is_tensor(value):
+        return value.data_type() if value.has_value() else "an optional that holds nothing"
     code = value.element_type()
     return "string" if code == TensorProto.STRING else helper.tensor_dtype_to_np_dtype(code).name
 

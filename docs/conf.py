@@ -64,7 +64,7 @@ contents = {
         "docs/regression",
         "docs/mutation",
         "docs/formal",
-        "docs/coverage",
+        "docs/code-coverage",
         "docs/faults",
         "bench/RESULTS",
     ],

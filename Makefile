@@ -32,7 +32,7 @@ help:
 	@echo "make regress    runs random jobs on many cores for HOURS=1, and writes what was covered;"
 	@echo "                it continues build/regression.sqlite. regress-quick takes a minute or two."
 	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
-	@echo "make faults     upsets UPSETS=200 registers of each simulated block, and says what came."
+	@echo "make faults     upsets UPSETS=1000 registers of each simulated block, and says what came."
 	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
 	@echo "make formal     proves properties of the blocks, for all inputs: 6 to 30 minutes."
 	@echo "                QUICK=1 takes a minute for the fastest of them."
@@ -164,7 +164,7 @@ fuzz: $(VENV)/test
 	  echo "atheris cannot be installed here: no target is guided by coverage"
 	$(BIN)/python -m extremum.tb.fuzz --minutes $(MINUTES) $(EVIDENCE:%=--evidence %)
 
-UPSETS ?= 200
+UPSETS ?= 1000
 faults: $(VENV)/test icarus
 	$(BIN)/python -m extremum.tb.faults --upsets $(UPSETS) $(EVIDENCE:%=--evidence %)
 

@@ -1,6 +1,6 @@
 """Upsets flip-flops of simulated blocks, and records what came of it.
 
-``python -m extremum.tb.faults --upsets 200`` ends with the line ``N passed, N failed``.
+``python -m extremum.tb.faults --upsets 1000`` ends with the line ``N passed, N failed``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> int:
     """Upset each block, print a line for each, write the evidence; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m extremum.tb.faults", description=__doc__)
     parser.add_argument(
-        "--upsets", type=at_least(1), default=200, help="upsets of each block, 1 or more"
+        "--upsets", type=at_least(1), default=1000, help="upsets of each block, 1 or more"
     )
     parser.add_argument("--evidence", type=Path, default=EVIDENCE, help="the file to write")
     options = parser.parse_args()

@@ -137,3 +137,13 @@ def test_axes_are_a_vector(compare, axes, is_known):
                       if is_known else "")  # fmt: skip
     with pytest.raises(NetworkError, match=r"^ONNX Runtime cannot run it: "):
         run(model, given, compare=compare)
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+def test_of_several_opsets_the_last_one_counts(domain):
+    model = one_node("ReduceMax", X.astype(np.int8), opset=11)
+    model.opset_import.append(helper.make_opsetid(domain, 12))
+    assert load(model).candidates[0].layer is not None
+    model.opset_import.append(helper.make_opsetid(domain, 11))
+    with pytest.raises(NetworkError, match=r"in opset 11 ReduceMax takes no data of type INT8$"):
+        load(model)

@@ -1,10 +1,11 @@
 """Sizes behind poolings of which ONNX infers others than ONNX Runtime gives."""
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
-from onnx_models import model_of
+from onnx import TensorProto, helper, numpy_helper
+from onnx_models import OWN, model_of
 
 from extremum.onnx import load, run
 from extremum.onnx.graphs import sizes_of
@@ -166,3 +167,105 @@ def test_sizes_that_onnx_does_not_infer_are_those_that_the_model_states():
     model.graph.value_info.append(stated)
     assert load(model).candidates[0].sizes == PLANE.shape
     assert load(model).graph.output[0] == y
+
+
+def test_a_stated_size_that_agrees_with_what_is_inferred_counts():
+    """ONNX infers the rank alone here, and the model knows more."""
+    nodes = [
+        node("Reshape", "x sizes", "p"),
+        node("MaxPool", "p", "y", kernel_shape=[2, 2]),
+    ]
+    model = model_of(nodes, GIVEN | {"sizes": ("int64", (4,))}, ["y"])
+    assert load(model).candidates[0].sizes is None
+    for stated, expected in (((1, 1, 5, 5), (1, 1, 5, 5)), ((5, 5), None)):
+        changed = onnx.ModelProto()
+        changed.CopyFrom(model)
+        values = changed.graph.value_info
+        values.remove(next(value for value in values if value.name == "p"))
+        values.append(helper.make_tensor_value_info("p", TensorProto.FLOAT, stated))
+        assert load(changed).candidates[0].sizes == expected
+
+
+def inside(where, kind, attributes, opset):
+    """Return nodes that pool x into p within another node, and the functions of the model."""
+    pool = node(kind, "x", "inner", **attributes)
+    result = [helper.make_tensor_value_info("inner", TensorProto.FLOAT, None)]
+    if where == "If":
+        branch = helper.make_graph([pool], "branch", [], result)
+        flag = node("Constant", "", "flag", value=numpy_helper.from_array(np.array(True)))
+        return [flag, node("If", "flag", "p", then_branch=branch, else_branch=branch)], []
+    if where == "Loop":
+        count = helper.make_tensor_value_info("count", TensorProto.INT64, ())
+        goes = [helper.make_tensor_value_info(n, TensorProto.BOOL, ()) for n in ("on", "on_out")]
+        body = [node("Identity", "on", "on_out"), pool]
+        body = helper.make_graph(body, "body", [count, goes[0]], [goes[1], *result])
+        once = node("Constant", "", "once", value=numpy_helper.from_array(np.array(1)))
+        first = node("Constant", "", "first", value=numpy_helper.from_array(np.array([0])))
+        loop = helper.make_node("Loop", ["once", ""], ["many"], body=body)
+        return [once, first, loop, node("Squeeze", "many first", "p")], []
+    opsets = [helper.make_opsetid("", opset)]
+    default = [helper.make_attribute("unused", 1)]
+    function = helper.make_function(OWN, "Pool", ["x"], ["inner"], [pool], opsets, [], default)
+    return [node("Pool", "x", "p", domain=OWN)], [function]
+
+
+@pytest.mark.parametrize("where", ["If", "Loop", "function"])
+@pytest.mark.parametrize(
+    ("kind", "attributes", "opset"),
+    [
+        ("MaxPool", ROUNDED_UP, 18),
+        ("AveragePool", AUTOMATIC, 18),
+        ("MaxPool", AUTOMATIC, 22),
+        ("LpPool", DILATED, 22),
+    ],
+)
+def test_a_pooling_within_another_node(where, kind, attributes, opset):
+    """Nobody is told its sizes, so what stands behind it has those of the run."""
+    nodes, functions = inside(where, kind, attributes, opset)
+    nodes += [
+        node("Identity", "p", "q"),
+        node("Shape", "q", "s"),
+        node("MaxPool", "q", "y", kernel_shape=[1, 1]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, ["?"] * 4),
+        helper.make_tensor_value_info("s", TensorProto.INT64, [4]),
+    ]
+    model = model_of(nodes, OPEN, outputs, functions=functions, opset=opset)
+    done = run(model, {"x": PLANE})
+    assert done.agreement
+    assert done["s"].tolist() == list(done["y"].shape)
+    assert list(done.nodes[-1].sizes or ()) == list(done["y"].shape)
+    sized = load(model, {"x": PLANE.shape}).candidates[-1].sizes
+    assert sized in (None, done["y"].shape)
+
+
+@pytest.mark.parametrize("attributes", [DILATED, ROUNDED_UP, ROUNDED_UP | {"auto_pad": ""}])
+def test_no_size_stays_behind_a_pooling_of_which_one_is_open(attributes):
+    """ONNX infers the sizes of a plane, which may be wrong, where only the batch is open."""
+    nodes = [
+        node("AveragePool", "x", "p", **attributes),
+        node("ReduceMax", "p axes", "y", keepdims=0),
+        node("ArgMax", "y", "k"),
+    ]
+    given = {"x": ("float32", ("n", 1, 5, 5))}
+    model = model_of(nodes, given, ["k"], constants={"axes": np.array([0])}, opset=19)
+    assert [each.sizes for each in load(model).candidates] == [None, None]
+    outputs = run(model, {"x": PLANE})
+    assert outputs.agreement
+    assert outputs.nodes[-1].sizes == {3: (1, 3, 1), 2: (1, 3, 3)}[attributes["strides"][-1]]
+
+
+def test_many_open_poolings_are_inferred_at_once(monkeypatch):
+    nodes = [node("LpPool", "x", f"p{n}", **DILATED) for n in range(50)]
+    model = model_of(nodes, GIVEN, [f"p{n}" for n in range(50)], opset=22)
+    calls = []
+    infer = onnx.shape_inference.infer_shapes
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return infer(*arguments, **options)
+
+    monkeypatch.setattr(onnx.shape_inference, "infer_shapes", counted)
+    with_sizes(model)
+    assert len(calls) <= 3

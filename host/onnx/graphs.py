@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 
 __all__ = [
-    "Identity",
-    "identity",
+    "FunctionKey",
+    "function_key",
+    "functions_of",
     "inner_nodes",
     "is_standard",
     "name_of",
+    "nodes_within",
     "opset_of",
     "reads",
     "sizes_of",
@@ -21,7 +23,7 @@ __all__ = [
 ]
 
 
-Identity = tuple[str, str, str]
+FunctionKey = tuple[str, str, str]
 """Domain, name and overload of a function."""
 
 STANDARD = ("", "ai.onnx")
@@ -33,16 +35,18 @@ def is_standard(named: NodeProto | FunctionProto) -> bool:
     return named.domain in STANDARD
 
 
-def identity(named: NodeProto | FunctionProto) -> Identity:
+def function_key(named: NodeProto | FunctionProto) -> FunctionKey:
     """Return what a call has in common with its function."""
     name = named.name if isinstance(named, FunctionProto) else named.op_type
     return named.domain, name, named.overload
 
 
 def opset_of(model: ModelProto) -> int:
-    """Return the version of ONNX's own operators; 0 of a model that has none of them."""
-    versions = (o.version for o in model.opset_import if o.domain in STANDARD)
-    return next(versions, 0)
+    """Return the version of ONNX's own operators; 0 of a model that has none of them.
+
+    Of several the last one counts, as it does for ONNX's checker and ONNX Runtime.
+    """
+    return next((o.version for o in reversed(model.opset_import) if o.domain in STANDARD), 0)
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
@@ -59,6 +63,27 @@ def inner_nodes(node: NodeProto) -> Iterator[NodeProto]:
         for inner in graph.node:
             yield inner
             yield from inner_nodes(inner)
+
+
+def functions_of(model: ModelProto) -> dict[FunctionKey, FunctionProto]:
+    """Return the functions of a model, by what their calls have in common with them."""
+    return {function_key(function): function for function in model.functions}
+
+
+def nodes_within(
+    node: NodeProto, functions: Mapping[FunctionKey, FunctionProto]
+) -> Iterator[tuple[NodeProto, bool]]:
+    """Give the nodes that a node carries out, at every depth, and whether in a function.
+
+    They are those of its subgraphs, and of the functions that it, or one of these, calls.
+    """
+    inner = list(inner_nodes(node))
+    yield from ((each, False) for each in inner)
+    for each in (node, *inner):
+        called = functions.get(function_key(each))
+        for body in () if called is None else called.node:
+            yield body, True
+            yield from ((deep, True) for deep, _ in nodes_within(body, functions))
 
 
 def reads(node: NodeProto) -> Iterator[str]:

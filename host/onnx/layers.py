@@ -154,8 +154,6 @@ def check_type(node: NodeProto, opset: int, element_type: int, number: int = 0) 
         The message names the operator and the type.
     """
     schema = onnx.defs.get_schema(node.op_type, opset)
-    if number >= len(schema.inputs):
-        return  # ONNX's checker has counted them
     variable = schema.inputs[number].type_str
     types = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
     name = TensorProto.DataType.Name(element_type)

@@ -28,7 +28,7 @@ from onnx import (
 
 from extremum.onnx.external_data import checkable, files_of, follow_links, load_external
 from extremum.onnx.graphs import (
-    identity,
+    function_key,
     inner_nodes,
     is_standard,
     name_of,
@@ -145,14 +145,14 @@ def _inlined(model: ModelProto) -> ModelProto:
     It takes the operator of its own where a function has the same name, so that a function in the
     domain of the standard operators is never called.
     """
-    every = {identity(f): f for f in model.functions if not is_standard(f)}
+    every = {function_key(f): f for f in model.functions if not is_standard(f)}
     left = [name for name, function in every.items() if _is_left(function, model)]
     model.ClearField("functions")
     model.functions.extend(function for name, function in every.items() if name not in left)
     inlined = onnx.inliner.inline_local_functions(model)
     for name in left:  # which grows meanwhile
         nodes = ((node, *inner_nodes(node)) for node in every[name].node)
-        calls = {identity(node) for node in chain(*nodes)}
+        calls = {function_key(node) for node in chain(*nodes)}
         left += [each for each in every if each in calls and each not in left]
     inlined.functions.extend(every[name] for name in left)
     return inlined

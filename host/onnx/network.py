@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from extremum.onnx.external_data import load_external
 from extremum.onnx.graphs import (
-    Identity,
-    identity,
-    inner_nodes,
+    functions_of,
     is_standard,
     name_of,
+    nodes_within,
     opset_of,
     sizes_of,
     type_of,
@@ -34,6 +32,12 @@ from extremum.onnx.layers import (
 )
 
 __all__ = ["Candidate", "Network", "NetworkError"]
+
+WITHIN = {
+    False: "it is in a subgraph",
+    True: "it is in a function that is left to ONNX Runtime",
+}
+"""Why a node within another one is not taken, by whether it is in a function."""
 
 
 class NetworkError(ValueError):
@@ -152,38 +156,16 @@ class Network:
             t.name: helper.make_tensor_value_info(t.name, t.data_type, t.dims)
             for t in self.graph.initializer
         }
-        found = []
+        functions, found = functions_of(self.model), []
         for index, node in enumerate(self.graph.node):
             if is_candidate(node):
                 found.append(self._candidate(index, node, known.get(node.input[0])))
-            within = ((inner, why) for inner, why in self._within(node) if is_candidate(inner))
             found += [
-                Candidate(None, name_of(inner), inner, None, None, None, why)
-                for inner, why in within
+                Candidate(None, name_of(inner), inner, None, None, None, WITHIN[in_function])
+                for inner, in_function in nodes_within(node, functions)
+                if is_candidate(inner)
             ]
         return tuple(found)
-
-    def _within(
-        self, node: NodeProto, calls: Set[Identity] = frozenset()
-    ) -> Iterator[tuple[NodeProto, str]]:
-        """Give the nodes that a node carries out, and why they are not taken.
-
-        ``calls`` are the functions that are called around it: ONNX Runtime refuses one that calls
-        itself.
-        """
-        inner = list(inner_nodes(node))
-        yield from ((each, "it is in a subgraph") for each in inner)
-        reason = "it is in a function that is left to ONNX Runtime"
-        for name in map(identity, (node, *inner)):
-            if name in self._functions and name not in calls:
-                for body in self._functions[name].node:
-                    yield body, reason
-                    yield from ((deep, reason) for deep, _ in self._within(body, calls | {name}))
-
-    @cached_property
-    def _functions(self) -> dict[Identity, FunctionProto]:
-        """The functions that are left to ONNX Runtime."""
-        return {identity(function): function for function in self.model.functions}
 
     def _candidate(
         self, index: int, node: NodeProto, value: onnx.ValueInfoProto | None

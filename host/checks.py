@@ -172,10 +172,12 @@ def warn_of_empty_windows(count: int) -> None:
 def frames_inside() -> int:
     """Return the ``stacklevel`` with which a warning of the caller names the user's own line.
 
-    That is the number of the caller's frames within this package, and one more. Code that runs
-    under `exec` may have no name of a module, and is the user's.
+    That is the number of the caller's frames within this package, and one more. PyTorch's frames
+    stand between some of ours. Code that runs under `exec` may have no name of a module, and is the
+    user's.
     """
     frame, count = sys._getframe(1), 1
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("extremum."):
+    ours = ("extremum.", "torch.")
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(ours):
         frame, count = frame.f_back, count + 1
     return count

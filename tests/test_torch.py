@@ -1,6 +1,7 @@
 """`extremum.torch` against PyTorch, where that is installed."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,88 @@ def test_what_is_refused():
         ours.max_pool3d(torch.zeros((1, 2, 2)), 1)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_a_tangent_is_refused():
+    """It is a gradient that goes with the values, and would be lost without a word."""
+    forward = torch.autograd.forward_ad
+    with forward.dual_level():
+        dual = forward.make_dual(torch.zeros(2), torch.ones(2))
+        with pytest.raises(ValueError, match=r"^input must have no tangent"):
+            ours.amax(dual)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(3, dtype=torch.bfloat16),
+        torch.zeros(3, dtype=torch.bool),
+        torch.zeros(3, dtype=torch.complex64),
+        torch.zeros(3, dtype=torch.complex64).conj(),
+        torch.zeros(3).to_sparse(),
+        torch.zeros(3, device="meta"),
+    ],
+    ids=["bfloat16", "bool", "complex", "conjugated", "sparse", "meta"],
+)
+def test_tensors_whose_elements_are_not_taken(tensor):
+    with pytest.raises(TypeError, match=r"^input must be a dense tensor of a type of DataType: "):
+        ours.amax(tensor)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: ours.max_pool2d(x, 0), "kernel_size must be at least 1, not 0"),
+        (lambda x: ours.max_pool2d(x, (2, -1)), "kernel_size must be at least 1, not (2, -1)"),
+        (lambda x: ours.max_pool2d(x, 2, (2, 0)), "stride must be at least 1, not (2, 0)"),
+        (lambda x: ours.max_pool2d(x, 2, 2, -1), "padding must be at least 0, not -1"),
+        (lambda x: ours.max_pool2d(x, 2, 2, 0, 0), "dilation must be at least 1, not 0"),
+        (
+            lambda x: ours.amax(x, 4),
+            "dim must be in [-4, 3] for a tensor of 4 dimensions, not 4",
+        ),
+        (
+            lambda x: ours.argmin(x[0, 0, 0, 0], 1),
+            "dim must be in [-1, 0] for a tensor of 0 dimensions, not 1",
+        ),
+        (lambda x: ours.amax(x, (0, -4)), "dim must not name a dimension twice, as (0, -4) does"),
+        (lambda x: ours.amax(x[:0]), "input must have an element, and its sizes are (0, 2, 4, 4)"),
+    ],
+)
+def test_a_message_has_the_name_and_the_value_that_were_given(call, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        call(torch.zeros(1, 2, 4, 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int8])
+def test_torch_compile_leaves_the_functions_as_they_are(dtype):
+    """What it makes of NumPy's functions is not always the same."""
+    x = torch.arange(120).reshape(2, 3, 4, 5).to(dtype)
+
+    @torch.compile(backend="eager")
+    def compiled(x):
+        y = x + 1
+        pooled = ours.max_pool2d(y, 2, return_indices=True)
+        return ours.amax(y), ours.amin(y, (0, 2)), ours.argmax(y), *pooled
+
+    y = x + 1
+    expected = (
+        torch.amax(y), torch.amin(y, (0, 2)), torch.argmax(y),
+        *torch.nn.functional.max_pool2d(y, 2, return_indices=True),
+    )  # fmt: skip
+    for own, theirs in zip(compiled(x), expected, strict=True):
+        assert_same(own, theirs)
+
+
+def test_a_position_where_pytorch_loses_the_depth():
+    """Of a window of the lowest numbers alone, in the format `channels_last_3d`."""
+    x = torch.full((1, 2, 2, 1, 1), -torch.inf)
+    x[0, 0, 0] = 3
+    for each in (x, x.contiguous(memory_format=torch.channels_last_3d)):
+        values, positions = ours.max_pool3d(each, 1, return_indices=True)
+        assert positions.flatten().tolist() == [0, 1, 0, 1]
+        assert_same(values, x)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -134,7 +217,7 @@ def test_no_number_is_rounded(options, message):
 def test_numbers_of_numpy_are_numbers():
     x = torch.arange(16.0).reshape(1, 1, 4, 4)
     two, three, both = np.int64(2), np.int64(3), np.array([1, 2])
-    pooled = ours.max_pool2d(x, two, both)  # pyright: ignore[reportArgumentType]
+    pooled = ours.max_pool2d(x, two, both)  # pyright: ignore[reportCallIssue, reportArgumentType]
     assert_same(pooled, ours.max_pool2d(x, 2, (1, 2)))
     found = ours.argmax(x, three)  # pyright: ignore[reportArgumentType]
     assert_same(found, ours.argmax(x, 3))

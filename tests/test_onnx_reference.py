@@ -140,3 +140,25 @@ def test_agreement(compare, agreement):
         outputs = run(model, {"x": np.arange(3, dtype=np.float32)}, compare=compare)
         assert outputs.agreement is agreement
         assert outputs.compared is compare
+
+
+def test_a_layer_of_weights_alone_is_no_constant_for_what_follows():
+    """ONNX Runtime would fold the parts behind it before it fuses them, and a part fuses them."""
+    nodes = [
+        node("MaxPool", "w", "a", kernel_shape=[1]),
+        node("Div", "a root", "b"),
+        node("Erf", "b", "c"),
+        node("Add", "c one", "d"),
+        node("Mul", "a d", "e"),
+        node("Mul", "e half", "y"),
+        node("Neg", "x", "z"),
+    ]
+    constants = {"root": 2**0.5, "one": 1.0, "half": 0.5}
+    arrays = {name: np.array(value, np.float32) for name, value in constants.items()}
+    arrays["w"] = RNG.standard_normal((1, 1, 999)).astype(np.float32)
+    inputs = {"x": ("float32", (1,))}
+    model = model_of(nodes, inputs, ["y", "z"], constants=arrays)
+    outputs = run(model, {"x": np.ones(1, np.float32)})
+    assert outputs.nodes[0].layer is not None
+    assert outputs.rounding is not None
+    assert outputs.agreement

@@ -16,6 +16,7 @@ from extremum.host.team import Team
 from extremum.model import Pooling, Reduction
 from extremum.onnx.agreement import check_values
 from extremum.onnx.differences import output_difference
+from extremum.onnx.graphs import outputs_of
 from extremum.onnx.inputs import named_inputs
 from extremum.onnx.layers import Layer, NotTaken, axes_of, check_type, layer_of
 from extremum.onnx.loading import load
@@ -223,7 +224,7 @@ class _Execution:
     ) -> NodeReport:
         """Compare a layer's results with ONNX Runtime's, and keep them for those who need them."""
         told = _told(candidate, self._value(candidate.node.input[0]))
-        given = dict(zip(_outputs(candidate.node), results, strict=True))
+        given = dict(zip(outputs_of(candidate.node), results, strict=True))
         compared, difference, note = self._compare, None, ""
         if self._compare:
             try:
@@ -257,9 +258,8 @@ class _Execution:
 
     def _reference(self, candidate: Candidate) -> dict[str, Value]:
         """Return what ONNX Runtime gives for the node."""
-        assert candidate.index is not None
         given = {name: self._value(name) for name in candidate.node.input if name}
-        return self._runtime.run([candidate.index], given, _outputs(candidate.node))
+        return self._runtime.run([candidate.node], given, outputs_of(candidate.node))
 
     def _axes(self, node: NodeProto) -> list[int] | None:
         if len(node.input) < 2 or not node.input[1]:
@@ -276,11 +276,6 @@ class _Execution:
         """Refuse a node that is not taken, where that is asked for."""
         if self._strict and reason:
             raise NetworkError(f"{candidate.node.op_type} {candidate.name} is not taken: {reason}")
-
-
-def _outputs(node: NodeProto) -> list[str]:
-    """Return the names of the outputs that a node gives."""
-    return [name for name in node.output if name]
 
 
 def _told(candidate: Candidate, value: Value) -> tuple[str, str, tuple[int, ...] | None, str]:

@@ -16,7 +16,9 @@ __all__ = [
     "name_of",
     "nodes_within",
     "opset_of",
+    "outputs_of",
     "reads",
+    "renamed",
     "sizes_of",
     "subgraphs",
     "type_of",
@@ -102,6 +104,35 @@ def _free(graph: GraphProto) -> Iterator[str]:
         yield from (name for name in reads(node) if name not in own)
         own |= set(node.output)
     yield from (value.name for value in graph.output if value.name not in own)
+
+
+def outputs_of(node: NodeProto) -> tuple[str, ...]:
+    """Return the names of the outputs that a node gives."""
+    return tuple(name for name in node.output if name)
+
+
+def renamed(node: NodeProto, names: Mapping[str, str], *, results: bool = False) -> NodeProto:
+    """Return a node that reads tensors by other names, in its subgraphs too.
+
+    Parameters
+    ----------
+    names
+        The other names, by those that the node has.
+    results
+        Whether what the node itself gives has other names too.
+    """
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    for place, name in enumerate(node.input):
+        copy.input[place] = names.get(name, name)
+    if results:
+        for place, name in enumerate(node.output):
+            copy.output[place] = names.get(name, name)
+    for graph in subgraphs(copy):
+        inner = [renamed(each, names) for each in graph.node]
+        del graph.node[:]
+        graph.node.extend(inner)
+    return copy
 
 
 def name_of(node: NodeProto) -> str:

@@ -13,7 +13,7 @@ a comparison with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from extremum.host.comparison import Difference
 from extremum.onnx.differences import output_difference
-from extremum.onnx.graphs import subgraphs
+from extremum.onnx.graphs import outputs_of, renamed
 from extremum.onnx.network import Network, NetworkError
 from extremum.onnx.runtime import NoKernel, Runtime
 from extremum.onnx.segments import Segment
@@ -91,19 +91,18 @@ class Reference:
     def uncut(self) -> dict[str, Any]:
         """Return the outputs of the network as it is."""
         wanted = list(dict.fromkeys(self._network.output_names))
-        values = self._runtime.run_nodes(self._network.graph.node, self._given, wanted)
+        values = self._runtime.run(self._network.graph.node, self._given, wanted)
         return as_python(values, self._network.graph.output)
 
     def rounded(self) -> dict[str, Any]:
         """Return the outputs of the network in which nothing is optimised across a cut."""
         graph, nodes = self._network.graph, list[NodeProto]()
         outside = {name: f"{name}: given" for name in self._crossing}
-        for segment in self._segments:
-            plain = [*segment.nodes, *segment.layers]
-            if segment.outputs and self._can_branch(segment):
-                nodes.append(self._branch(segment, outside))
-                plain = segment.layers
-            nodes += [_renamed(graph.node[index], outside, results=True) for index in plain]
+        for part in self._parts():
+            if part.outputs and self._can_branch(part):
+                nodes.append(self._branch(part, outside))
+            else:
+                nodes += [renamed(node, outside, results=True) for node in part.nodes]
         wanted = {name: outside.get(name, name) for name in self._network.output_names}
         infos = [
             ValueInfoProto(name=outside[n], type=self._runtime.declared(i).type)
@@ -111,9 +110,22 @@ class Reference:
             if n not in wanted
         ]
         given = dict(self._given) | {CONDITION: value_of(np.array(True))}
-        values = self._runtime.run_nodes(nodes, given, list(wanted.values()), infos=infos)
+        values = self._runtime.run(nodes, given, list(wanted.values()), infos=infos)
         named = {name: values[made] for name, made in wanted.items()}
         return as_python(named, graph.output)
+
+    def _parts(self) -> Iterator[Segment]:
+        """Give the segments, and each layer, without outputs if it need not be a branch.
+
+        A layer that reads no other part's results is one: of weights alone it would give a
+        constant, and the parts behind it are not optimised as if it did.
+        """
+        for segment in self._segments:
+            yield segment
+            for index in segment.layers:
+                node = self._network.graph.node[index]
+                varies = any(name in self._crossing for name in node.input)
+                yield Segment((node,), (), () if varies else outputs_of(node), ())
 
     def _can_branch(self, segment: Segment) -> bool:
         """Tell whether a branch can give what a part gives: no maps, and no narrow types."""
@@ -126,7 +138,7 @@ class Reference:
     def _branch(self, segment: Segment, outside: Mapping[str, str]) -> NodeProto:
         """Return a part as a branch that is always taken."""
         inputs = {name: outside[name] for name in segment.inputs if name in outside}
-        nodes = [_renamed(self._network.graph.node[index], inputs) for index in segment.nodes]
+        nodes = [renamed(node, inputs) for node in segment.nodes]
         infos = [self._crossing[name] for name in segment.outputs]
         given = [self._runtime.declared(info) for info in infos]
         part = helper.make_graph(nodes, "part", [], given, self._runtime.weights_of(nodes))
@@ -140,22 +152,6 @@ class Reference:
 def _difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> Difference | None:
     found = (output_difference(name, expected[name], y) for name, y in got.items())
     return next((difference for difference in found if difference is not None), None)
-
-
-def _renamed(node: NodeProto, names: Mapping[str, str], *, results: bool = False) -> NodeProto:
-    """Return a node that reads tensors by other names, in its subgraphs too."""
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    for place, name in enumerate(node.input):
-        copy.input[place] = names.get(name, name)
-    if results:
-        for place, name in enumerate(node.output):
-            copy.output[place] = names.get(name, name)
-    for graph in subgraphs(copy):
-        inner = [_renamed(each, names) for each in graph.node]
-        del graph.node[:]
-        graph.node.extend(inner)
-    return copy
 
 
 def _zeros(info: ValueInfoProto) -> NodeProto:

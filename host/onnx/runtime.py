@@ -70,7 +70,7 @@ class Runtime:
         while copy in self._weights or copy in self._sparse:
             copy += "_"
         node = NodeProto(op_type="Identity", input=[name], output=[copy])
-        return self.run_nodes([node], {}, [copy])[copy]
+        return self.run([node], {}, [copy])[copy]
 
     def weights_of(self, nodes: Sequence[NodeProto]) -> list[TensorProto]:
         """Return the initialisers that some nodes read."""
@@ -78,13 +78,6 @@ class Runtime:
         return [tensor for name, tensor in self._weights.items() if name in read]
 
     def run(
-        self, nodes: Sequence[int], given: Mapping[str, Value], wanted: Sequence[str]
-    ) -> dict[str, Any]:
-        """Run some nodes of the graph; see :meth:`run_nodes`."""
-        graph = self._network.graph
-        return self.run_nodes([graph.node[index] for index in nodes], given, wanted)
-
-    def run_nodes(
         self,
         nodes: Sequence[NodeProto],
         given: Mapping[str, Value],

@@ -3,18 +3,31 @@
 A node has a *level*: the number of layers on the longest way to it. The nodes of ONNX Runtime of
 one level are a segment, and run in one go; the layers of that level follow. A segment takes what it
 needs from before, and gives what is needed later, so that nothing is computed twice.
+
+Constants are the exception, that is nodes that depend on no input of the network, such as a
+DequantizeLinear of weights: each segment that reads them has copies of its own. What a segment
+takes from before may change from run to run for ONNX Runtime, which therefore would not fold it, or
+fuse a quantised convolution with its weights, as it does in the whole network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnx import GraphProto
+from onnx import GraphProto, NodeProto
 
-from extremum.onnx.graphs import reads
+from extremum.onnx.graphs import is_standard, reads, renamed, subgraphs
 
 __all__ = ["Segment", "cut"]
+
+RANDOM = frozenset(
+    (
+        "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+        "RandomUniformLike",
+    )
+)  # fmt: skip
+"""Operators of which a copy gives something else."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +37,16 @@ class Segment:
     Parameters
     ----------
     nodes
-        Places of the nodes in the graph, in its order, which ONNX Runtime carries out.
+        The nodes that ONNX Runtime carries out, in an order in which they can run.
     inputs, outputs
         Names of the tensors that they take from before, and that others need of them.
     layers
-        Places of the nodes that follow, which are ours.
+        Places in the graph of the nodes that follow, which are ours.
     last_read
         Names of the tensors that nothing behind this segment and its layers reads.
     """
 
-    nodes: tuple[int, ...]
+    nodes: tuple[NodeProto, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     layers: tuple[int, ...]
@@ -46,29 +59,47 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     Returns
     -------
     tuple of Segment
-        In the order in which they run. Each node of the graph is in one of them.
+        In the order in which they run. Each node of the graph is in one of them; a constant is in
+        each that reads it, by names of its own but in the first.
     """
     needs = [tuple(dict.fromkeys(reads(node))) for node in graph.node]
     levels = _levels(graph, needs, ours)
-    constant = {tensor.name for tensor in graph.initializer}
-    constant |= {tensor.values.name for tensor in graph.sparse_initializer}
+    constants = _constants(graph, needs, ours)
+    weights = {tensor.name for tensor in graph.initializer}
+    weights |= {tensor.values.name for tensor in graph.sparse_initializer}
     wanted = {value.name for value in graph.output}
     last = _last_levels(graph, needs, levels)
+
+    of_runtime = sorted(set(range(len(levels))) - set(ours) - set(constants.values()))
+    readers: dict[str, set[int]] = {}
+    for index in of_runtime:
+        for name in needs[index]:
+            readers.setdefault(name, set()).add(levels[index])
+    asked = wanted | {name for index in ours for name in needs[index]}
+    unread = constants.keys() - {name for need in needs for name in need}
+
     segments = []
     for level in range(max(levels, default=0) + 1):
-        here = [index for index, at in enumerate(levels) if at == level]
-        nodes = tuple(index for index in here if index not in ours)
-        inside, chosen = set[str](), set(nodes)
-        for index in nodes:
-            inside |= {name for name in graph.node[index].output if name}
-        inputs = dict.fromkeys(
-            name for i in nodes for name in needs[i] if name not in inside | constant
-        )
-        later = wanted | {name for i, need in enumerate(needs) if i not in chosen for name in need}
+        own = [index for index in of_runtime if levels[index] == level]
+        read = {name for index in own for name in needs[index]}
+        copied = _behind(read if level else read | asked | unread, needs, constants)
+        here = sorted((*own, *copied))
+        inside = weights | {name for index in here for name in graph.node[index].output}
+        inputs = dict.fromkeys(name for i in here for name in needs[i] if name not in inside)
         outputs = dict.fromkeys(
-            name for i in nodes for name in graph.node[i].output if name in later
+            name
+            for index in (own if level else here)
+            for name in graph.node[index].output
+            if name in asked or (name not in constants and readers.get(name, set()) - {level})
         )
-        layers = tuple(index for index in here if index in ours)
+        names = {
+            name: f"{name}: level {level}"
+            for index in (copied if level else ())
+            for name in graph.node[index].output
+            if name
+        }
+        nodes = tuple(renamed(graph.node[index], names, results=True) for index in here)
+        layers = tuple(index for index in sorted(ours) if levels[index] == level)
         ended = tuple(name for name, at in last.items() if at == level and name not in wanted)
         segments.append(Segment(nodes, tuple(inputs), tuple(outputs), layers, ended))
     return tuple(segments)
@@ -84,6 +115,37 @@ def _levels(graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[
         for name in node.output:
             level_of[name] = level + (index in ours)
     return levels
+
+
+def _constants(
+    graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[int]
+) -> dict[str, int]:
+    """Return the places of the nodes that depend on no input, by the names that they give.
+
+    A node with subgraphs is none of them, as it may draw at random within.
+    """
+    known = {tensor.name for tensor in graph.initializer}
+    known |= {tensor.values.name for tensor in graph.sparse_initializer}
+    places = dict[str, int]()
+    for index, node in enumerate(graph.node):
+        alike = is_standard(node) and node.op_type not in RANDOM and not any(subgraphs(node))
+        if alike and index not in ours and known.issuperset(needs[index]):
+            places |= dict.fromkeys(filter(None, node.output), index)
+            known |= set(node.output)
+    return places
+
+
+def _behind(
+    names: Iterable[str], needs: Sequence[Sequence[str]], constants: Mapping[str, int]
+) -> set[int]:
+    """Return the places of the constants that give these names, and of those that they read."""
+    found, waiting = set[int](), list(names)
+    while waiting:
+        index = constants.get(waiting.pop())
+        if index is not None and index not in found:
+            found.add(index)
+            waiting += needs[index]
+    return found
 
 
 def _last_levels(

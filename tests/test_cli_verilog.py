@@ -251,7 +251,8 @@ def test_the_described_ports_are_those_of_the_module(name):
 
 REFUSED = [
     ("verilog", "Missing option '--output'"),
-    ("verilog --output job.toml", "--output cannot be written: job.toml"),
+    ("verilog --output job.toml", "job.toml: it is no folder, and not named .v"),
+    ("verilog --output job.toml/package", "job.toml/package: job.toml is no folder"),
     ("verilog --output ''", "'--output': '' names no file"),
     ("verilog --output core.sv", "--output must be a folder or a .v file, not core.sv"),
     ("verilog --output core.V", "--output must be a folder or a .v file, not core.V"),

@@ -102,6 +102,55 @@ int main(void)
 """It has nothing that is aligned but its code."""
 
 
+SENDING_PROGRAM = """
+#include "console.h"
+#include "system.h"
+static uint32_t values[4], positions[4];
+int main(void)
+{
+    struct extremum_block block;
+    static struct extremum_plan plan;
+    static struct extremum_job job;
+    static const struct extremum_reduction row = {
+        .function = EXTREMUM_ARGMAX, .rank = 1, .sizes = {64}, .data_type = EXTREMUM_INT8,
+        .axis_count = 1,
+    };
+    extremum_open(&block, &SYSTEM_BLOCK);
+    extremum_plan_reduction(&plan, &block.core, &row);
+    extremum_next_job(&plan, &job);
+    system_receive(values, 16, positions, 16);
+    extremum_start(&block, &job);
+    system_send((const void *)0x1FFE0, 64);
+    extremum_wait(&block, 1000);
+    print("PASS\\n");
+    return 0;
+}
+"""
+"""It sends what lies at the end of the memory, and behind it."""
+
+
+COPYING_PROGRAM = """
+#include <stddef.h>
+#include "console.h"
+void *memmove(void *to, const void *from, size_t count);
+int memcmp(const void *one, const void *other, size_t count);
+static char text[] = "abcdef";
+int main(void)
+{
+    int unused;
+    memmove(text + 1, text, 4);
+    if (memcmp(text, "aabcdf", 6)) return 1;
+    memmove(text, text + 1, 4);
+    if (memcmp(text, "abcddf", 6)) return 2;
+    if (memcmp("ab", "ac", 2) >= 0 || memcmp("b", "a", 1) <= 0) return 3;
+    if (memcmp("\\x7f", "\\x80", 1) >= 0 || memcmp("ab", "ac", 1)) return 4;
+    print("PASS\\n");
+    return 0;
+}
+"""
+"""It needs functions of the C library, and the compiler warns about it."""
+
+
 @NEEDS_COMPILER
 def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
     example = EXAMPLES / "picorv32" / "run.py"
@@ -115,6 +164,13 @@ def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
         (OWN_PROGRAM.replace("return error != EXTREMUM_OK", "return 256"), "ended with status 256"),
         (SMALL_PROGRAM.replace("return 0;", '__asm__(".word 0"); return 0;'), "an instruction"),
         (SMALL_PROGRAM.replace("return 0;", "return *(int *)0x20000;"), "that nothing has"),
+        (SMALL_PROGRAM.replace("return 0;", "return *(int *)0x80000400;"), "that nothing has"),
+        (SMALL_PROGRAM.replace("return 0;", "return *(int *)0x80000020;"), "the block refused"),
+        (
+            SMALL_PROGRAM.replace("return 0;", "*(int *)0x80000000 = 0; return 0;"),
+            "the block refused",
+        ),
+        (SENDING_PROGRAM, "let the DMA leave the memory"),
     ):
         program.write_text(text)
         ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
@@ -122,6 +178,10 @@ def test_a_program_of_ones_own_runs_on_the_picorv32(tmp_path):
         assert told in ran.stderr
     program.write_text(SMALL_PROGRAM)
     assert run(example, "--program", program) == "PASS\n"
+    program.write_text(COPYING_PROGRAM)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "PASS\n")
+    assert "unused variable" in ran.stderr
     (tmp_path / "own.txt").write_text(SMALL_PROGRAM)
     for path in ("nosuch.c", str(tmp_path / "own.txt")):
         ran = subprocess.run(

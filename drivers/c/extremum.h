@@ -28,6 +28,7 @@
  *     error = extremum_start(&block, &job);
  *     ... let a DMA send job.input and take job.output ...
  *     error = extremum_wait(&block, 100000);
+ *     ... wait for the DMA: the results have left the block, and may not be in memory yet ...
  *
  * That half keeps what it has written in `struct extremum_block`, so only one thread may use a
  * block at a time. An interrupt handler is a thread too: it may call these functions if the program
@@ -314,7 +315,8 @@ struct extremum_loops {
  *
  * in bytes for an input, and in elements for an output, because values and positions have
  * different sizes but lie alike. The stream has the slices `first_slice` to `first_slice +
- * slices - 1`.
+ * slices - 1`. A lane is as wide as the widest element type of the core, and has an element of a
+ * narrower type in its low bits.
  *
  * Without `fold`, each lane carries a slice of its own: beat `b`, lane `l` has element `b %
  * elements` of the slice `first_slice + b / elements * lanes + l`, and the last `elements` beats
@@ -529,7 +531,8 @@ struct extremum_counters {
 };
 
 /* Identify a block, read what core it has, and clear the events that an earlier program has left.
- * Nothing else is written, and to what is no block nothing at all. Jobs that another program has
+ * Nothing else is written, and to what is no block nothing at all. Unless EXTREMUM_OK is returned,
+ * the block must not be used. Jobs that another program has
  * started may still run: extremum_reset ends them. Interrupts that it has enabled stay enabled:
  * extremum_enable_interrupts with 0 disables them. */
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus);
@@ -538,18 +541,19 @@ enum extremum_error extremum_open(struct extremum_block *block, const struct ext
  * `block->core`, or for a description that equals it, and nothing is written if extremum_check_job
  * refuses it. This function may be called while other jobs run. EXTREMUM_QUEUE_FULL says that there
  * is no space for all commands of the job yet, and that nothing was written: try again. Each job
- * owns the next packet of the input stream, and one of each output stream. If a job fails with
+ * owns the next packet of the input stream, and one of each output stream, which must be received
+ * at the same time: a stream that nobody takes holds the other. If a job fails with
  * EXTREMUM_JOB_RANGE, which no job of a plan for this core does, start those again that were started
  * behind it: they may have relied on the refused word. */
 enum extremum_error extremum_start(struct extremum_block *block, const struct extremum_job *job);
 
-/* Whether a job is under way, or waits to be carried out. Behind extremum_reset the block may be busy
- * until the beat that it still offers has been taken. */
+/* Whether a job is under way, or waits to be carried out. Behind extremum_reset the block is busy as
+ * long as it still offers a beat. */
 bool extremum_is_busy(const struct extremum_block *block);
 
 /* Poll until no job is under way any more, at most so many times. Then take the events, and return
- * why the first job failed, or EXTREMUM_OK if none did. After EXTREMUM_TIMED_OUT nothing is taken.
- */
+ * why the first job failed, or EXTREMUM_OK if none did: the results have left the block then. The DMA
+ * tells when they are in memory. After EXTREMUM_TIMED_OUT nothing is taken. */
 enum extremum_error extremum_wait(struct extremum_block *block, uint32_t polls);
 
 /* Let these events, a mask of enum extremum_event, raise the interrupt, and no others.
@@ -575,8 +579,9 @@ void extremum_read_counters(const struct extremum_block *block, struct extremum_
 void extremum_clear_counters(struct extremum_block *block);
 
 /* End all jobs at once, and forget what they have told. Stop the channel of the DMA that sends
- * before the call. After it, let the channels that receive take the beat that is still offered, if
- * there is one, and stop them too: the next packet belongs to the next job. That job writes all
+ * before the call. A beat that an output stream offers stays offered, also if nobody receives, and
+ * would be the first of the next job's packet. So let the channels that receive take it, start them
+ * if they are not under way, and stop them when extremum_is_busy is false. The next job writes all
  * registers. Enabled interrupts stay so, and counters keep their numbers. EXTREMUM_EVENT_IDLE comes
  * when nothing is offered any more.
  *

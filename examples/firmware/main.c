@@ -10,7 +10,7 @@
 #define VALUE_BYTES CASES_LANES
 #define POSITION_BYTES (4 * CASES_LANES)
 
-#define POLLS 100000
+#define POLLS 20000
 
 static struct extremum_block block;
 static struct extremum_plan plan;
@@ -118,7 +118,10 @@ static enum extremum_error run_job(uint32_t missing_bytes)
     if (error && error != EXTREMUM_JOB_TLAST_EARLY && error != EXTREMUM_JOB_TLAST_LATE) {
         return error; /* No results come of a job that was refused. */
     }
-    while (system_is_moving()) {
+    for (uint32_t polls = POLLS; system_is_moving(); polls--) {
+        if (polls == 0) {
+            return EXTREMUM_TIMED_OUT; /* The packets do not reach the memory. */
+        }
     }
     if (!is_direct) {
         for_each_element(output, unstage);
@@ -217,6 +220,24 @@ static bool reset_while_sending(void)
     return is_within && !system_is_moving();
 }
 
+/* End a job by a soft reset while nobody receives. The beat that it offers must not become the first
+ * one of the next job's packet. */
+static bool reset_while_offering(void)
+{
+    bool is_offering;
+    system_send(staged_input, job.input.beats * VALUE_BYTES);
+    is_offering = extremum_wait(&block, 100) == EXTREMUM_TIMED_OUT && !system_is_sending();
+    system_stop_sending();
+    extremum_reset(&block);
+    is_offering = is_offering && extremum_is_busy(&block);
+    system_receive(staged_values, VALUE_BYTES, staged_positions, POSITION_BYTES);
+    if (extremum_wait(&block, POLLS) != EXTREMUM_OK) {
+        return false;
+    }
+    system_stop_receiving();
+    return is_offering;
+}
+
 /* A packet that is too short is told, and the block is ready for the next job. So it is after a
  * soft reset in the middle of a job, before its packet and within it. */
 static bool recovers(const struct test_case *test)
@@ -229,6 +250,8 @@ static bool recovers(const struct test_case *test)
     if (SYSTEM_STOPS) {
         is_right = is_right && extremum_start(&block, &job) == EXTREMUM_OK;
         is_right = is_right && reset_while_sending();
+        is_right = is_right && extremum_start(&block, &job) == EXTREMUM_OK;
+        is_right = is_right && reset_while_offering();
     }
     print(is_right ? "A short packet and a soft reset: told, and carried out\n" : "No recovery\n");
     return is_right;

@@ -1,9 +1,11 @@
-/* What gcc asks of every program without a library: it copies structures by these. */
+/* What gcc asks of every program without a library: it copies, clears and compares by these. */
 
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t count);
+void *memmove(void *to, const void *from, size_t count);
 void *memset(void *to, int byte, size_t count);
+int memcmp(const void *one, const void *other, size_t count);
 
 void *memcpy(void *restrict to, const void *restrict from, size_t count)
 {
@@ -13,6 +15,30 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count)
         *written++ = *read++;
     }
     return to;
+}
+
+void *memmove(void *to, const void *from, size_t count)
+{
+    unsigned char *written = to;
+    const unsigned char *read = from;
+    if (written <= read) {
+        return memcpy(to, from, count);
+    }
+    while (count--) {
+        written[count] = read[count];
+    }
+    return to;
+}
+
+int memcmp(const void *one, const void *other, size_t count)
+{
+    const unsigned char *left = one, *right = other;
+    for (size_t i = 0; i < count; i++) {
+        if (left[i] != right[i]) {
+            return left[i] < right[i] ? -1 : 1;
+        }
+    }
+    return 0;
 }
 
 void *memset(void *to, int byte, size_t count)

@@ -85,10 +85,10 @@ async def layer(dut: Any) -> None:
     for part in parts:
         await with_timeout(part, LONGEST * PERIOD, "ns")
     clocks = round((get_sim_time("ns") - begun) / PERIOD)
+    assert not await block.field("IRQ_STATUS", "error"), "a job failed"
     assert ram.read(VALUES, values.nbytes) == values.tobytes(), "values differ"
     assert ram.read(POSITIONS, positions.nbytes) == positions.tobytes(), "positions differ"
     counted = {name: await block.field(name) for name, _ in COUNTERS}
-    assert not await block.field("IRQ_STATUS", "error"), "a job failed"
     assert counted["JOBS"] == len(data)
     assert counted["BEATS_IN"] == len(data) * job.beats_in
     assert counted["BEATS_OUT"] == len(data) * job.beats_out

@@ -35,7 +35,8 @@ async def program(dut: Any) -> None:
         "the processor met an instruction that it does not have, or an address that is not aligned"
     )
     assert not int(dut.stray.value), (
-        "the program asked for an address that nothing has, or wrote a part of a register"
+        "the program asked for an address that nothing has or that the block refused, wrote a part "
+        "of a register, or let the DMA leave the memory"
     )
     assert int(dut.done.value), f"the program has not ended after {LONGEST} clocks"
     assert int(dut.status.value) == 0, f"the program ended with status {int(dut.status.value)}"

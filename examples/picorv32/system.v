@@ -11,7 +11,8 @@
 //     0xA0000000  a byte for the console
 //     0xA0000004  the end: 0 if all went well
 //
-// The registers of this system take whole words. An access to anything else is told by `stray`.
+// The registers of this system take whole words. `stray` tells of an access to anything else, of one
+// that the block answers with an error, and of a DMA that leaves the memory.
 //
 // The processor makes one transaction at a time, so the four high bits of the address are all of
 // the interconnect. The DMA has a port of the memory for itself, and its three parts take turns:
@@ -25,7 +26,7 @@ module system #(
     output            trap,           // the processor met an instruction that it does not know
     output reg [7:0]  console,
     output reg        console_toggle, // changes with every byte for the console
-    output reg        stray,          // the processor asked for an address that nothing has
+    output reg        stray,          // an access to what nobody has, or that was refused
     output reg        done,
     output reg [31:0] status          // valid with `done`
 );
@@ -73,6 +74,7 @@ module system #(
     wire reads_memory = araddr[31:28] == 4'h0;
 
     wire        block_awready, block_wready, block_bvalid, block_arready, block_rvalid;
+    wire [1:0]  block_bresp, block_rresp;
     wire [31:0] block_rdata;
 
     // The memory and the registers of this system answer in the clock after the request. The
@@ -89,19 +91,6 @@ module system #(
     always @(posedge clk) begin
         own_bvalid <= resetn && (own_write || (own_bvalid && !bready));
         own_rvalid <= resetn && (own_read || (own_rvalid && !rready));
-    end
-
-    wire is_write_known = writes_memory ? awaddr < MEMORY_BYTES :
-        wstrb == 4'b1111 && (writes_dma ? awaddr[27:0] < 28'h34 :
-                             writes_console && awaddr[27:0] < 28'h8);
-    wire is_read_known = reads_memory ? araddr < MEMORY_BYTES :
-        reads_dma && araddr[27:0] == 28'h30;
-
-    always @(posedge clk) begin
-        if ((own_write && !is_write_known) || (own_read && !is_read_known))
-            stray <= 1;
-        if (!resetn)
-            stray <= 0;
     end
 
     // ---- The memory ----
@@ -198,10 +187,10 @@ module system #(
         .s_axil_awvalid(awvalid && writes_block), .s_axil_awready(block_awready),
         .s_axil_wdata(wdata), .s_axil_wstrb(wstrb),
         .s_axil_wvalid(wvalid && writes_block), .s_axil_wready(block_wready),
-        .s_axil_bresp(), .s_axil_bvalid(block_bvalid), .s_axil_bready(bready),
+        .s_axil_bresp(block_bresp), .s_axil_bvalid(block_bvalid), .s_axil_bready(bready),
         .s_axil_araddr(araddr[9:0]), .s_axil_arprot(3'b0),
         .s_axil_arvalid(arvalid && reads_block), .s_axil_arready(block_arready),
-        .s_axil_rdata(block_rdata), .s_axil_rresp(), .s_axil_rvalid(block_rvalid),
+        .s_axil_rdata(block_rdata), .s_axil_rresp(block_rresp), .s_axil_rvalid(block_rvalid),
         .s_axil_rready(rready),
         .s_axis_tdata(source_tdata), .s_axis_tkeep(4'b1111), .s_axis_tlast(source_tlast),
         .s_axis_tvalid(source_tvalid), .s_axis_tready(source_tready),
@@ -212,6 +201,29 @@ module system #(
         .m_axis_index_tlast(index_tlast), .m_axis_index_tvalid(index_tvalid),
         .m_axis_index_tready(index_tready)
     );
+
+    // ---- What nobody has ----
+
+    wire is_write_known = writes_memory ? awaddr < MEMORY_BYTES :
+        wstrb == 4'b1111 && (writes_dma ? awaddr[27:0] < 28'h34 :
+                             writes_console && awaddr[27:0] < 28'h8);
+    wire is_read_known = reads_memory ? araddr < MEMORY_BYTES :
+        reads_dma && araddr[27:0] == 28'h30;
+    wire is_write_refused = block_bvalid && block_bresp != 0;
+    wire is_read_refused = block_rvalid && block_rresp != 0;
+    wire is_beyond_block = (awvalid && writes_block && awaddr[27:10] != 0)
+        || (arvalid && reads_block && araddr[27:10] != 0);
+
+    always @(posedge clk) begin
+        if ((own_write && !is_write_known) || (own_read && !is_read_known))
+            stray <= 1;
+        if (is_write_refused || is_read_refused || is_beyond_block)
+            stray <= 1;
+        if (grant != 0 && dma_address >= MEMORY_BYTES)
+            stray <= 1;
+        if (!resetn)
+            stray <= 0;
+    end
 
     // ---- The console ----
 

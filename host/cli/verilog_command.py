@@ -164,15 +164,18 @@ def grouped(written: Sequence[str]) -> list[str]:
 def _refuse_unwritable(target: Path, *, is_alone: bool) -> None:
     # `Path` would raise what no name says: that a folder may not be looked into.
     file_of(target)
-    exists = os.path.exists(target)
-    place = target if exists else target.parent
-    is_right = os.path.isfile(place) if is_alone and exists else os.path.isdir(place)
+    place = target if os.path.exists(target) else target.parent
+    why = None
     if not os.path.exists(place):
-        raise click.ClickException(
-            f"--output cannot be written: {target}: the folder {place} does not exist"
-        )
-    if not is_right or not may_be_written(place):
-        raise click.ClickException(f"--output cannot be written: {target}: it is not permitted")
+        why = f"the folder {place} does not exist"
+    elif place == target and is_alone:
+        why = None if os.path.isfile(target) else "it is no file"
+    elif not os.path.isdir(place):
+        why = "it is no folder, and not named .v" if place == target else f"{place} is no folder"
+    if why is None and not may_be_written(place):
+        why = "it is not permitted"
+    if why:
+        raise click.ClickException(f"--output cannot be written: {target}: {why}")
 
 
 def _refuse_overwriting(files: Mapping[Path, bytes], inputs: Sequence[str | None]) -> None:

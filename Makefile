@@ -33,7 +33,7 @@ help:
 	@echo "                it continues build/regression.sqlite. regress-quick takes a minute or two."
 	@echo "make fuzz       fuzzes the software for MINUTES=10: files, arguments, buffers, drivers."
 	@echo "make faults     upsets UPSETS=1000 registers of each simulated block, and says what came."
-	@echo "make gates      simulates netlists of small blocks, and proves them equal to the Verilog."
+	@echo "make gates      simulates netlists of small blocks, and proves one of them equal to the Verilog."
 	@echo "make formal     proves properties of the blocks, for all inputs: 6 to 30 minutes."
 	@echo "                QUICK=1 takes a minute for the fastest of them."
 	@echo "make soc        simulates a LiteX system whose processor pools tensors with the block."

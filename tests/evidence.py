@@ -25,6 +25,7 @@ BACKEND = {
 PASS = {
     "pass": 1, "started": "2026-01-01T00:00:00Z", "seconds": 20.0, "workers": 1, "cases": 1000,
     "beats": 12000, "differences": 0, "cases_per_second": 50.0, "beats_per_second": 600,
+    "bench": "ba9876543210",
 }  # fmt: skip
 REGRESSION = {
     "revision": {"gateware": "0123456789ab", "bench": "ba9876543210"},
@@ -136,7 +137,7 @@ def run(folder, document, page):
     readme.write_text(README.read_text())
     options = {"--evidence": folder, "--document": document, "--readme": readme, "--page": page}
     with pytest.MonkeyPatch.context() as patch:
-        present = Revision("0123456789ab", "", "0123456789ab")
+        present = Revision("0123456789ab", "ba9876543210", "0123456789ab")
         patch.setattr("extremum.tb.report.provenance.revision", lambda: present)
         # This evidence is of a few things that there are not.
         patch.setattr("extremum.tb.report.__main__.left_out", lambda *_: ())

@@ -78,7 +78,9 @@ def test_evidence_of_earlier_gateware(tmp_path, monkeypatch, missing, drawn, mod
     """
     present, names = "present", set(read_evidence(EVIDENCE)["netlists"])
     for module in ("extremum.tb.netlists", "extremum.tb.report.provenance"):
-        monkeypatch.setattr(f"{module}.revision", lambda: Revision(present, "bench", present))
+        monkeypatch.setattr(
+            f"{module}.revision", lambda: Revision(present, "ba9876543210", present)
+        )
     earlier = {"revision": {"gateware": "0123456789ab"}, "model": model or golden_model(),
                "same": sorted(names - {missing})}  # fmt: skip
     revisions = {"gateware": present, "core": present}

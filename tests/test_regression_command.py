@@ -75,7 +75,11 @@ def case(target, **fields):
         (("--lots", "0", "--evidence", "FOREIGN"), "FOREIGN is no evidence, restore or remove it"),
         (
             ("--lots", "0", "--database", "same", "--evidence", "./same"),
-            "--evidence and --database name the same file: same",
+            "--evidence names a file of --database: same",
+        ),
+        (
+            ("--lots", "0", "--database", "same", "--evidence", "./same-wal"),
+            "--evidence names a file of --database: same-wal",
         ),
     ],
 )

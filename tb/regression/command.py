@@ -21,6 +21,7 @@ from rich.progress import Progress as Bars
 
 from extremum.hdl.axi.streams import is_programmable
 from extremum.host.tools import BACKEND_TOOLS, require
+from extremum.tb.command import is_kept
 from extremum.tb.coverage import BINS, Tally
 from extremum.tb.evidence import EvidenceError, read_evidence, require_writable
 from extremum.tb.regression import evidence
@@ -44,6 +45,9 @@ AGREEMENT, MISMATCH = 0, 1
 
 TOLD_SECONDS = 30
 """Seconds between two lines of progress where there is no terminal."""
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""Ends of the names of files that SQLite keeps beside a database."""
 
 LISTED = 20
 """Bins that are listed by name if they were not met."""
@@ -164,8 +168,9 @@ def regress(
     path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
     settings = Settings(backends, cores, seconds, most_lots, workers, scheduler)
     if report is not None:
-        if report.resolve() == path.resolve():
-            raise click.UsageError(f"--evidence and --database name the same file: {path}")
+        # SQLite has files of its own beside the database, and removes them.
+        if report.resolve() in (Path(f"{path.resolve()}{end}") for end in ("", *BESIDE)):
+            raise click.UsageError(f"--evidence names a file of --database: {report}")
         require_writable(report)
         try:
             read_evidence(report)  # what else is there would be lost
@@ -179,8 +184,13 @@ def regress(
         raise click.UsageError(f"--database: {error}") from error
 
     def keep() -> None:
-        """Write what was run; nothing is no evidence."""
-        if report is not None and database.figures():
+        """Write what was run; nothing is no evidence, and less than before replaces none."""
+        if report is None or not (figures := database.figures()):
+            return
+        cases = sum(each["cases"] for each in figures.values())
+        before = read_evidence(report)
+        is_same = before.get("revision") == evidence.revision_of(database)
+        if not is_same or not is_kept("the regression", before["total"]["cases"], cases):
             evidence.write(database, report)
 
     try:

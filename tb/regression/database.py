@@ -33,7 +33,8 @@ create table if not exists lots (
     primary key (gateware, bench, backend, core, number)
 );
 create table if not exists bins (
-    gateware text, backend text, bin text, count integer, primary key (gateware, backend, bin)
+    gateware text, bench text, backend text, bin text, count integer,
+    primary key (gateware, bench, backend, bin)
 );
 create table if not exists failures (
     gateware text, bench text, backend text, seed integer, pass integer, message text,
@@ -179,16 +180,17 @@ class Database:
                     figures.beats, result.seconds, attempts,
                 ),
             )  # fmt: skip
-            if not made.rowcount:
-                return False
-            self._db.executemany(
-                "insert into bins values (?, ?, ?, ?) on conflict do update"
-                " set count = count + excluded.count",
-                [(self.revision.gateware, lot.backend, *each) for each in result.bins.items()],
-            )
+            # Also of a lot that was there: what fails once is a failure.
             self._db.executemany(
                 "insert or ignore into failures values (?, ?, ?, ?, ?, ?, null)",
                 [(*self._key, lot.backend, seed, number, told) for seed, told in result.failures],
+            )
+            if not made.rowcount:
+                return False
+            self._db.executemany(
+                "insert into bins values (?, ?, ?, ?, ?) on conflict do update"
+                " set count = count + excluded.count",
+                [(*self._key, lot.backend, *each) for each in result.bins.items()],
             )
         return True
 
@@ -204,13 +206,15 @@ class Database:
     def counted(self) -> list[str]:
         """Return the gateware, and the earlier ones of which some results hold for it.
 
-        The results of a core hold if it has the same netlist now.
+        The results of a core hold if it has the same netlist now, and the present bench found them.
         """
         return [self.revision.gateware, *sorted(self._run_before())]
 
     def _run_before(self) -> dict[str, bool]:
         """Return the earlier gateware of which some results hold, and whether all of them do."""
-        rows = self._db.execute("select distinct gateware, core from lots").fetchall()
+        rows = self._db.execute(
+            "select distinct gateware, core from lots where bench = ?", (self.revision.bench,)
+        ).fetchall()
         rows = [row for row in rows if number_named(row[1]) is None]
         run = {gateware: {core for each, core in rows if each == gateware} for gateware, _ in rows}
         return {
@@ -232,8 +236,8 @@ class Database:
     def _drawn(self) -> list[str]:
         """Return the cores drawn at random that ran on the present gateware."""
         rows = self._db.execute(
-            "select distinct core from lots where gateware = ? order by core",
-            (self.revision.gateware,),
+            "select distinct core from lots where gateware = ? and bench = ? order by core",
+            self._key,
         )
         return [name for (name,) in rows if number_named(name) is not None]
 
@@ -242,8 +246,8 @@ class Database:
         names = self._drawn()
         sums = self._db.execute(
             "select coalesce(sum(cases), 0), coalesce(sum(jobs), 0) from lots"
-            " where gateware = ? and core in (select value from json_each(?))",
-            (self.revision.gateware, json.dumps(names)),
+            " where gateware = ? and bench = ? and core in (select value from json_each(?))",
+            (*self._key, json.dumps(names)),
         ).fetchone()
         return {"cores": len(names), "cases": sums[0], "jobs": sums[1]}
 
@@ -257,7 +261,7 @@ class Database:
         rows = self._db.execute(
             "select gateware, backend, seed, message, smallest, bench = ? from failures"
             " where gateware in (select value from json_each(?)) order by backend, seed",
-            (self.revision.bench, json.dumps(self.counted())),
+            (self.revision.bench, json.dumps([self.revision.gateware, *sorted(self._earlier)])),
         )
         found = [(gateware, Failure(*row)) for gateware, *row in rows]
         return [failure for gateware, failure in found if self._holds(gateware, failure.seed)]
@@ -281,19 +285,19 @@ class Database:
         """
         rows = self._db.execute(
             "select bin, sum(count) from bins"
-            " where gateware in (select value from json_each(?)) group by bin",
-            (self._whole(),),
+            " where bench = ? and gateware in (select value from json_each(?)) group by bin",
+            (self.revision.bench, self._whole()),
         )
         return dict(rows)
 
     def figures(self) -> dict[str, dict[str, Any]]:
-        """Return the figures by backend, whatever bench has run them; see :meth:`counted`."""
+        """Return the figures by backend, of what the present bench has run; see :meth:`counted`."""
         rows = self._db.execute(
             "select backend, sum(cases), sum(jobs), sum(clocks), sum(beats), sum(seconds),"
             " sum(attempts > 1), count(distinct core) from lots"
-            " where json_array(gateware, core) in (select value from json_each(?))"
+            " where bench = ? and json_array(gateware, core) in (select value from json_each(?))"
             " group by backend order by backend",
-            (self._of_cores(),),
+            (self.revision.bench, self._of_cores()),
         )
         names = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores")
         found = {backend: dict(zip(names, sums, strict=True)) for backend, *sums in rows}

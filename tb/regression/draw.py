@@ -82,14 +82,20 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
         batch["accesses"] = source.choice((0, 20, 80))
     if source.random() < 0.55:
         # In the other batches the clocks are predicted exactly.
-        last = sum(_last_beat(item, target) for item in items)
-        sides = ("input", "output", "job") if target.bus == "none" else ("input", "output")
-        for side in sides:
-            batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
+        jobs = [job for item in items for job in jobs_of(item, target.config)]
+        lasts = {
+            "input": sum(job.beats_in for job in jobs),
+            "output": sum(job.cycles for job in jobs),
+            "job": len(jobs),
+        }
+        for side, last in lasts.items():
+            if side != "job" or target.bus == "none":
+                batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
     if is_jam:
         batch["output_stalls"] = [[source.randint(0, 80), 0], [600, 100], [1, 0]]
     if not is_faulty and source.random() < 0.2:
-        batch |= _reset(source, target, sum(_last_beat(item, target) for item in items))
+        jobs = [job for item in items for job in jobs_of(item, target.config)]
+        batch |= _reset(source, target, sum(job.cycles for job in jobs))
     return Batch(**batch)
 
 
@@ -122,16 +128,14 @@ def _with_faults(source: random.Random, items: list[Item]) -> list[Item]:
     ]
 
 
-def _last_beat(item: Item, target: Target) -> int:
-    """Return the clocks that an item's jobs take, about."""
-    return sum(job.cycles for job in jobs_of(item, target.config))
-
-
 def _stalls(source: random.Random, last: int, *, long: bool) -> Rests:
     """Return how one side of a stream rests: at a rate, or at the places where streams fail.
 
-    ``last`` is about the clock of the last beat. Where the jobs are long the side rests less.
+    ``last`` is the number of the last item of a source, beats or jobs, by which its phases count;
+    and of results, whose phases count by clocks, about the clock of the last one. Where the jobs
+    are long the side rests less.
     """
+    near = min(6, last // 4)
     kind = source.random()
     if kind < 0.25:
         return 0
@@ -141,14 +145,18 @@ def _stalls(source: random.Random, last: int, *, long: bool) -> Rests:
         return [[source.randint(1, 60), 100], [1, 0]]
     if kind < 0.8:  # in the middle
         return [
-            [max(1, last // 2 + source.randint(-3, 3)), 0],
+            [max(1, last // 2 + source.randint(-near, near)), 0],
             [source.randint(1, 60), 100],
             [1, 0],
         ]
-    if kind < 0.9:  # at the last beats, a few clocks around them
-        return [[max(1, last + source.randint(-6, 3)), 0], [source.randint(1, 60), 100], [1, 0]]
+    if kind < 0.9:  # at the last items, a few before them
+        return [
+            [max(1, last - source.randint(1, 1 + near)), 0],
+            [source.randint(1, 60), 100],
+            [1, 0],
+        ]
     if kind < 0.95:  # for so long that everything fills
-        return [[source.randint(0, 80), 0], [600, 100], [1, 0]]
+        return [[source.randint(0, max(0, min(80, last - 1))), 0], [600, 100], [1, 0]]
     turns = [[source.randint(1, 40), source.choice((0, 100, 0, 50, 95))] for _ in range(30)]
     return [*turns, [1, 0]]
 

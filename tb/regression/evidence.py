@@ -32,6 +32,11 @@ def missing(database: Database) -> list[str]:
     return sorted(BINS - {name for name, count in database.bins().items() if count})
 
 
+def revision_of(database: Database) -> dict[str, str]:
+    """Return what the evidence is of: the gateware, and the bench that ran on it."""
+    return {"gateware": database.revision.gateware, "bench": database.revision.bench}
+
+
 def evidence(database: Database) -> dict[str, Any]:
     """Return all that is known of the present gateware, and the history of all passes.
 
@@ -46,7 +51,7 @@ def evidence(database: Database) -> dict[str, Any]:
         each["beats_per_second_of_a_worker"] = round(each["beats"] / seconds)
     met = sum(bool(counts.get(name)) for name in BINS)
     return {
-        "revision": {"gateware": database.revision.gateware, "bench": database.revision.bench},
+        "revision": revision_of(database),
         "counted": database.counted(),
         "versions": versions(),
         "total": {

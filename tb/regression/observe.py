@@ -62,14 +62,19 @@ class Offered:
         return self.job.kind
 
 
-def observe(tally: Tally, target: Target, batch: Batch, offered: list[Offered]) -> None:
-    """Count the bins of a batch that has run to its end."""
+def observe(
+    tally: Tally, target: Target, batch: Batch, offered: list[Offered], *, clocks: int
+) -> None:
+    """Count the bins of a batch that has run to its end, in so many clocks."""
     tally.count("cores", target.name)
     bus = "core" if target.bus == "none" else "block"
-    clocks = sum(each.job.cycles for each in offered if not each.refused)
-    for port in ("input", "output", "job"):
-        if port != "job" or (bus == "core" and target.has_jobs):
-            tally.count("stalls", bus, port, _phase(getattr(batch, f"{port}_stalls"), clocks))
+    beats = sum(each.job.beats_in for each in offered if not each.refused)
+    ports = {"input": beats, "output": clocks}
+    if bus == "core" and target.has_jobs:
+        ports["job"] = len(offered)
+    for port, last in ports.items():
+        if phase := _phase(getattr(batch, f"{port}_stalls"), last):
+            tally.count("stalls", bus, port, phase)
     seen: set[int] = set()
     for each in offered:
         if each.refused:
@@ -79,14 +84,19 @@ def observe(tally: Tally, target: Target, batch: Batch, offered: list[Offered]) 
         if id(each.x) not in seen:
             seen.add(id(each.x))
             _observe_operator(tally, each)
-    for first, second in itertools.pairwise(offered):
+    without_pause = bus == "block" or not batch.job_stalls
+    for first, second in itertools.pairwise(offered) if without_pause else ():
         tally.count("neighbours", first.kind, second.kind)
         if not first.refused and not second.refused:
             _observe_change(tally, first, second)
 
 
-def _phase(rests: Rests, clocks: int) -> str:
-    """Return the place on the axis of phases, for jobs that take so many clocks without stalls."""
+def _phase(rests: Rests, last: int) -> str | None:
+    """Return the place on the axis of phases; None of a rest that did not come before the end.
+
+    ``last`` is the number of the last item of a source, beats or jobs: its phases go on with each
+    item that it may offer. Those of results go on with the clocks, and ``last`` is that of the end.
+    """
     if isinstance(rests, int):
         return "none" if rests == 0 else ("seldom", "often", "mostly")[(rests > 9) + (rests > 59)]
     if len(rests) > 3:
@@ -94,7 +104,9 @@ def _phase(rests: Rests, clocks: int) -> str:
     if len(rests) == 2:
         return "begin"
     (first, _), (rest, _), _ = rests
-    return "full" if rest > 500 else "middle" if 4 * first < 3 * clocks else "end"
+    if first >= last:
+        return None
+    return "full" if rest > 500 else "middle" if 4 * first < 3 * last else "end"
 
 
 def _observe_operator(tally: Tally, each: Offered) -> None:

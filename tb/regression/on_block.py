@@ -26,6 +26,7 @@ from extremum.tb.regression.work import (
     Difference,
     Figures,
     Todo,
+    begun,
     todo_of,
     watchdog,
 )
@@ -75,7 +76,7 @@ def run_on_block(
         came, total = sum(g.beats for g in given), sum(each.job.beats_out for each in todo)
         taken, given_so_far = (taken, beats_in), (came, total)
         observe_reset(tally, target, batch, taken=taken, given=given_so_far)
-        figures = Figures(jobs=len(todo), clocks=block.clocks.now, beats=taken[0])
+        figures = Figures(jobs=begun(todo, taken[0]), clocks=block.clocks.now, beats=taken[0])
         block.begin(StreamSettings())
         return figures
     driver.run(work)
@@ -87,7 +88,7 @@ def run_on_block(
         _check_clocks(driver, todo, counted.get("cycles", clocks.cycles))
         tally.count("clocks", "block", "one" if len(todo) == 1 else "several")
     block.begin(StreamSettings())
-    observe(tally, target, batch, list(todo))
+    observe(tally, target, batch, list(todo), clocks=clocks.cycles)
     return Figures(jobs=len(todo), clocks=clocks.cycles, beats=clocks.taken)
 
 

@@ -18,6 +18,7 @@ from extremum.tb.regression.work import (
     Difference,
     Figures,
     Todo,
+    begun,
     compare,
     name_of,
     todo_of,
@@ -88,8 +89,8 @@ def run_on_core(simulator: Simulator, target: Target, batch: Batch, tally: Tally
             _check_statuses(measured, offered)
         if not batch.has_stalls and len(todo) == len(offered):
             _check_clocks(measured, todo, target, tally)
-        observe(tally, target, batch, list(offered))
-    return Figures(jobs=len(todo), clocks=measured.cycles, beats=measured.taken)
+        observe(tally, target, batch, list(offered), clocks=measured.cycles)
+    return Figures(jobs=begun(todo, measured.taken), clocks=measured.cycles, beats=measured.taken)
 
 
 def _compare(todo: Sequence[Todo], values: np.ndarray, positions: np.ndarray) -> None:

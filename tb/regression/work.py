@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ class Difference(Exception):
 
 @dataclass
 class Figures:
-    """What was run: cases, jobs that ran, clocks simulated, input beats taken."""
+    """What was run: cases, clocks simulated, input beats taken, and jobs of which one was."""
 
     cases: int = 0
     jobs: int = 0
@@ -95,6 +96,12 @@ def _bad_payloads(job: Job, config: CoreConfig) -> Iterator[tuple[int, JobError]
     for registers, reason in bad_jobs(job.registers, config):
         with suppress(ValueError):  # a wrong window may seem padded to a core without padding
             yield registers.to_bits(config), reason
+
+
+def begun(todo: Sequence[Todo], taken: int) -> int:
+    """Return how many of some jobs a core has begun that has taken so many beats of theirs."""
+    firsts = itertools.accumulate((each.job.beats_in for each in todo), initial=0)
+    return sum(first < taken for first, _ in zip(firsts, todo, strict=False))
 
 
 def watchdog(todo: Sequence[Todo], batch: Batch) -> int:

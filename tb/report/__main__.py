@@ -18,6 +18,7 @@ from pathlib import Path
 from extremum.host.replaced_files import write_together
 from extremum.tb.evidence import EvidenceError
 from extremum.tb.report.complete import left_out
+from extremum.tb.report.consistent import contradictions
 from extremum.tb.report.document import page, parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.section import ReportError, Section, Told, known_form
@@ -36,7 +37,11 @@ def told_of(folder: Path) -> dict[Section, Told]:
     for section in SECTIONS:
         each = section.told(folder)
         with known_form(f"{section.file}.json"):
-            against = (*stale(section, folder), *left_out(section, folder))
+            against = (
+                *stale(section, folder),
+                *left_out(section, folder),
+                *contradictions(section, folder),
+            )
         told[section] = replace(each, problems=(*each.problems, *against))
     return told
 

@@ -65,6 +65,9 @@ def _formal(data: dict[str, Any]) -> Iterator[str]:
         "planted fault",
     )
     yield from _told({name for name, proof in done.items() if not proof["covered"]}, "cover")
+    both = planned.keys() & done.keys()
+    if other := {n for n in both if planned[n].bounded != done[n]["bounded"]}:
+        yield f"{count(len(other), 'proof')} for another length of time, such as {min(other)}"
 
 
 def _software(data: dict[str, Any]) -> Iterator[str]:

@@ -64,6 +64,10 @@ def stale(section: Section, folder: Path) -> tuple[str, ...]:
         found.append("of gateware that it does not name")
     if old := _stale(spoken_of, folder, with_model=section.file in AGAINST_THE_MODEL):
         found.append(f"of another gateware: {', '.join(sorted(old))}")
+    if section.file in AGAINST_THE_MODEL and (
+        (bench := whole.get("revision", {}).get("bench")) != revision().bench
+    ):
+        found.append(f"of another bench than the present one: {bench or 'it names none'}")
     if section.name in OF_SOFTWARE:
         sources = _sources_of(whole, section.part)
         if not sources:

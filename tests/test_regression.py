@@ -244,6 +244,30 @@ def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
         database.close()
 
 
+def test_what_another_bench_has_run_counts_for_nothing_but_its_failures(tmp_path):
+    """Nobody knows whether it compared as this one does."""
+    path, result = tmp_path / "results.sqlite", run_lot(Lot("native", 0, 0))
+    lots = Lot("native", 0, 0), Lot("native", 0, 1)
+    database = Database(path, Revision("now", "other", "core"))
+    number = database.begin(0, "none", {})
+    assert database.add(number, lots[0], replace(result, failures=[(7, "wrong")]))
+    assert database.bins() == result.bins
+    database.close()
+    database = Database(path, Revision("now", "bench", "core"), {"now": [TARGETS[0].name]})
+    assert (database.bins(), database.figures(), database.done()) == ({}, {}, set())
+    (failure,) = database.failures()
+    assert (failure.seed, failure.is_current) == (7, False)
+    number = database.begin(0, "none", {})
+    assert database.add(number, lots[1], result)
+    assert database.bins() == result.bins
+    assert database.figures()["native"]["cases"] == result.figures.cases
+    # What fails in one of two passes with the same lot is a failure.
+    assert not database.add(number, lots[1], replace(result, failures=[(8, "wrong")]))
+    assert {each.seed for each in database.failures()} == {7, 8}
+    assert database.figures()["native"]["cases"] == result.figures.cases
+    database.close()
+
+
 def test_an_earlier_difference_counts_where_the_netlist_is_the_same(tmp_path):
     """What was wrong in a core that has changed since is told by no later pass."""
     path = tmp_path / "results.sqlite"

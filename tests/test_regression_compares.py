@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
+from extremum.hdl.axi import register_map as regs
 from extremum.host.driver.block import BlockDriver
 from extremum.host.errors import DeviceError
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block, on_faulty_block
-from extremum.tb.regression.block_registers import BlockRegisters
+from extremum.tb.regression.block_registers import COUNTERS, BlockRegisters
 from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.received import Received
 from extremum.tb.regression.run import Rig, run_case
 from extremum.tb.regression.work import Difference
@@ -39,16 +42,57 @@ def native_rig():
 
 def difference(rig, target, **batch):
     """Run a case, and return what is different."""
+    given: dict[str, Any] = {"items": [ROWS]} | batch
     with pytest.raises(Difference) as caught:
-        run_case(Case(target, [Batch(**({"items": [ROWS]} | batch))]), rig, Tally())
+        run_case(Case(target, [Batch(**given)]), rig, Tally())
     return str(caught.value)
 
 
-@pytest.mark.parametrize("target", [CORE, BLOCK])
-@pytest.mark.parametrize("batch", [{}, {"reset_after": 5, "reset_clocks": 1}])
-def test_what_is_right_has_no_difference(rig, target, batch):
-    figures = run_case(Case(target, [Batch([ROWS], **batch)]), rig, Tally())
-    assert figures.cases == 1
+def counted(rig, target, batch):
+    """Run a case of one batch; return its figures, and the names of the bins that it met."""
+    tally = Tally()
+    figures = run_case(Case(target, [batch]), rig, tally)
+    return figures, set(tally.counts)
+
+
+@pytest.mark.parametrize(("target", "fewest"), [(CORE, 1), (BLOCK, 2)])
+def test_a_job_counts_if_it_began(rig, target, fewest):
+    """One job more runs behind the batch. A block takes beats while the jobs are started."""
+    both = [ROWS, ROWS]
+    assert counted(rig, target, Batch(both))[0].jobs == 3
+    for clocks, jobs in ((0, fewest), (5000, 3)):
+        batch = Batch(both, reset_after=clocks, reset_clocks=1)
+        assert counted(rig, target, batch)[0].jobs == jobs
+
+
+@pytest.mark.parametrize(
+    ("jobs", "first", "rest", "phase"),
+    [
+        (4, 4, 600, None), (4, 3, 600, "full"), (4, 0, 600, "full"),
+        (4, 1, 9, "middle"), (4, 3, 9, "end"), (4, 4, 9, None), (4, 70, 9, None),
+    ],
+)  # fmt: skip
+def test_a_rest_counts_if_it_came(rig, jobs, first, rest, phase):
+    """The job port rests once so many jobs have been offered."""
+    batch = Batch([ROWS] * jobs, job_stalls=[[first, 0], [rest, 100], [1, 0]])
+    figures, bins = counted(rig, CORE, batch)
+    plain, _ = counted(rig, CORE, Batch([ROWS] * jobs))
+    assert {name for name in bins if name.startswith("stalls: core, job")} == (
+        {f"stalls: core, job, {phase}"} if phase else set()
+    )
+    assert (figures.clocks > plain.clocks + 500) == (phase == "full" and first > 0)
+    assert not any(name.startswith(("neighbours", "changes")) for name in bins)
+
+
+def test_phases_of_the_other_ports(rig):
+    beats = 4 * 120 // target_named(CORE).config.lanes
+    for port, last in (("input", beats), ("output", beats + 60)):
+        for first, phase in ((last // 2, "middle"), (last - last // 8, "end"), (9 * last, None)):
+            stalls: dict[str, Any] = {f"{port}_stalls": [[first, 0], [20, 100], [1, 0]]}
+            _, bins = counted(rig, CORE, Batch([ROWS] * 4, **stalls))
+            found = {name for name in bins if name.startswith(f"stalls: core, {port}")}
+            assert found == ({f"stalls: core, {port}, {phase}"} if phase else set()), first
+            assert any(name.startswith("neighbours") for name in bins)
 
 
 def altered(monkeypatch, alter):
@@ -205,7 +249,7 @@ def test_a_counter_of_a_block_beside_accesses(rig, monkeypatch, name):
     assert f"{name}, expected" in difference(rig, BLOCK, accesses=1)
 
 
-@pytest.mark.parametrize("by", [-200, 200])
+@pytest.mark.parametrize("by", [-50, 200])
 def test_the_clocks_of_a_block(rig, monkeypatch, by):
     sound, calls = BlockDriver.counters, itertools.count()
 
@@ -264,6 +308,30 @@ def test_a_constant_of_a_block(rig, monkeypatch):
     constants = range(0x40, 0xC0)
     monkeypatch.setattr(NativeBlock, "read", lambda self, at: sound(self, at) ^ (at in constants))
     assert "the word at" in difference(rig, BLOCK, **many_accesses())
+
+
+def test_the_enabled_events_of_a_block(rig, monkeypatch):
+    sound = NativeBlock.read
+    monkeypatch.setattr(
+        NativeBlock, "read", lambda self, at: sound(self, at) ^ (at == regs.IRQ_ENABLE)
+    )
+    assert "IRQ_ENABLE holds" in difference(rig, BLOCK, accesses=1)
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_counters_of_an_idle_block(rig, monkeypatch, name):
+    """They stay as they are."""
+    registers = BlockRegisters(rig.block(target_named(BLOCK)), target_named(BLOCK).config)
+    registers._expect_same(name, is_idle=True)
+    sound, calls = BlockRegisters.field, itertools.count()
+
+    def field(self, register, name="value"):
+        return sound(self, register, name) + next(calls)
+
+    monkeypatch.setattr(BlockRegisters, "field", field)
+    registers._expect_same(name, is_idle=False)
+    with pytest.raises(Difference, match=f"{name} went from"):
+        registers._expect_same(name, is_idle=True)
 
 
 def test_counters_that_are_not_cleared(rig, monkeypatch):

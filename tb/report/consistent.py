@@ -1,6 +1,6 @@
 """Whether numbers of one file of evidence contradict each other.
 
-A writer with a fault, a bad merge or an edit by hand leaves totals that are not those of their parts.
+A writer with a fault, a bad merge or an edit by hand leaves totals that differ from their parts.
 """
 
 from __future__ import annotations

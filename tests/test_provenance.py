@@ -96,6 +96,20 @@ def test_evidence_of_earlier_gateware(tmp_path, monkeypatch, missing, drawn, mod
     assert ("and present is the present one" in told) == ("regression" in stale_too)
 
 
+@pytest.mark.parametrize("bench", [None, "another"])
+def test_cases_of_another_bench_fail(tmp_path, monkeypatch, bench):
+    """It may have compared less than the present one does."""
+    present = Revision("0123456789ab", "ba9876543210", "0123456789ab")
+    monkeypatch.setattr("extremum.tb.report.provenance.revision", lambda: present)
+    write(tmp_path, regression=REGRESSION | {"revision": {"gateware": "0123456789ab"} | (
+        {"bench": bench} if bench else {})})  # fmt: skip
+    found = {section.name: stale(section, tmp_path) for section in SECTIONS}
+    told = (f"of another bench than the present one: {bench or 'it names none'}",)
+    assert {name: each for name, each in found.items() if each} == {
+        "regression": told, "coverage": told,
+    }  # fmt: skip
+
+
 def test_what_has_changed_stands_in_the_document(tmp_path):
     """Not only on the terminal of whoever wrote it."""
     write(tmp_path, fuzz=FUZZ | {"sources": SOURCES | {"model": "0" * 12}})

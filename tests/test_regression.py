@@ -244,6 +244,26 @@ def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
         database.close()
 
 
+def test_more_evidence_stays_than_a_new_database_has(tmp_path, capsys):
+    """Unless it is of other sources."""
+    evidence = tmp_path / "evidence.json"
+    options = ("--core", "reduction", "--workers", 0, "--lots", 1, "--evidence", evidence)
+    assert command(*options, "--database", tmp_path / "one.sqlite")[0] == 0
+    found = json.loads(evidence.read_text())
+    more = found | {"total": found["total"] | {"cases": 99}}
+    evidence.write_text(json.dumps(more))
+    status, told = command(*options, "--database", tmp_path / "other.sqlite")
+    assert status == 0
+    assert "the evidence about the regression stays: it is of 99" in "".join(
+        (*told, *capsys.readouterr())
+    )
+    assert json.loads(evidence.read_text()) == more
+    earlier = more | {"revision": found["revision"] | {"bench": "another"}}
+    evidence.write_text(json.dumps(earlier))
+    assert command(*options, "--database", tmp_path / "third.sqlite")[0] == 0
+    assert json.loads(evidence.read_text())["total"]["cases"] == found["total"]["cases"]
+
+
 def test_what_another_bench_has_run_counts_for_nothing_but_its_failures(tmp_path):
     """Nobody knows whether it compared as this one does."""
     path, result = tmp_path / "results.sqlite", run_lot(Lot("native", 0, 0))

@@ -217,8 +217,10 @@ def test_a_result_of_a_block(rig, monkeypatch, what, accesses):
 def test_a_result_of_a_block_that_does_not_come(rig, monkeypatch):
     sound = Received.__call__
     monkeypatch.setattr(Received, "__call__", lambda s, v, p: sound(s, v, p) or _forget(s))
-    assert "results came" in difference(rig, BLOCK)
-    assert "results came" in difference(rig, BLOCK, accesses=1)
+    for accesses in (0, 1):
+        told = difference(rig, BLOCK, accesses=accesses)
+        assert told.startswith("batch 0: ")
+        assert "results came" in told
 
 
 def _forget(received):

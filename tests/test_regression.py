@@ -7,6 +7,8 @@ import os
 import random
 import shlex
 import signal
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -262,6 +264,34 @@ def test_more_evidence_stays_than_a_new_database_has(tmp_path, capsys):
     evidence.write_text(json.dumps(earlier))
     assert command(*options, "--database", tmp_path / "third.sqlite")[0] == 0
     assert json.loads(evidence.read_text())["total"]["cases"] == found["total"]["cases"]
+    # A difference is told in any case.
+    evidence.write_text(json.dumps(more))
+    database = Database(tmp_path / "fourth.sqlite", Revision(revision().gateware, "another", "c"))
+    result = replace(run_lot(Lot("native", 0, 0)), failures=[(7, "wrong")])
+    assert database.add(database.begin(0, "none", {}), Lot("icarus", 0, 0), result)
+    database.close()
+    assert command(*options, "--database", tmp_path / "fourth.sqlite")[0] == 1
+    told = json.loads(evidence.read_text())
+    assert told["total"]["differences"] == told["backends"]["icarus"]["differences"] == 1
+    # What is no evidence of a regression is told before anything runs.
+    evidence.write_text(json.dumps(more | {"total": []}))
+    status, _ = command(*options, "--database", tmp_path / "fifth.sqlite")
+    assert status == 2
+    assert "is no evidence of a regression" in capsys.readouterr().err
+
+
+def test_a_database_of_an_earlier_version_is_continued(tmp_path):
+    """Its bins, which are of no known bench, count for nothing."""
+    path = tmp_path / "results.sqlite"
+    with closing(sqlite3.connect(path)) as earlier:
+        earlier.execute("create table bins (gateware text, backend text, bin text, count integer)")
+        earlier.execute("insert into bins values (?, 'native', 'a: b', 3)", (revision().gateware,))
+        earlier.commit()
+    database = Database(path, revision())
+    assert database.bins() == {}
+    assert database.add(1, Lot("native", 0, 0), run_lot(Lot("native", 0, 0)))
+    assert "a: b" not in database.bins()
+    database.close()
 
 
 def test_what_another_bench_has_run_counts_for_nothing_but_its_failures(tmp_path):
@@ -274,7 +304,9 @@ def test_what_another_bench_has_run_counts_for_nothing_but_its_failures(tmp_path
     assert database.bins() == result.bins
     database.close()
     database = Database(path, Revision("now", "bench", "core"), {"now": [TARGETS[0].name]})
-    assert (database.bins(), database.figures(), database.done()) == ({}, {}, set())
+    assert (database.bins(), database.done()) == ({}, set())
+    amounts = database.figures()["native"]
+    assert (amounts["cases"], amounts["differences"]) == (0, 1)
     (failure,) = database.failures()
     assert (failure.seed, failure.is_current) == (7, False)
     number = database.begin(0, "none", {})

@@ -84,6 +84,14 @@ def test_a_rest_counts_if_it_came(rig, jobs, first, rest, phase):
     assert not any(name.startswith(("neighbours", "changes")) for name in bins)
 
 
+@pytest.mark.parametrize(("first", "phase"), [(2, "turns"), (4, None)])
+def test_turns_count_if_one_came(rig, first, phase):
+    turns = [[first, 0], *[[3, 100], [3, 0]] * 9]
+    _, bins = counted(rig, CORE, Batch([ROWS] * 4, job_stalls=turns))
+    found = {name for name in bins if name.startswith("stalls: core, job")}
+    assert found == ({"stalls: core, job, turns"} if phase else set())
+
+
 def test_phases_of_the_other_ports(rig):
     beats = 4 * 120 // target_named(CORE).config.lanes
     for port, last in (("input", beats), ("output", beats + 60)):

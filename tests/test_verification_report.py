@@ -24,6 +24,7 @@ from evidence import (
 )
 
 from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.report import consistent
 from extremum.tb.report.__main__ import told_of
 from extremum.tb.report.complete import left_out
 from extremum.tb.report.consistent import contradictions
@@ -167,6 +168,10 @@ def test_evidence_that_contradicts_itself_is_told(tmp_path, file, name, change, 
     change(found)
     (tmp_path / f"{file}.json").write_text(json.dumps(found))
     assert any(told in each for each in contradictions(section, tmp_path))
+
+
+def test_what_looks_for_contradictions_is_named_as_sections_are():
+    assert consistent._CHECKS.keys() <= {section.name for section in SECTIONS}
 
 
 def test_a_proof_for_another_length_of_time_is_told(tmp_path):

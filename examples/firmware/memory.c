@@ -7,7 +7,8 @@ void *memmove(void *to, const void *from, size_t count);
 void *memset(void *to, int byte, size_t count);
 int memcmp(const void *one, const void *other, size_t count);
 
-void *memcpy(void *restrict to, const void *restrict from, size_t count)
+/* The places may overlap, if `to` is in front of `from`. */
+static void *copy_upwards(void *to, const void *from, size_t count)
 {
     unsigned char *written = to;
     const unsigned char *read = from;
@@ -17,12 +18,17 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count)
     return to;
 }
 
+void *memcpy(void *restrict to, const void *restrict from, size_t count)
+{
+    return copy_upwards(to, from, count);
+}
+
 void *memmove(void *to, const void *from, size_t count)
 {
     unsigned char *written = to;
     const unsigned char *read = from;
     if (written <= read) {
-        return memcpy(to, from, count);
+        return copy_upwards(to, from, count);
     }
     while (count--) {
         written[count] = read[count];

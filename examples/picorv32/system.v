@@ -204,8 +204,10 @@ module system #(
 
     // ---- What nobody has ----
 
+    wire is_dma_register = awaddr[27:0] == 28'h00 || awaddr[27:0] == 28'h04
+        || awaddr[27:0] == 28'h10 || awaddr[27:0] == 28'h20 || awaddr[27:0] == 28'h30;
     wire is_write_known = writes_memory ? awaddr < MEMORY_BYTES :
-        wstrb == 4'b1111 && (writes_dma ? awaddr[27:0] < 28'h34 :
+        wstrb == 4'b1111 && (writes_dma ? is_dma_register :
                              writes_console && awaddr[27:0] < 28'h8);
     wire is_read_known = reads_memory ? araddr < MEMORY_BYTES :
         reads_dma && araddr[27:0] == 28'h30;

@@ -141,7 +141,8 @@ class _Execution:
         for segment in segments:
             if segment.outputs:
                 taken = {name: self._value(name) for name in segment.inputs}
-                self._store(self._runtime.run(segment.nodes, taken, segment.outputs))
+                nodes = segment.carried_out(network.graph)
+                self._store(self._runtime.run(nodes, taken, segment.outputs))
             self._layers([network.ours[index] for index in segment.layers])
             for name in segment.last_read:
                 self._values.pop(name, None)

@@ -102,7 +102,8 @@ class Reference:
             if part.outputs and self._can_branch(part):
                 nodes.append(self._branch(part, outside))
             else:
-                nodes += [renamed(node, outside, results=True) for node in part.nodes]
+                plain = part.carried_out(graph)
+                nodes += [renamed(node, outside, results=True) for node in plain]
         wanted = {name: outside.get(name, name) for name in self._network.output_names}
         infos = [
             ValueInfoProto(name=outside[n], type=self._runtime.declared(i).type)
@@ -125,7 +126,7 @@ class Reference:
             for index in segment.layers:
                 node = self._network.graph.node[index]
                 varies = any(name in self._crossing for name in node.input)
-                yield Segment((node,), (), () if varies else outputs_of(node), ())
+                yield Segment((index,), (), () if varies else outputs_of(node), ())
 
     def _can_branch(self, segment: Segment) -> bool:
         """Tell whether a branch can give what a part gives: no maps, and no narrow types."""
@@ -138,7 +139,7 @@ class Reference:
     def _branch(self, segment: Segment, outside: Mapping[str, str]) -> NodeProto:
         """Return a part as a branch that is always taken."""
         inputs = {name: outside[name] for name in segment.inputs if name in outside}
-        nodes = [renamed(node, inputs) for node in segment.nodes]
+        nodes = [renamed(node, inputs) for node in segment.carried_out(self._network.graph)]
         infos = [self._crossing[name] for name in segment.outputs]
         given = [self._runtime.declared(info) for info in infos]
         part = helper.make_graph(nodes, "part", [], given, self._runtime.weights_of(nodes))

@@ -13,11 +13,11 @@ fuse a quantised convolution with its weights, as it does in the whole network.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onnx import GraphProto, NodeProto
 
-from extremum.onnx.graphs import is_standard, reads, renamed, subgraphs
+from extremum.onnx.graphs import inner_nodes, is_standard, reads, renamed, subgraphs
 
 __all__ = ["Segment", "cut"]
 
@@ -29,6 +29,9 @@ RANDOM = frozenset(
 )  # fmt: skip
 """Operators of which a copy gives something else."""
 
+QUANTISING = ("QuantizeLinear", "DequantizeLinear")
+"""Operators of ONNX Runtime's own domain that older quantised networks have for weights."""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -37,20 +40,35 @@ class Segment:
     Parameters
     ----------
     nodes
-        The nodes that ONNX Runtime carries out, in an order in which they can run.
+        Places of the nodes in the graph, in its order, which ONNX Runtime carries out.
     inputs, outputs
         Names of the tensors that they take from before, and that others need of them.
     layers
-        Places in the graph of the nodes that follow, which are ours.
+        Places of the nodes that follow, which are ours.
     last_read
         Names of the tensors that nothing behind this segment and its layers reads.
+    copies
+        Other names for what constants give, by those in the graph: another segment may have the
+        same constants.
     """
 
-    nodes: tuple[NodeProto, ...]
+    nodes: tuple[int, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     layers: tuple[int, ...]
     last_read: tuple[str, ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+    def carried_out(self, graph: GraphProto) -> list[NodeProto]:
+        """Return the nodes that ONNX Runtime carries out, with the names of the copies."""
+        nodes = [graph.node[index] for index in self.nodes]
+        if not self.copies:
+            return nodes
+        made = [renamed(node, self.copies, results=True) for node in nodes]
+        for node in made:
+            if any(name in self.copies.values() for name in node.output):
+                node.name = ""  # which a graph may have only once
+        return made
 
 
 def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
@@ -60,7 +78,7 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     -------
     tuple of Segment
         In the order in which they run. Each node of the graph is in one of them; a constant is in
-        each that reads it, by names of its own but in the first.
+        each that reads it, and in the first one if a layer or an output of the network needs it.
     """
     needs = [tuple(dict.fromkeys(reads(node))) for node in graph.node]
     levels = _levels(graph, needs, ours)
@@ -68,7 +86,8 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
     weights = {tensor.name for tensor in graph.initializer}
     weights |= {tensor.values.name for tensor in graph.sparse_initializer}
     wanted = {value.name for value in graph.output}
-    last = _last_levels(graph, needs, levels)
+    last = _last_levels(graph, needs, levels, constants.keys(), ours)
+    mark = _unused(graph)
 
     of_runtime = sorted(set(range(len(levels))) - set(ours) - set(constants.values()))
     readers: dict[str, set[int]] = {}
@@ -92,16 +111,15 @@ def cut(graph: GraphProto, ours: Collection[int]) -> tuple[Segment, ...]:
             for name in graph.node[index].output
             if name in asked or (name not in constants and readers.get(name, set()) - {level})
         )
-        names = {
-            name: f"{name}: level {level}"
+        copies = {
+            name: f"{name}{mark}{level}"
             for index in (copied if level else ())
             for name in graph.node[index].output
             if name
         }
-        nodes = tuple(renamed(graph.node[index], names, results=True) for index in here)
         layers = tuple(index for index in sorted(ours) if levels[index] == level)
         ended = tuple(name for name, at in last.items() if at == level and name not in wanted)
-        segments.append(Segment(nodes, tuple(inputs), tuple(outputs), layers, ended))
+        segments.append(Segment(tuple(here), tuple(inputs), tuple(outputs), layers, ended, copies))
     return tuple(segments)
 
 
@@ -120,19 +138,32 @@ def _levels(graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[
 def _constants(
     graph: GraphProto, needs: Sequence[Sequence[str]], ours: Collection[int]
 ) -> dict[str, int]:
-    """Return the places of the nodes that depend on no input, by the names that they give.
-
-    A node with subgraphs is none of them, as it may draw at random within.
-    """
+    """Return the places of the nodes that depend on no input, by the names that they give."""
     known = {tensor.name for tensor in graph.initializer}
     known |= {tensor.values.name for tensor in graph.sparse_initializer}
     places = dict[str, int]()
     for index, node in enumerate(graph.node):
-        alike = is_standard(node) and node.op_type not in RANDOM and not any(subgraphs(node))
-        if alike and index not in ours and known.issuperset(needs[index]):
+        if _is_alike(node) and index not in ours and known.issuperset(needs[index]):
             places |= dict.fromkeys(filter(None, node.output), index)
             known |= set(node.output)
     return places
+
+
+def _is_alike(node: NodeProto) -> bool:
+    """Tell whether a copy of a node gives the same; with subgraphs it may draw at random within."""
+    if node.domain == "com.microsoft":
+        return node.op_type in QUANTISING
+    return is_standard(node) and node.op_type not in RANDOM and not any(subgraphs(node))
+
+
+def _unused(graph: GraphProto) -> str:
+    """Return what stands in no name of a graph, and can so make others of them."""
+    every = [each for node in graph.node for each in (node, *inner_nodes(node))]
+    names = {name for each in every for name in (*each.input, *each.output)}
+    mark = ": level "
+    while any(mark in name for name in names):
+        mark = f": {mark}"
+    return mark
 
 
 def _behind(
@@ -149,11 +180,15 @@ def _behind(
 
 
 def _last_levels(
-    graph: GraphProto, needs: Sequence[Sequence[str]], levels: Sequence[int]
+    graph: GraphProto,
+    needs: Sequence[Sequence[str]],
+    levels: Sequence[int],
+    constants: Collection[str],
+    ours: Collection[int],
 ) -> dict[str, int]:
-    """Return the greatest level at which each tensor is made or read."""
+    """Return the greatest level at which each tensor is made or read; constants are by layers."""
     last: dict[str, int] = {}
-    for node, need, level in zip(graph.node, needs, levels, strict=True):
-        for name in (*node.output, *need):
+    for index, (node, need, level) in enumerate(zip(graph.node, needs, levels, strict=True)):
+        for name in (*node.output, *(n for n in need if index in ours or n not in constants)):
             last[name] = max(last.get(name, 0), level)
     return last

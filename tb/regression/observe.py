@@ -100,7 +100,9 @@ def _phase(rests: Rests, last: int) -> str | None:
     if isinstance(rests, int):
         return "none" if rests == 0 else ("seldom", "often", "mostly")[(rests > 9) + (rests > 59)]
     if len(rests) > 3:
-        return "turns"
+        begins = itertools.accumulate((count for count, _ in rests), initial=0)
+        comes = any(rate and begin < last for begin, (_, rate) in zip(begins, rests, strict=False))
+        return "turns" if comes else None
     if len(rests) == 2:
         return "begin"
     (first, _), (rest, _), _ = rests

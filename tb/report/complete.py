@@ -1,7 +1,8 @@
 """What evidence leaves out of all that there is now: proofs, blocks, targets, bins, planted bugs.
 
 Evidence tells only of what was run. Something that has been added since, or was not run, speaks
-against nothing in it, so it is looked for here.
+against nothing in it, so it is looked for here. So is a proof for another length of time than the
+present one.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from wrapped_core import wrap_core
@@ -275,9 +276,8 @@ def test_more_evidence_stays_than_a_new_database_has(tmp_path, capsys):
     assert told["total"]["differences"] == told["backends"]["icarus"]["differences"] == 1
     # What is no evidence of a regression is told before anything runs.
     evidence.write_text(json.dumps(more | {"total": []}))
-    status, _ = command(*options, "--database", tmp_path / "fifth.sqlite")
-    assert status == 2
-    assert "is no evidence of a regression" in capsys.readouterr().err
+    with pytest.raises(click.UsageError, match="is no evidence of a regression, remove it"):
+        command(*options, "--database", tmp_path / "fifth.sqlite")
 
 
 def test_a_database_of_an_earlier_version_is_continued(tmp_path):

@@ -236,27 +236,17 @@ def _forget(received):
 
 
 @pytest.mark.parametrize("name", ["jobs", "beats_in", "beats_out"])
-def test_a_counter_of_a_block(rig, monkeypatch, name):
-    sound, calls = BlockDriver.counters, itertools.count()
+@pytest.mark.parametrize(("owner", "accesses"), [(BlockDriver, 0), (BlockRegisters, 1)])
+def test_a_counter_of_a_block(rig, monkeypatch, owner, accesses, name):
+    sound, calls = owner.counters, itertools.count()
+    name = name if owner is BlockDriver else name.upper()
 
     def counters(self):
         found = sound(self)
         return found | {name: found[name] + next(calls)}
 
-    monkeypatch.setattr(BlockDriver, "counters", counters)
-    assert f"{name}, expected" in difference(rig, BLOCK)
-
-
-@pytest.mark.parametrize("name", ["JOBS", "BEATS_IN", "BEATS_OUT"])
-def test_a_counter_of_a_block_beside_accesses(rig, monkeypatch, name):
-    sound, calls = BlockRegisters.counters, itertools.count()
-
-    def counters(self):
-        found = sound(self)
-        return found | {name: found[name] + next(calls)}
-
-    monkeypatch.setattr(BlockRegisters, "counters", counters)
-    assert f"{name}, expected" in difference(rig, BLOCK, accesses=1)
+    monkeypatch.setattr(owner, "counters", counters)
+    assert f"{name}, expected" in difference(rig, BLOCK, accesses=accesses)
 
 
 @pytest.mark.parametrize("by", [-50, 200])

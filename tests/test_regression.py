@@ -49,6 +49,12 @@ def own_simulations():
     close_rigs()
 
 
+@pytest.fixture(name="no_earlier")
+def no_earlier_gateware(monkeypatch):
+    """Look for no earlier gateware with the same netlists, which takes seconds."""
+    monkeypatch.setattr("extremum.tb.netlists.earlier_revisions", lambda **_: {})
+
+
 def command(*arguments):
     """Run the command in this process; return its status and its lines."""
     ran = CliRunner().invoke(regress, list(map(str, arguments)), standalone_mode=False)
@@ -194,7 +200,8 @@ def test_a_fault_is_found_and_shrunk_and_its_command_repeats_it(tmp_path, monkey
     assert (status, told[-1]) == (0, "1 passed, 0 failed")
 
 
-def test_a_database_is_continued(tmp_path, few):
+@pytest.mark.usefixtures("few", "no_earlier")
+def test_a_database_is_continued(tmp_path):
     path, evidence = tmp_path / "results.sqlite", tmp_path / "evidence.json"
     options = ("--core", "reduction", "--workers", 0, "--database", path)
     for passed in (4, 8):
@@ -222,6 +229,7 @@ def test_a_database_is_continued(tmp_path, few):
     assert told[-1] == f"8 passed, {len(BINS) - len(bins)} failed"
 
 
+@pytest.mark.usefixtures("few")
 def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
     """Figures count core by core; bins, which are not told by core, if the whole revision does."""
     path, result = tmp_path / "results.sqlite", run_lot(Lot("native", 0, 0))
@@ -247,6 +255,7 @@ def test_earlier_results_count_where_the_netlists_are_the_same(tmp_path):
         database.close()
 
 
+@pytest.mark.usefixtures("few", "no_earlier")
 def test_more_evidence_stays_than_a_new_database_has(tmp_path, capsys):
     """Unless it is of other sources."""
     evidence = tmp_path / "evidence.json"
@@ -280,6 +289,7 @@ def test_more_evidence_stays_than_a_new_database_has(tmp_path, capsys):
         command(*options, "--database", tmp_path / "fifth.sqlite")
 
 
+@pytest.mark.usefixtures("few")
 def test_a_database_of_an_earlier_version_is_continued(tmp_path):
     """Its bins, which are of no known bench, count for nothing."""
     path = tmp_path / "results.sqlite"
@@ -294,6 +304,7 @@ def test_a_database_of_an_earlier_version_is_continued(tmp_path):
     database.close()
 
 
+@pytest.mark.usefixtures("few")
 def test_what_another_bench_has_run_counts_for_nothing_but_its_failures(tmp_path):
     """Nobody knows whether it compared as this one does."""
     path, result = tmp_path / "results.sqlite", run_lot(Lot("native", 0, 0))
@@ -320,6 +331,7 @@ def test_what_another_bench_has_run_counts_for_nothing_but_its_failures(tmp_path
     database.close()
 
 
+@pytest.mark.usefixtures("few")
 def test_an_earlier_difference_counts_where_the_netlist_is_the_same(tmp_path):
     """What was wrong in a core that has changed since is told by no later pass."""
     path = tmp_path / "results.sqlite"

@@ -24,10 +24,8 @@ from evidence import (
 )
 
 from extremum.tb.mutation.blocks import BLOCKS
-from extremum.tb.report import consistent
 from extremum.tb.report.__main__ import told_of
 from extremum.tb.report.complete import left_out
-from extremum.tb.report.consistent import contradictions
 from extremum.tb.report.document import parts, rewritten, short_parts
 from extremum.tb.report.section import ReportError
 from extremum.tb.report.sections import SECTIONS
@@ -110,68 +108,6 @@ def test_evidence_that_leaves_something_out_is_told(tmp_path, file):
         kinds = [problem.split(" left out")[0] for problem in told["formal"]]
         assert kinds[0::2] == ["1 proof", "1 cover"]
         assert kinds[1].endswith(("planted fault", "planted faults"))
-
-
-CONTRADICTING = [
-    ("regression", "regression", lambda found: found["total"].update(beats=1), "beats: 1 in all"),
-    ("regression", "regression", lambda found: found["backends"].pop("icarus"), "in its parts"),
-    (
-        "regression",
-        "regression",
-        lambda found: found["backends"]["icarus"].update(differences=7),
-        "differences: 0 in all, 7 in its parts",
-    ),
-    ("regression", "regression", lambda found: found["passes"].clear(), "and 0 in the passes"),
-    (
-        "regression",
-        "regression",
-        lambda found: found["passes"][-1].update(bench="another"),
-        "in the passes of this bench",
-    ),
-    (
-        "regression",
-        "coverage",
-        lambda found: found["coverage"]["points"]["ties"].update(met=3),
-        "bins met of ties: 3 in all",
-    ),
-    ("regression", "coverage", lambda found: found["coverage"].update(met=3), "bins met: 3 in all"),
-    ("regression", "coverage", lambda found: found["coverage"].update(bins=3), "bins: 3 in all"),
-    (
-        "mutation",
-        "mutation",
-        lambda found: found["gateware"]["key"].update(mutants=1),
-        "mutants of key: 1 in all",
-    ),
-    (
-        "mutation",
-        "mutation",
-        lambda found: found["gateware"]["key"]["open"].append("one"),
-        "mutants of key",
-    ),
-    (
-        "mutation",
-        "software",
-        lambda found: found["software"]["plan"].update(killed=0),
-        "mutants of plan",
-    ),
-    ("formal", "formal", lambda found: found["proofs"].pop(), "proofs: "),
-    ("faults", "faults", lambda found: found["blocks"][0].update(count=1), "upsets of "),
-]
-"""Files of evidence, sections, what makes one contradict itself, and what is told then."""
-
-
-@pytest.mark.parametrize(("file", "name", "change", "told"), CONTRADICTING)
-def test_evidence_that_contradicts_itself_is_told(tmp_path, file, name, change, told):
-    found = json.loads((EVIDENCE / f"{file}.json").read_text())
-    (section,) = (each for each in SECTIONS if each.name == name)
-    assert contradictions(section, EVIDENCE) == ()
-    change(found)
-    (tmp_path / f"{file}.json").write_text(json.dumps(found))
-    assert any(told in each for each in contradictions(section, tmp_path))
-
-
-def test_what_looks_for_contradictions_is_named_as_sections_are():
-    assert consistent._CHECKS.keys() <= {section.name for section in SECTIONS}
 
 
 def test_a_proof_for_another_length_of_time_is_told(tmp_path):

@@ -105,10 +105,11 @@ def earlier_revisions(
     now = revision()
     if found.get("revision") != {"gateware": now.gateware, "core": now.core}:
         return {}
+    model = golden_model() if with_model else None
     return {
         digest: frozenset(each["same"])
         for each in found["earlier"]
-        if not with_model or each.get("model") == golden_model()
+        if model is None or each.get("model") == model
         for digest in each["revision"].values()
     }
 

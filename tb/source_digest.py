@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 """The folder of the sources that this process runs."""
 
 SUFFIXES = (".py", ".v", ".c", ".h", ".cpp", ".hpp")
-"""Ends of the names of sources."""
+"""Ends of the names of sources in a folder."""
 
 
 def source_digest(names: Iterable[str], *, without: str | None = None, root: Path = ROOT) -> str:
@@ -26,7 +26,8 @@ def source_digest(names: Iterable[str], *, without: str | None = None, root: Pat
     Parameters
     ----------
     names
-        Folders and files, such as ``host/plan``. Of a folder all sources count, at any depth.
+        Folders and files, such as ``host/plan``. Of a folder all sources count, at any depth; a
+        file that is named counts whatever it is.
     without
         A folder that does not count.
     root
@@ -43,7 +44,8 @@ def source_digest(names: Iterable[str], *, without: str | None = None, root: Pat
         for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
             name = f"{given}/{path.relative_to(folder)}"
             is_left_out = without is not None and name.startswith(f"{without}/")
-            if path.suffix in SUFFIXES and not is_left_out:
+            is_source = path == folder or path.suffix in SUFFIXES
+            if is_source and not is_left_out:
                 digest.update(f"{name}\0".encode())
                 digest.update(_meaning(path))
     return digest.hexdigest()[:12]

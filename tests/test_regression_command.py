@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from extremum.host.cli import commands
+from extremum.host.errors import ToolError
 from extremum.tb.regression import campaign, command, pool
 from extremum.tb.regression.command import regress
 
@@ -122,23 +123,60 @@ def test_a_pass_without_a_case_leaves_the_evidence(tmp_path, monkeypatch):
     assert json.loads(report.read_text()) == {"of": "an earlier pass"}
 
 
-def test_a_scheduler_that_ends_leaves_what_was_run(tmp_path, monkeypatch, capsys):
+def scheduler_ends():
+    with campaign._its_end_is_told():
+        raise CancelledError
+
+
+def database_fails():
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+def tool_is_missing():
+    raise ToolError("verilator is missing")
+
+
+def terminated():
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.fixture
+def terminable():
+    """Let SIGTERM reach this process even if it was started to ignore it."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("terminable")
+@pytest.mark.parametrize(
+    ("what", "status", "told"),
+    [
+        (scheduler_ends, 2, "--scheduler: the scheduler has ended: CancelledError; "),
+        (database_fails, 2, "database or disk is full"),
+        (tool_is_missing, 4, "verilator is missing"),
+        (terminated, 130, "interrupted"),
+    ],
+)
+def test_whatever_ends_a_pass_leaves_what_was_run(
+    what, status, told, tmp_path, monkeypatch, capsys
+):
     class Ending(campaign._Local):
         """Its second lot never comes back."""
 
         def results(self):
             yield next(super().results())
-            with campaign._its_end_is_told():
-                raise CancelledError
+            what()
 
     monkeypatch.setattr(campaign, "_Local", Ending)
     monkeypatch.setattr(commands, "entry_points", lambda **_: [])
     monkeypatch.setitem(commands.commands.commands, "regress", regress)
     report = tmp_path / "evidence.json"
     line = ["regress", "--workers", "0", "--core", "least", "--evidence", str(report)]
-    assert commands.main([*line, "--database", str(tmp_path / "lots")]) == 2
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("extremum: --scheduler: the scheduler has ended: CancelledError; ")
+    assert commands.main([*line, "--database", str(tmp_path / "lots")]) == status
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("extremum: ")
+    assert told in last
     assert json.loads(report.read_text())["backends"]["native"]["cases"] > 0
 
 

@@ -63,6 +63,12 @@ def test_files_have_digests_of_their_own(tree):
         digests_of(["host/gone.py"], root=tree)
 
 
+def test_a_file_that_is_named_counts_whatever_it_is(tree):
+    before = source_digest(["host", "host/notes.txt"], root=tree)
+    (tree / "host" / "notes.txt").write_text("other words")
+    assert source_digest(["host", "host/notes.txt"], root=tree) != before
+
+
 def test_what_has_changed_is_named():
     found = digests_of(["model/support.py", "drivers/c/extremum.h", "model/fast"])
     assert changed_since(found) == []

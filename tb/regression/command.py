@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -200,12 +201,10 @@ def regress(
 
     try:
         try:
-            with _progress(seconds) as tell:
+            with _terminated_as_interrupted(), _progress(seconds) as tell:
                 number = run_pass(settings, database, tell, evidence.versions())
-        except (KeyboardInterrupt, SchedulerError):
-            keep()  # what was run until then counts
-            raise
-        keep()
+        finally:
+            keep()  # what was run counts, whatever has ended it
         return _tell_result(database, number, full_coverage=full_coverage)
     except SchedulerError as error:
         raise click.UsageError(f"--scheduler: {error}") from error
@@ -307,6 +306,19 @@ def _tell_result(database: Database, number: int, *, full_coverage: bool) -> int
     failed = len(failures) + (len(unmet) if full_coverage else 0)
     click.echo(f"{cases - len(failures)} passed, {failed} failed")
     return MISMATCH if failed else AGREEMENT
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Take SIGTERM, by which what started a pass ends it, for an interrupt."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # the caller has said what it does
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ BENCH = (
     "host/plan",
     "host/driver",
     "host/simulation",
+    "host/simulation/ports.vlt",
     "tb/regression",
     "tb/cores.py",
     "tb/coverage.py",

@@ -84,6 +84,15 @@ PACKAGES = {
         ("tests/test_c_driver.py", "tests/test_c_tiles.py", "tests/test_c_block.py",
          "tests/test_c_events.py", "tests/test_c_driver_on_block.py"),
     ),
+    "regression": Package(
+        ("tb/regression/on_core.py", "tb/regression/on_block.py",
+         "tb/regression/on_faulty_block.py", "tb/regression/block_registers.py",
+         "tb/regression/received.py", "tb/regression/run.py", "tb/regression/work.py",
+         "tb/regression/lots.py", "tb/regression/database.py", "tb/regression/evidence.py",
+         "tb/scoreboard.py"),
+        ("tests/test_regression.py", "tests/test_regression_compares.py",
+         "tests/test_regression_database.py", "tests/test_regression_finds.py"),
+    ),
 }  # fmt: skip
 """What is mutated, by name."""
 

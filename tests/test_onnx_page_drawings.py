@@ -1,7 +1,6 @@
 """The pictures of the page: the graph of a network, and the plot of beats per clock."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -9,6 +8,7 @@ import pytest
 from onnx import helper
 from onnx_models import model_of
 
+from extremum.host.cli.onnx_printing import Row
 from extremum.onnx import Network, load
 from extremum.onnx.page.graph import picture_of
 from extremum.onnx.page.grouping import FEW
@@ -21,12 +21,9 @@ TOPOLOGIES = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 def rows_of(network):
     """Return rows for a network all of whose candidates are taken."""
     return [
-        SimpleNamespace(
-            name=c.name, operator=c.node.op_type, sizes=c.sizes, data_type=c.data_type,
-            where="core", reason="", jobs=1, difference=None,
-        )
+        Row(c.name, c.node.op_type, c.sizes, c.data_type, "core", jobs=1)
         for c in network.candidates
-    ]  # fmt: skip
+    ]
 
 
 def picture(network):

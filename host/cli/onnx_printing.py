@@ -61,6 +61,9 @@ class Row:
         What the plan says of the layer.
     difference
         The first difference from ONNX Runtime.
+    core_type
+        The element type that the core takes: that of the codes of a quantised tensor, else
+        `data_type`. None if the node is not taken.
     """
 
     name: str
@@ -76,6 +79,15 @@ class Row:
     predicted_cycles: int | None = None
     notes: tuple[str, ...] = ()
     difference: Difference | None = None
+    core_type: str | None = None
+
+    @property
+    def input_text(self) -> str:
+        """The type and the sizes of the input, in words."""
+        data_type = self.data_type or "?"
+        if self.core_type not in (None, self.data_type):
+            data_type += f" as {self.core_type}"
+        return f"{data_type} {'?' if self.sizes is None else 'x'.join(map(str, self.sizes))}"
 
     @property
     def clocks(self) -> int | None:
@@ -163,7 +175,8 @@ def _planned(candidate: Candidate, config: CoreConfig) -> Row:
         return Row(*known, "unknown", candidate.unknown)
     todo = plan(candidate.layer.problem, config)
     figures = (len(todo.jobs), todo.beats_in, todo.beats_out, None, todo.cycles)
-    return Row(*known, "core", "", *figures, todo.notes)
+    taken_as = candidate.layer.problem.data_type.value
+    return Row(*known, "core", "", *figures, todo.notes, core_type=taken_as)
 
 
 def ran(shown: NetworkShown, outputs: Outputs, backend: str, seconds: float) -> NetworkShown:
@@ -194,7 +207,8 @@ def _ran(node: NodeReport, backend: str) -> Row:
     report = node.report
     assert report is not None
     notes = (*report.notes, node.note) if node.note else report.notes
-    return Row(*known, backend, "", *_figures(report), notes, node.difference)
+    taken_as = node.layer.problem.data_type.value
+    return Row(*known, backend, "", *_figures(report), notes, node.difference, taken_as)
 
 
 def _figures(report: Report) -> tuple[int, int, int, int | None, int]:
@@ -227,10 +241,9 @@ def print_table(shown: NetworkShown) -> None:
     for column in ("jobs", "beats in", "beats out", "clocks", "utilization", "ms"):
         table.add_column(column, justify="right")
     for row in shown.rows:
-        sizes = "?" if row.sizes is None else "x".join(map(str, row.sizes))
         where = f"{row.where}: {row.reason}" if row.reason else row.where
         table.add_row(
-            row.name, row.operator, f"{row.data_type or '?'} {sizes}", where,
+            row.name, row.operator, row.input_text, where,
             *_cells((row.jobs, row.beats_in, row.beats_out, row.clocks)),
             "" if row.utilization is None else f"{row.utilization:.1%}",
             "" if row.clocks is None else _milliseconds(row.clocks, shown.clock),

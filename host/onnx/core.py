@@ -89,7 +89,11 @@ def _needs(layer: Candidate | Reduction | Pooling) -> _Needs | None:
 
 def _needs_of_node(candidate: Candidate) -> _Needs:
     """Return what a node needs of which sizes, axes or type are not known before a run."""
-    data_type = None if candidate.data_type is None else DataType.from_dtype(candidate.data_type)
+    if candidate.codes is not None:
+        data_type = candidate.codes.data_type
+    else:
+        named = candidate.data_type
+        data_type = None if named is None else DataType.from_dtype(named)
     minimum = candidate.node.op_type in ("ArgMin", "ReduceMin")
     given = attributes_of(candidate.node)
     window = tuple(given.get("kernel_shape", ()))

@@ -22,6 +22,7 @@ from extremum.onnx.layers import Layer, NotTaken, axes_of, check_type, layer_of
 from extremum.onnx.loading import load
 from extremum.onnx.network import Candidate, Network, NetworkError
 from extremum.onnx.outcome import NodeReport, Outputs
+from extremum.onnx.quantised import Codes
 from extremum.onnx.reference import Reference
 from extremum.onnx.runtime import NoKernel, Runtime
 from extremum.onnx.segments import cut
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["run", "run_network"]
 
 Watch = Callable[[str, Layer, np.ndarray], None]
-"""Is told the name, the layer and the input of what was carried out."""
+"""Is told the name of what was carried out, the layer, and what its operator took."""
 
 
 def run(
@@ -101,7 +102,7 @@ def run_network(
     Parameters
     ----------
     watch
-        Called with the name, the layer and the input of each layer that was carried out.
+        Called for each layer that was carried out.
     """
     execution = _Execution(network, accelerator, strict=strict, compare=compare, watch=watch)
     return execution.run(inputs)
@@ -191,7 +192,7 @@ class _Execution:
                 self._keep(candidate, prepared)
             else:
                 taken.append((candidate, *prepared))
-        done = self._carry_out([(layer.problem, layer.lifted(x)) for _, layer, x in taken])
+        done = self._carry_out([(layer.problem, x) for _, layer, x in taken])
         for (candidate, layer, x), (result, report) in zip(taken, done, strict=True):
             if self._watch is not None:
                 self._watch(candidate.name, layer, x)
@@ -202,19 +203,29 @@ class _Execution:
         self._reports[candidate.index] = report
 
     def _prepared(self, candidate: Candidate) -> NodeReport | tuple[Layer, np.ndarray]:
-        """Return what a node computes, and its input; its report, if ONNX Runtime computes it."""
+        """Return a layer and what its operator takes; a report, if ONNX Runtime computes it."""
         value = self._value(candidate.node.input[0])
         try:
             x = self._tensor(value)
             check_type(candidate.node, self._network.opset, value.element_type())
             layer = layer_of(candidate.node, x.shape, x.dtype, self._axes(candidate.node))
             check_values(candidate.node.op_type, layer, x)
+            if (codes := self._codes_taken(candidate)) is not None:
+                whole = codes.of(x)
+                layer, x = (layer, x) if whole is None else (layer.of_codes(codes), whole)
             self._check_core(layer)
         except NotTaken as why:
             self._refuse(candidate, str(why))
             self._store(self._reference(candidate))
             return NodeReport(*_told(candidate, value), None, str(why))
-        return layer, x
+        return layer, layer.lifted(x)
+
+    def _codes_taken(self, candidate: Candidate) -> Codes | None:
+        """Return how a node's input is coded, if the core takes such codes."""
+        codes, device = candidate.codes, self._accelerator
+        if codes is None or device is None or codes.data_type in device.config.data_types:
+            return codes
+        return None
 
     def _finished(
         self,

@@ -17,6 +17,7 @@ __all__ = [
     "nodes_within",
     "opset_of",
     "outputs_of",
+    "rank_of",
     "reads",
     "renamed",
     "sizes_of",
@@ -148,6 +149,13 @@ def sizes_of(value: onnx.ValueInfoProto | None) -> tuple[int, ...] | None:
     if not all(dim.HasField("dim_value") for dim in dims):
         return None
     return tuple(dim.dim_value for dim in dims)
+
+
+def rank_of(value: onnx.ValueInfoProto | None) -> int | None:
+    """Return the number of dimensions of a tensor, or None if it is not known."""
+    if value is None or not value.type.tensor_type.HasField("shape"):
+        return None
+    return len(value.type.tensor_type.shape.dim)
 
 
 def type_of(value: onnx.ValueInfoProto | None) -> str | None:

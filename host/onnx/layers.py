@@ -9,9 +9,9 @@ sizes or axes are only known in a run, :class:`NotKnown` says which. Nothing is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import onnx.defs
@@ -25,6 +25,9 @@ from extremum.model.onnx import (
     reduce_axes,
 )
 from extremum.onnx.graphs import is_standard
+
+if TYPE_CHECKING:
+    from extremum.onnx.quantised import Codes
 
 __all__ = [
     "OPERATORS",
@@ -73,19 +76,31 @@ class Layer:
         The operator, with the sizes of the input as the operator has them.
     output_sizes
         Sizes of the node's outputs, which all have the same.
+    codes
+        How the elements that the operator takes stand for those of the node; None if they are the
+        same.
     """
 
     problem: Reduction | Pooling
     output_sizes: tuple[int, ...]
+    codes: Codes | None = None
+
+    def of_codes(self, codes: Codes) -> Layer:
+        """Return the layer that takes the codes of its elements."""
+        return replace(self, problem=replace(self.problem, data_type=codes.data_type), codes=codes)
 
     def lifted(self, x: np.ndarray) -> np.ndarray:
-        """Return the node's input with the sizes that the operator has."""
+        """Return the node's input, or its codes, with the sizes that the operator has."""
         return x.reshape(self.problem.sizes)
 
     def outputs(self, result: Any) -> tuple[np.ndarray, ...]:
         """Return the node's outputs, in their order, from what the operator gave."""
         listed = result if isinstance(result, tuple) else (result,)
-        return tuple(each.reshape(self.output_sizes) for each in listed)
+        first, *positions = (each.reshape(self.output_sizes) for each in listed)
+        is_value = isinstance(self.problem, Pooling) or not self.problem.function.gives_index
+        if self.codes is not None and is_value:
+            first = self.codes.real(first)
+        return (first, *positions)
 
 
 def is_candidate(node: NodeProto) -> bool:

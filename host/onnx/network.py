@@ -17,6 +17,7 @@ from extremum.onnx.graphs import (
     name_of,
     nodes_within,
     opset_of,
+    rank_of,
     sizes_of,
     type_of,
 )
@@ -30,8 +31,15 @@ from extremum.onnx.layers import (
     is_candidate,
     layer_of,
 )
+from extremum.onnx.quantised import Codes, codes_of_tensors
 
 __all__ = ["Candidate", "Network", "NetworkError"]
+
+NUMBERS = {
+    "value_int": np.int64, "value_ints": np.int64, "value_float": np.float32,
+    "value_floats": np.float32,
+}  # fmt: skip
+"""Attributes of a node of Constant that hold numbers, and their types."""
 
 WITHIN = {
     False: "it is in a subgraph",
@@ -64,6 +72,8 @@ class Candidate:
         Why it is not taken; empty if it is, or is not known yet.
     unknown
         What is not known before a run, and decides what it computes; empty if nothing is.
+    codes
+        How its input is coded in whole numbers, if the core may take these; None otherwise.
     """
 
     index: int | None
@@ -74,6 +84,7 @@ class Candidate:
     layer: Layer | None
     reason: str = ""
     unknown: str = ""
+    codes: Codes | None = None
 
 
 @dataclass(frozen=True)
@@ -150,16 +161,10 @@ class Network:
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """All nodes whose operators are ours by name, in the order of the graph."""
-        values = [*self.graph.input, *self.graph.value_info, *self.graph.output]
-        known = {value.name: value for value in values}
-        known |= {
-            t.name: helper.make_tensor_value_info(t.name, t.data_type, t.dims)
-            for t in self.graph.initializer
-        }
         functions, found = functions_of(self.model), []
         for index, node in enumerate(self.graph.node):
             if is_candidate(node):
-                found.append(self._candidate(index, node, known.get(node.input[0])))
+                found.append(self._candidate(index, node))
             found += [
                 Candidate(None, name_of(inner), inner, None, None, None, WITHIN[in_function])
                 for inner, in_function in nodes_within(node, functions)
@@ -167,30 +172,51 @@ class Network:
             ]
         return tuple(found)
 
-    def _candidate(
-        self, index: int, node: NodeProto, value: onnx.ValueInfoProto | None
-    ) -> Candidate:
+    def _candidate(self, index: int, node: NodeProto) -> Candidate:
+        value = self._values.get(node.input[0])
         sizes, data_type = sizes_of(value), type_of(value)
         known = (index, name_of(node), node, sizes, data_type)
+        codes = self._codes.get(node.input[0])
+        if codes is not None and not codes.suit(node, rank_of(value)):
+            codes = None
         try:
-            return Candidate(*known, layer_of(node, sizes, data_type, self._axes(node)))
+            layer = layer_of(node, sizes, data_type, self._axes(node))
+            layer = layer if codes is None else layer.of_codes(codes)
+            return Candidate(*known, layer, codes=codes)
         except NotTaken as why:
             return Candidate(*known, None, str(why))
         except NotKnown as what:
-            return Candidate(*known, None, unknown=str(what))
+            return Candidate(*known, None, unknown=str(what), codes=codes)
+
+    @cached_property
+    def _codes(self) -> dict[str, Codes]:
+        return codes_of_tensors(self.graph, self.constant, self._values)
+
+    @cached_property
+    def _values(self) -> dict[str, onnx.ValueInfoProto]:
+        """What is known of the types and sizes of tensors, by their names."""
+        values = [*self.graph.input, *self.graph.value_info, *self.graph.output]
+        made = (
+            helper.make_tensor_value_info(t.name, t.data_type, t.dims)
+            for t in self.graph.initializer
+        )
+        return {value.name: value for value in (*values, *made)}
 
     def _axes(self, node: NodeProto) -> Axes:
         """Return what the second input of a node says, so far as it is known before a run."""
         name = node.input[1] if len(node.input) > 1 else ""
         if not name:
             return None
+        found = self.constant(name)
+        return UNKNOWN if found is None or found.dtype != np.int64 else axes_of(found)
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """Return what an initialiser, or a node of Constant, holds; None if it is not known."""
         if name in self._initialisers:
-            found = self._array(self._initialisers[name])
-        elif name in self._constants:
-            found = self._constant(self._constants[name])
-        else:
-            found = None
-        return UNKNOWN if found is None else axes_of(found)
+            return self._array(self._initialisers[name])
+        if name in self._constants:
+            return self._constant(self._constants[name])
+        return None
 
     @cached_property
     def _initialisers(self) -> dict[str, onnx.TensorProto]:
@@ -202,22 +228,20 @@ class Network:
         return {node.output[0]: node for node in nodes}
 
     def _constant(self, node: NodeProto) -> np.ndarray | None:
-        """Return the whole numbers that a node of Constant gives; None if they are none."""
+        """Return the numbers that a node of Constant gives; None if they are none."""
         for attribute in node.attribute:
             if attribute.name == "value":
                 return self._array(attribute.t)
-            if attribute.name in ("value_int", "value_ints"):
-                return np.array(helper.get_attribute_value(attribute), np.int64)
+            if attribute.name in NUMBERS:
+                return np.array(helper.get_attribute_value(attribute), NUMBERS[attribute.name])
         return None
 
     def _array(self, tensor: onnx.TensorProto) -> np.ndarray | None:
-        """Return the elements of a constant; None if it holds no axes, or cannot be read."""
-        if tensor.data_type != onnx.TensorProto.INT64:
-            return None
+        """Return the elements of a constant; None if they cannot be read."""
         read = onnx.TensorProto()
         read.CopyFrom(tensor)
         try:
             load_external(read, self.folder or Path())
             return numpy_helper.to_array(read)
-        except ValueError:
+        except (ValueError, TypeError):
             return None

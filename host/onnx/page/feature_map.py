@@ -77,7 +77,7 @@ def feature_map(name: str, layer: Layer, x: np.ndarray) -> FeatureMap | None:
     layer
         The layer.
     x
-        Its input.
+        What its operator takes.
 
     Returns
     -------
@@ -87,12 +87,11 @@ def feature_map(name: str, layer: Layer, x: np.ndarray) -> FeatureMap | None:
     problem = layer.problem
     if not isinstance(problem, Pooling) or len(problem.sizes) != 4 or 1 in problem.sizes[2:]:
         return None
-    planes = x.reshape(problem.sizes)
-    varied = np.argwhere(planes.max(axis=(2, 3)) != planes.min(axis=(2, 3)))
+    varied = np.argwhere(x.max(axis=(2, 3)) != x.min(axis=(2, 3)))
     if not len(varied):
         return None
     batch, channel = map(int, varied[0])
-    plane = planes[batch, channel]
+    plane = x[batch, channel]
     alone = replace(
         problem, sizes=(1, 1, *plane.shape), return_indices=True, index_type=np.dtype("int64"),
         index_layout="plane",

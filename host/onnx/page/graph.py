@@ -176,11 +176,10 @@ def _candidate_box(number: int, row: Any) -> Box:
         kind, where = "left", f"in ONNX Runtime: {row.reason}"
     else:
         kind, where = "open", f"not decided: {row.reason}"
-    sizes = "?" if row.sizes is None else "x".join(map(str, row.sizes))
-    lines = [_short(row.name), _short(f"{row.data_type or '?'} {sizes}")]
+    lines = [_short(row.name), _short(row.input_text)]
     if kind == "left":
         lines[1] = "in ONNX Runtime"
-    told = f"{row.operator} {row.name}, {row.data_type or '?'} {sizes}, {where}"
+    told = f"{row.operator} {row.name}, {row.input_text}, {where}"
     return Box(kind, row.operator, tuple(lines), told, number, row.difference is not None)
 
 

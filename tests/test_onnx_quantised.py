@@ -1,0 +1,287 @@
+"""Behind a DequantizeLinear the core compares codes of 8 bits, and all bits stay as they are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from equal_bits import assert_equal_bits
+from onnx import TensorProto, helper
+from onnx_models import model_of, runtime
+
+from extremum.hdl.config import CoreConfig
+from extremum.host import Accelerator
+from extremum.host.cli.commands import main
+from extremum.model import DataType
+from extremum.onnx import core_for, load, run
+from extremum.onnx.quantised import Codes
+
+SIZES = (2, 3, 7, 8)
+LAYERS = {
+    "pool": ("MaxPool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}, "y"),
+    "positions": ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 1]}, "y places"),
+    "plane": ("GlobalMaxPool", {}, "y"),
+    "largest": ("ReduceMax", {"keepdims": 0}, "y"),
+    "least": ("ReduceMin", {}, "y"),
+    "first": ("ArgMax", {"axis": 1}, "places"),
+    "last": ("ArgMin", {"axis": -1, "select_last_index": 1, "keepdims": 0}, "places"),
+}
+
+
+def node(operator, inputs, outputs, **attributes):
+    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
+
+
+def codes(data_type="int8", sizes=SIZES, seed=1):
+    """Return codes with ties, and with both ends of the type."""
+    limits = np.iinfo(data_type)
+    x = np.random.default_rng(seed).integers(-3, 4, sizes)
+    x[x == -3], x[x == 3] = limits.min, limits.max
+    return x.astype(data_type)
+
+
+def model(layers, x, scale, zero=None, *, opset=18, given="r", **attributes):
+    """Return layers that read r, which is made of the input q; y and places are outputs."""
+    nodes = [node("DequantizeLinear", "q scale" + " zero" * (zero is not None), "r", **attributes)]
+    nodes += layers
+    outputs = [name for each in layers for name in each.output if name in ("y", "places", given)]
+    constants = {"scale": np.asarray(scale)}
+    if zero is not None:
+        constants["zero"] = np.asarray(zero)
+    inputs = {"q": (x.dtype.name, x.shape)}
+    return model_of(nodes, inputs, outputs, constants=constants, opset=opset)
+
+
+def layer(name, inputs="r"):
+    operator, attributes, outputs = LAYERS[name]
+    return node(operator, inputs, outputs, name=name, **attributes)
+
+
+def types_of(nodes):
+    """Return the types of the elements that the core takes."""
+    return [None if each.layer is None else each.layer.problem.data_type.value for each in nodes]
+
+
+def check(tested, x, data_type):
+    """Check that the layers take elements of this type, and all outputs are ONNX Runtime's."""
+    outputs = run(tested, {"q": x})
+    assert outputs.agreement
+    assert outputs.rounding is None
+    for got, expected in zip(outputs, runtime(tested, {"q": x}), strict=True):
+        assert_equal_bits(got, expected)
+    assert types_of(outputs.nodes) == [data_type] * len(outputs.nodes)
+    assert types_of(load(tested).candidates) == types_of(outputs.nodes)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("coded", ["int8", "uint8"])
+@pytest.mark.parametrize("real", ["float32", "float16"])
+def test_the_core_compares_codes(name, coded, real):
+    x = codes(coded)
+    zero = np.array(3, coded)
+    opset = 18 if real == "float32" else 19
+    check(model([layer(name)], x, np.array(0.0123, real), zero, opset=opset), x, coded)
+
+
+@pytest.mark.parametrize("real", ["float32", "float16"])
+def test_codes_and_numbers_are_in_the_same_order(real):
+    """At both ends of the scales that count, too, and whatever the zero point."""
+    limits = np.finfo(real)
+    ends = [float(limits.smallest_normal), float(limits.max) / 256]
+    low, high = np.log10(ends)
+    scales = 10 ** np.random.default_rng(2).uniform(low, high, 300)
+    every = np.arange(-128, 128).astype(np.int8)
+    for scale in np.array([*ends, *scales], real):
+        for zero in (-128, -1, 0, 127):
+            coding = Codes(scale, np.array(zero, np.int8))
+            numbers = coding.real(every)
+            assert np.isfinite(numbers).all()
+            assert (numbers[1:] > numbers[:-1]).all()
+            assert_equal_bits(coding.of(numbers), every)
+
+
+def test_what_no_code_stands_for():
+    coding = Codes(np.array(0.1, np.float32), np.array(2, np.int8))
+    x = coding.real(codes())
+    assert_equal_bits(coding.of(x), codes())
+    for wrong in (np.nextafter(x[0, 0, 0, 0], 9), np.nan, np.inf, -np.inf, -0.0, 1e9):
+        other = x.copy()
+        other[1, 2, 6, 7] = wrong
+        assert coding.of(other) is None
+    assert coding.of(x.astype(np.float16)) is None
+    assert Codes(np.ones(2, np.float32), np.zeros(2, np.int8), 1).of(x[0, 0, 0]) is None
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero"),
+    [
+        (np.float32(0), np.int8(0)),
+        (np.float32(-0.1), np.int8(0)),
+        (np.float32(np.inf), np.int8(0)),
+        (np.float32(np.nan), np.int8(0)),
+        (np.float32(1e-39), np.int8(0)),
+        (np.float32(3e38), np.int8(0)),
+        (np.float32(0.1), np.int32(0)),
+        (np.array([0.1, 0.1, -0.1], np.float32), np.zeros(3, np.int8)),
+    ],
+)
+def test_other_scales_stay(scale, zero):
+    """Behind them codes may be in another order, or different ones become the same number."""
+    tested = model([layer("pool")], codes(zero.dtype.name), scale, zero)
+    (found,) = load(tested).candidates
+    assert found.codes is None
+    assert types_of([found]) == ["float32"]
+
+
+def test_without_a_zero_point():
+    x = codes("uint8")
+    check(model([layer("positions")], x, np.float32(0.5)), x, "uint8")
+
+
+def test_signed_codes_without_a_zero_point():
+    """ONNX Runtime, uncut, makes unsigned ones of them behind a pooling: none is below 0."""
+    x = codes()
+    outputs = run(model([layer("positions")], x, np.float32(0.5)), {"q": x})
+    assert outputs.agreement
+    assert outputs.rounding is not None
+    pooled = run(model_of([layer("positions", "q")], {"q": ("int8", SIZES)}, ["y"]), {"q": x})
+    assert_equal_bits(outputs["y"], pooled["y"] * np.float32(0.5))
+
+
+def test_a_scale_that_is_computed_or_given_stays():
+    x = codes()
+    tested = model([layer("pool")], x, np.float32(0.5))
+    tested.graph.initializer[0].name = "half"
+    tested.graph.node.insert(0, node("Neg", "half", "scale"))
+    assert load(tested).candidates[0].codes is None
+    tested = model([layer("pool")], x, np.float32(0.5))
+    scale = helper.make_tensor_value_info("scale", TensorProto.FLOAT, [])
+    tested.graph.input.append(scale)
+    assert load(tested).candidates[0].codes is not None
+    assert load(tested, {"scale": ()}).candidates[0].codes is None
+    outputs = run(tested, {"q": x, "scale": np.float32(-0.5)})
+    assert outputs.agreement
+    assert types_of(outputs.nodes) == ["float32"]
+
+
+def test_a_scale_of_a_node():
+    x = codes()
+    tested = model([layer("pool")], x, np.float32(0.5))
+    del tested.graph.initializer[:]
+    tested.graph.node.insert(0, helper.make_node("Constant", [], ["scale"], value_float=0.5))
+    check(tested, x, "int8")
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "data_type"),
+    [
+        ("pool", 1, "int8"),
+        ("pool", 0, "int8"),
+        ("positions", -3, "int8"),
+        ("pool", 3, "float32"),
+        ("pool", -1, "float32"),
+        ("plane", 1, "int8"),
+        ("first", 0, "int8"),
+        ("first", 1, "float32"),
+        ("last", 1, "int8"),
+        ("last", -1, "float32"),
+        ("largest", 1, "float32"),
+    ],
+)
+def test_scales_along_an_axis(name, axis, data_type):
+    x = codes()
+    generator = np.random.default_rng(3)
+    scale = generator.uniform(0.01, 2, SIZES[axis]).astype(np.float32)
+    zero = generator.integers(-9, 9, SIZES[axis]).astype(np.int8)
+    check(model([layer(name)], x, scale, zero, axis=axis), x, data_type)
+
+
+def test_blocks_of_scales_stay():
+    x = codes()
+    scale = np.full((2, 3, 7, 4), 0.5, np.float32)
+    blocked = model([layer("pool")], x, scale, opset=21, axis=3, block_size=2)
+    assert load(blocked).candidates[0].codes is None
+
+
+def test_codes_pass_through_what_only_moves_elements():
+    layers = [
+        helper.make_node("MaxPool", ["r"], ["a"], "a", kernel_shape=[2, 2]),
+        helper.make_node("Transpose", ["a"], ["b"], perm=[0, 2, 3, 1]),
+        helper.make_node("MaxPool", ["b"], ["c"], "b", kernel_shape=[2, 2]),
+        helper.make_node("Flatten", ["c"], ["d"]),
+        helper.make_node("ReduceMin", ["d"], ["e"], "c", keepdims=0),
+        helper.make_node("ArgMax", ["d"], ["places"], "d", axis=1),
+        helper.make_node("Add", ["e", "scale"], ["y"]),
+    ]
+    x = codes()
+    check(model(layers, x, np.float32(0.05), np.int8(-5)), x, "int8")
+
+
+def test_what_computes_ends_them():
+    layers = [node("Relu", "r", "a"), layer("pool", "a")]
+    x = codes()
+    tested = model(layers, x, np.float32(0.05), np.int8(-5))
+    assert load(tested).candidates[0].codes is None
+    other = model([layer("pool")], x, np.float32(0.05), np.int8(-5))
+    other.graph.node[0].domain = "com.others"
+    other.opset_import.append(helper.make_opsetid("com.others", 1))
+    assert load(other).candidates[0].codes is None
+
+
+def test_the_node_of_onnx_runtime_itself():
+    x = codes("uint8")
+    tested = model([layer("positions")], x, np.float32(0.05), np.uint8(7))
+    tested.graph.node[0].domain = "com.microsoft"
+    check(tested, x, "uint8")
+
+
+def test_the_core_of_a_quantised_network():
+    x = codes()
+    tested = model([layer("plane")], x, np.float32(0.05), np.int8(7))
+    assert core_for(load(tested).candidates).data_types == (DataType.INT8,)
+    for value in (tested.graph.input[0], tested.graph.value_info[0]):
+        value.type.tensor_type.shape.dim[2].dim_param = "height"
+    (found,) = load(tested).candidates
+    assert found.layer is None
+    assert core_for([found]).data_types == (DataType.INT8,)
+
+
+@pytest.mark.parametrize(
+    ("types", "data_type"),
+    [(("float32",), "float32"), (("int8",), "int8"), (("float32", "int8"), "int8")],
+)
+def test_a_core_without_the_codes_takes_the_numbers(types, data_type):
+    config = CoreConfig(data_types=tuple(map(DataType, types)), max_window=(1, 3, 3))
+    x = codes()
+    tested = model([layer("pool")], x, np.float32(0.05), np.int8(7))
+    with Accelerator(config, backend="model") as accelerator:
+        outputs = run(tested, {"q": x}, accelerator=accelerator)
+    assert outputs.agreement
+    assert types_of(outputs.nodes) == [data_type]
+
+
+def test_numbers_that_are_no_codes_are_taken_as_they_are(monkeypatch):
+    """Should ONNX Runtime compute them otherwise, the layer takes what there is."""
+    monkeypatch.setattr(Codes, "of", lambda *_: None)
+    x = codes()
+    outputs = run(model([layer("pool")], x, np.float32(0.05), np.int8(7)), {"q": x})
+    assert outputs.agreement
+    assert types_of(outputs.nodes) == ["float32"]
+
+
+@pytest.mark.parametrize("options", [["--plan"], ["--backend", "model", "--random", "1"]])
+def test_the_table_tells_what_the_core_takes(options, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    layers = [layer("plane"), node("ArgMax", "y", "places", axis=1)]
+    tested = model(layers, codes(), np.float32(0.05), np.int8(7))
+    onnx.save(tested, "quantised.onnx")
+    assert main(["onnx", "quantised.onnx", *options]) == 0
+    told = capsys.readouterr().out
+    assert "float32 as int8 2x3x7x8" in told
+    assert "float32 as int8 2x3x1x1" in told
+    assert main(["onnx", "quantised.onnx", "--json", *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["core"]["data_types"] == ["int8"]
+    assert [(n["data_type"], n["core_type"]) for n in found["nodes"]] == [("float32", "int8")] * 2

@@ -91,7 +91,8 @@ PACKAGES = {
          "tb/regression/lots.py", "tb/regression/database.py", "tb/regression/evidence.py",
          "tb/scoreboard.py"),
         ("tests/test_regression.py", "tests/test_regression_compares.py",
-         "tests/test_regression_database.py", "tests/test_regression_finds.py"),
+         "tests/test_regression_database.py", "tests/test_regression_finds.py",
+         "tests/test_regression_figures.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

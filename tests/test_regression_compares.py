@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,20 @@ def test_what_is_measured_of_a_core(rig, monkeypatch, changed, told):
 
     altered(monkeypatch, alter)
     assert told in difference(rig, CORE)
+
+
+def test_the_clocks_of_a_core_that_are_told(rig, monkeypatch):
+    def alter(run, take):
+        measured = run(take)
+        return dataclasses.replace(measured, cycles=measured.cycles + 7)
+
+    altered(monkeypatch, alter)
+    found = re.search(
+        "1 jobs took ([0-9]+) clocks .* are ([0-9]+) to ([0-9]+)$", difference(rig, CORE)
+    )
+    assert found is not None
+    took, fewest, most = map(int, found.groups())
+    assert took - 7 == fewest == most
 
 
 def test_a_status_of_a_core(rig, monkeypatch):

@@ -204,6 +204,34 @@ def test_a_job_that_fails_behind_a_right_one(rig):
         assert found == {f"block errors: {BlockError.TLAST_EARLY.name}, {each}" for each in where}
 
 
+@pytest.mark.parametrize("accesses", [0, 30])
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("range", BlockError.RANGE),
+        ("late", BlockError.TLAST_LATE),
+        ("registers", BlockError.COUNT),
+        ("full", BlockError.QUEUE_FULL),
+    ],
+)
+def test_jobs_that_fail_in_other_ways(rig, kind, code, accesses):
+    """Right ones stand around each, and some have other registers than the last one had."""
+    others = Item("reduction", ROWS | {"sizes": [4, 9]})
+    items = [
+        each
+        for number in range(6)
+        for each in (
+            replace(others, fault=kind, fault_number=number),
+            Item("reduction", ROWS),
+            replace(Item("reduction", ROWS), fault=kind, fault_number=256 + number),
+        )
+    ]
+    tally = Tally()
+    run_case(Case("axi-reduction", [Batch(items, accesses=accesses)]), rig, tally)
+    found = {name for name in tally.counts if name.startswith("block errors: ")}
+    assert any(name.startswith(f"block errors: {code.name}, ") for name in found)
+
+
 def test_a_block_that_stands_still_is_given_up(rig):
     """Not before nothing has moved for as long as a right one may rest."""
     target, batch = target_named("axi-reduction"), Batch([Item("reduction", ROWS)])

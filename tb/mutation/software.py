@@ -1,9 +1,9 @@
-"""Mutates the model, the plan and the drivers in Python and C, a sample of each.
+"""Mutates the model, the plan, the drivers in Python and C, and the regression, a sample of each.
 
 ``python -m extremum.tb.mutation.software`` adds what it found to ``docs/evidence/mutation.json``.
 It works on a copy of the files that Git knows, where ``warm.py`` runs the tests. Cosmic Ray names
 the mutants of Python, ``c_source.py`` those of C. A survivor that is in neither file of survivors
-fails; its block is ``model``, ``plan``, ``driver`` or ``c_driver``.
+fails; its block is the name of the package, such as ``model``.
 """
 
 from __future__ import annotations

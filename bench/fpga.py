@@ -171,7 +171,7 @@ def cycles_per_beat(block: Block) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="names of blocks")
+    parser.add_argument("--only", nargs="+", help="names of blocks")
     arguments = parser.parse_args()
     listed = list(blocks())
     if unknown := set(arguments.only or ()) - {block.name for block in listed}:

@@ -110,9 +110,11 @@ def main() -> int:
                 text=True,
                 check=False,
             )
-            worst = max(worst, ran.returncode)
+            if ran.returncode:
+                print(f"{workload['name']}: status {ran.returncode}", file=sys.stderr)
+                worst = max(worst, ran.returncode if ran.returncode > 0 else 1)
             if not ran.stdout:  # the command has said why on stderr
-                return worst
+                return worst or 1
             report = json.loads(ran.stdout)
             table.add_row(
                 workload["name"],

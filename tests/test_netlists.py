@@ -1,10 +1,15 @@
 """Whether evidence of earlier sources holds: the netlists, and the revisions that had the same."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from amaranth.hdl import Signal
 
+from extremum.hdl.axi import buffers
 from extremum.tb import netlists
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.revision import revision
 
@@ -66,8 +71,8 @@ def test_what_was_held_against_another_golden_model_counts_no_more(tmp_path, pre
     assert netlists.earlier_revisions(tmp_path).keys() == {"a", "ac", "b", "bc", "d", "dc"}
 
 
-def test_proofs_speak_of_fast_and_small_cores():
-    names = netlists.proved()
+def test_upsets_speak_of_fast_and_small_cores():
+    names = netlists.upset()
     assert {"every_type", "mutated rows"} <= names
     assert "mutated small.rows" not in names
     assert "small-pool2" in names
@@ -81,3 +86,45 @@ def test_a_netlist_is_told_by_its_core():
     assert netlists.digest(core, "none") == netlists.digest(core, "none")
     assert len({netlists.digest(core, "none"), netlists.digest(core, "axi"),
                 netlists.digest(other, "none")}) == 3  # fmt: skip
+
+
+def test_a_proof_has_a_netlist_of_its_own(monkeypatch):
+    """It has the widths of the proof, and its claims, so a change of either makes it another."""
+    proofs = {proof.name: proof for proof in all_proofs() if isinstance(proof, Proof)}
+    kept = json.loads(netlists.EVIDENCE.read_text())["netlists"]
+    assert {name for name in kept if name.startswith("proof ")} == {f"proof {n}" for n in proofs}
+    proof = proofs["buffer-output"]
+    assert netlists.digest_of_proof(proof) == kept["proof buffer-output"]
+    sound = buffers.OutputBuffer.elaborate
+
+    def other(self, platform):
+        m = sound(self, platform)
+        m.d.comb += Signal(name="more").eq(self.i_valid)
+        return m
+
+    with monkeypatch.context() as patch:
+        patch.setattr(buffers.OutputBuffer, "elaborate", other)
+        assert netlists.digest_of_proof(proof) != kept["proof buffer-output"]
+    claims = replace(proof, state=lambda p: (proof.state(p), p.claim("more", p.input("more"))))
+    assert netlists.digest_of_proof(claims) != kept["proof buffer-output"]
+
+
+def test_what_has_changed_is_told_until_it_is_accepted(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "netlists.json"
+    monkeypatch.setattr(netlists, "EVIDENCE", path)
+    found = {"x": "1", "y": "1"}
+    monkeypatch.setattr(netlists, "digests", found.items)
+    assert netlists.main([]) == 0
+    first = path.read_text()
+    found["y"] = "2"
+    found["z"] = "1"
+    for _ in range(2):
+        assert netlists.main([]) == 1
+        assert "y: the netlist has changed\nnothing is written: " in capsys.readouterr().out
+        assert path.read_text() == first
+    assert netlists.main(["--accept"]) == 0
+    assert json.loads(path.read_text())["netlists"] == found
+    assert netlists.main([]) == 0
+    del found["x"]
+    assert netlists.main([]) == 1
+    assert "x: the netlist is gone" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from dataclasses import replace
 
@@ -75,6 +76,17 @@ def test_cases_with_a_difference_count_as_cases(tmp_path):
     assert of_backend["beats_per_second_of_a_worker"] == 1750
     (done,) = told["passes"]
     assert (done["seconds"], done["cases_per_second"], done["beats_per_second"]) == (2, 4.5, 3500)
+    database.close()
+
+
+def test_lots_that_took_no_time(tmp_path):
+    database = Database(tmp_path / "lots", Revision("gateware", "bench", "core"))
+    number = database.begin(0, "none", {})
+    assert database.add(number, Lot("native", 0, 0), LotResult(Figures(cases=6, beats=90), {}))
+    told = evidence.evidence(database)["backends"]["native"]
+    assert told["seconds"] == 0
+    assert told["cases_per_second_of_a_worker"] == 6
+    assert told["beats_per_second_of_a_worker"] == 90
     database.close()
 
 
@@ -189,6 +201,28 @@ def test_every_event_is_cleared_and_compared():
     assert sum(every) == block_registers.ALL_EVENTS
 
 
+def test_accesses_to_an_idle_block_change_nothing(rig):
+    """Each kind of them is drawn, and the block is as it was."""
+    target = target_named("axi-reduction")
+    registers = block_registers.BlockRegisters(rig.block(target), target.config)
+    registers.enable(0)
+    source = random.Random(4)
+    seen = Counter(registers.disturb(source, is_idle=True) for _ in range(1500))
+    kinds = {name for name, _ in registers._accesses(source, is_idle=True)}
+    assert seen.keys() == kinds
+    run_case(Case(target.name, [Batch([Item("reduction", ROWS)])]), rig, Tally())
+
+
+@pytest.mark.parametrize("clocks", [0, 1])
+def test_a_soft_reset_is_one_of_software(rig, monkeypatch, clocks):
+    resets = []
+    sound = on_block.BlockDriver.reset
+    monkeypatch.setattr(on_block.BlockDriver, "reset", lambda self: resets.append(sound(self)))
+    batch = Batch([Item("reduction", ROWS)] * 2, reset_after=40, reset_clocks=clocks)
+    run_case(Case("axi-reduction", [batch]), rig, Tally())
+    assert len(resets) == (clocks == 0)
+
+
 def test_a_job_that_fails_behind_a_right_one(rig):
     """Bins tell what stands in front of it, and behind it."""
     right = Item("reduction", ROWS)
@@ -200,6 +234,7 @@ def test_a_job_that_fails_behind_a_right_one(rig):
     ):
         tally = Tally()
         run_case(Case("axi-reduction", [Batch(items)]), rig, tally)
+        assert not any(name.startswith("accesses") for name in tally.counts)
         found = {name for name in tally.counts if name.startswith("block errors: ")}
         assert found == {f"block errors: {BlockError.TLAST_EARLY.name}, {each}" for each in where}
 

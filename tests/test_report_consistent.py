@@ -54,7 +54,52 @@ CONTRADICTING = [
         "mutants of plan",
     ),
     ("formal", "formal", lambda found: found["proofs"].pop(), "proofs: "),
+    (
+        "formal",
+        "formal",
+        lambda found: found["proofs"][3].update(status="failed"),
+        "failed proofs: ",
+    ),
+    (
+        "formal",
+        "formal",
+        lambda found: found.update(passed=found["passed"] - 1, failed=1),
+        "failed proofs: 1 in all",
+    ),
+    (
+        "formal",
+        "formal",
+        lambda found: found["proofs"][3]["failures"].append("it is wrong"),
+        "proved, with 1 failures",
+    ),
+    (
+        "mutation",
+        "mutation",
+        lambda found: found["gateware"]["key"]["killed_by"].update(more=1000),
+        "mutants of key, killed: ",
+    ),
+    (
+        "mutation",
+        "software",
+        lambda found: found["software"]["plan"]["explained_by"].clear(),
+        "mutants of plan, explained: ",
+    ),
+    (
+        "codecoverage",
+        "code-coverage",
+        lambda found: found["kinds"]["line"].update(total=1),
+        "line, total: 1 in all",
+    ),
     ("faults", "faults", lambda found: found["blocks"][0].update(count=1), "upsets of "),
+    ("faults", "faults", lambda found: found["blocks"][0]["cures"].clear(), ", masked: "),
+    ("faults", "faults", lambda found: found.update(passed=0, failed=3), "blocks that passed: 0"),
+    (
+        "faults",
+        "faults",
+        lambda found: found["blocks"][0].update(result="failed"),
+        "blocks that failed: 0 in all, 1 in its parts",
+    ),
+    ("fuzz", "fuzz", lambda found: found["targets"].pop(), "targets that passed: "),
 ]
 """Files of evidence, sections, what makes one contradict itself, and what is told then."""
 

@@ -110,14 +110,22 @@ def test_evidence_that_leaves_something_out_is_told(tmp_path, file):
         assert kinds[1].endswith(("planted fault", "planted faults"))
 
 
-def test_a_proof_for_another_length_of_time_is_told(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("bounded", False, "for another length of time"),
+        ("depth", 99, "of another depth"),
+        ("claim", "All is right.", "of another claim"),
+    ],
+)
+def test_another_proof_of_the_same_name_is_told(tmp_path, name, value, said):
     found = json.loads((EVIDENCE / "formal.json").read_text())
     for proof in found["proofs"]:
-        proof["bounded"] = False
+        proof[name] = value
     (tmp_path / "formal.json").write_text(json.dumps(found))
     (section,) = (each for each in SECTIONS if each.name == "formal")
     (told,) = left_out(section, tmp_path)
-    assert "proofs for another length of time, such as" in told
+    assert f"proofs {said}, such as" in told
 
 
 def test_documents_are_written_together_or_not_at_all(tmp_path, monkeypatch, capsys):

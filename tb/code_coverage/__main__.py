@@ -14,12 +14,12 @@ from extremum.tb.code_coverage import holes
 from extremum.tb.code_coverage.drive import SAMPLE, drive
 from extremum.tb.code_coverage.points import KINDS, Point
 from extremum.tb.command import at_least, end, minutes, refuse_unwritable
-from extremum.tb.evidence import write_evidence
+from extremum.tb.evidence import FOLDER, write_evidence
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import require_unchanged, revision
 from extremum.tb.regression.work import Difference
 
-EVIDENCE = Path("docs/evidence/codecoverage.json")
+EVIDENCE = FOLDER / "codecoverage.json"
 HDL = Path(str(files("extremum.hdl")))
 ROOT = HDL.resolve().parent
 CASES = 24
@@ -58,7 +58,7 @@ def main() -> int:
         parser.error("--accept needs all cores of the sample and all their cases")
     refuse_unwritable(parser, EVIDENCE if whole else None)
     names = given.cores or SAMPLE
-    end = time.monotonic() + 60 * given.budget
+    deadline = time.monotonic() + 60 * given.budget
     counts: Counter[Point] = Counter()
     raw: Counter[tuple[str, bool]] = Counter()
     ran: dict[str, int] = {}
@@ -67,7 +67,7 @@ def main() -> int:
         now = time.monotonic()
         try:
             ran[name], found, own = drive(
-                name, given.cases, now + (end - now) / (len(names) - place)
+                name, given.cases, now + (deadline - now) / (len(names) - place)
             )
         except Difference as error:
             failures.append(f"{name}: {error}")

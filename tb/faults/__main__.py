@@ -24,11 +24,11 @@ from extremum.host import cache
 from extremum.host.simulation.cocotb_simulator import compile_core
 from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
 from extremum.tb.cores import CORE, CORES
-from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.evidence import FOLDER, known_form, read_evidence, write_evidence
 from extremum.tb.faults.upsets import COUNT, RECORDS, VERILOG
 from extremum.tb.regression.revision import require_unchanged, revision
 
-EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "faults.json"
+EVIDENCE = FOLDER / "faults.json"
 RUNS = (("none", "reduction"), ("none", "image"), ("axi", "reduction"))
 """The bus and the core of each block that is upset."""
 
@@ -52,7 +52,8 @@ def main() -> int:
     gateware = revision().gateware
     refuse_unwritable(parser, options.evidence)
     told = read_evidence(EVIDENCE) if options.evidence.resolve() == EVIDENCE.resolve() else {}
-    before = max((block["count"] for block in told.get("blocks", ())), default=0)
+    with known_form(EVIDENCE):
+        before = max((block["count"] for block in told.get("blocks", ())), default=0)
     if shutil.which("iverilog") is None:
         parser.error("there is no iverilog: 'make icarus' installs it")
     blocks = [upset(bus, core, options.upsets) for bus, core in RUNS]

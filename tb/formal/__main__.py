@@ -26,13 +26,16 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument(
         "--output", type=Path,
-        help=f"where the results go: {EVIDENCE} if all proofs are run",
+        help="where the results go: docs/evidence/formal.json if all proofs are run",
     )  # fmt: skip
     asked = parser.parse_args()
     console = Console(soft_wrap=False, width=None if sys.stdout.isatty() else 140)
     proofs = all_proofs()
     if asked.names:
-        unknown = [name for name in asked.names if not any(p.name.startswith(name) for p in proofs)]
+        unknown = [
+            name for name in asked.names
+            if not name or not any(p.name.startswith(name) for p in proofs)
+        ]  # fmt: skip
         if unknown:
             parser.error(f"there is no proof {unknown[0]!r}: --list shows all")
         proofs = [p for p in proofs if any(p.name.startswith(name) for name in asked.names)]

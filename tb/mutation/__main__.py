@@ -9,11 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from extremum.tb.command import at_least, end, is_kept, minutes, refuse_unwritable
-from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.evidence import FOLDER, known_form, read_evidence, write_evidence
 from extremum.tb.mutation import yosys
 from extremum.tb.mutation.blocks import (
     BLOCKS,
@@ -27,8 +26,9 @@ from extremum.tb.mutation.designs import DESIGNS, scaled
 from extremum.tb.mutation.explained import QUICK, accept, open_survivors, rules
 from extremum.tb.netlists import earlier_revisions
 from extremum.tb.regression.revision import require_unchanged, revision
+from extremum.tb.scoreboard import ScoreboardError
 
-EVIDENCE = Path("docs/evidence/mutation.json")
+EVIDENCE = FOLDER / "mutation.json"
 MUTANTS, QUICK_MUTANTS, QUICK_MUTANTS_OF_CORE = 500, 12, 60
 ROUNDS, QUICK_ROUNDS = 12, 1
 QUICK_BLOCKS = (
@@ -136,7 +136,7 @@ def main() -> int:
     if given.again:
         blocks = [block for block in blocks if block in _read()["gateware"]]
         if not blocks:
-            parser.error(f"--again needs the evidence of an earlier run, in {EVIDENCE}")
+            parser.error("--again needs the evidence of an earlier run")
 
     refuse_unwritable(parser, None if given.quick else EVIDENCE)
 
@@ -151,15 +151,19 @@ def main() -> int:
             block for block in blocks
             if is_kept(f"mutants of {block}", before.get(block, 0), given.mutants)
         ]  # fmt: skip
-    found = run(
-        blocks,
-        mutants=mutants,
-        rounds=QUICK_ROUNDS if given.quick else ROUNDS,
-        minutes=given.budget,
-        writes=not given.quick,
-        kept=kept,
-        again=given.again,
-    )
+    try:
+        found = run(
+            blocks,
+            mutants=mutants,
+            rounds=QUICK_ROUNDS if given.quick else ROUNDS,
+            minutes=given.budget,
+            writes=not given.quick,
+            kept=kept,
+            again=given.again,
+        )
+    except ScoreboardError as error:
+        print(f"the design is wrong without a mutant: {error}\n0 passed, 1 failed")
+        return 1
     if given.accept:
         accepted = {block: outcome for block, outcome in found.items() if block not in kept}
         for outcome in accepted.values():
@@ -172,16 +176,22 @@ def main() -> int:
             accept(keys)
             _write(accepted)
     failed = 0
+    # The sample of the quick form is the same in each run, so what it lists must live in each.
+    listed = open_survivors(QUICK) if given.quick else set()
     print(f"\n{'block':14} mutants  killed  equivalent  explained  open  new")
     for block, outcome in found.items():
         new = outcome["surviving"]
-        failed += bool(new)
+        lived = {f"{block}: {key}" for key in outcome["open"]}
+        gone = sorted(each for each in listed - lived if each.startswith(f"{block}: "))
+        failed += bool(new or gone)
         print(
             f"{block:14} {outcome['mutants']:7} {outcome['killed']:7} {outcome['equivalent']:11} "
             f"{outcome['explained']:10} {len(outcome['open']):5} {len(new):4}"
         )
         for key in new:
             print(f"    survives: {key}")
+        for each in gone:
+            print(f"    does not survive, and is listed in {QUICK}: {each}")
     print(f"{len(found) - failed} passed, {failed} failed")
     return int(bool(failed))
 
@@ -233,8 +243,9 @@ def _together(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 def _read() -> dict[str, Any]:
     """Return the evidence that there is."""
     old = read_evidence(EVIDENCE)
-    for outcome in old.setdefault("gateware", {}).values():
-        outcome.setdefault("explained_by", {})
+    with known_form(EVIDENCE):
+        for outcome in old.setdefault("gateware", {}).values():
+            outcome.setdefault("explained_by", {})
     return old
 
 

@@ -1,7 +1,7 @@
 """Plants bugs in a copy of the sources, and finds out which tests catch each, and how soon.
 
-``python -m extremum.tb.mutation.planted`` adds its table to ``docs/evidence/mutation.json``. It
-must run in a working tree, since it copies the files that Git knows.
+``python -m extremum.tb.mutation.planted`` adds its table to ``docs/evidence/mutation.json``. Its
+sources must be a working tree of Git, since it copies the files that Git knows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extremum.tb.command import end
-from extremum.tb.evidence import read_evidence, write_evidence
+from extremum.tb.command import end, refuse_unwritable
+from extremum.tb.evidence import FOLDER, read_evidence, write_evidence
 from extremum.tb.regression.revision import revision
+from extremum.tb.source_digest import ROOT
 
-EVIDENCE = Path("docs/evidence/mutation.json")
+EVIDENCE = FOLDER / "mutation.json"
 SECONDS = 240
 """Time after which a rung is given up."""
 
@@ -110,6 +111,14 @@ BUGS = (
 """The bugs, each of another kind."""
 
 
+def refuse_no_tree(parser: argparse.ArgumentParser) -> None:
+    """Refuse sources that are no working tree of Git, which knows what is to be copied."""
+    if not (ROOT / ".git").exists():
+        parser.error(
+            "its sources must be a working tree of Git: it copies the files that Git knows"
+        )
+
+
 def copy(root: Path, folder: Path) -> None:
     """Copy the files that Git knows into a folder."""
     names = subprocess.run(
@@ -186,13 +195,17 @@ def catch(bug: Planted, folder: Path) -> dict[str, Any]:
 
 def main() -> int:
     """Plant all bugs, one after the other; return the exit status."""
-    argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="python -m extremum.tb.mutation.planted", description=__doc__
-    ).parse_args()
+    )
+    parser.parse_args()
+    refuse_no_tree(parser)
+    refuse_unwritable(parser, EVIDENCE)
+    read_evidence(EVIDENCE)  # what else is there would be lost
     outcomes, gateware = [], revision().gateware
     with tempfile.TemporaryDirectory(prefix="extremum-planted-") as name:
         folder = Path(name)
-        copy(Path.cwd(), folder)
+        copy(ROOT, folder)
         units = " ".join(sorted({bug.unit for bug in BUGS}))
         for rung, arguments in (("unit", units), *RUNGS):
             if status_of(folder, arguments) != 0:

@@ -147,6 +147,7 @@ def main() -> int:
         parser.error(f"--rounds is {given.rounds}: at least one round of trials tries a mutant")
     wanted = given.blocks or BLOCKS
     failed = passed = 0
+    meaningless = [rule for rule in rules() if rule.block in wanted]
     for name, some in BUILDS:
         blocks = [block for block in some if block in wanted]
         if not blocks:
@@ -154,12 +155,16 @@ def main() -> int:
         counts, killed = attack(name, blocks, given.rounds)
         told = f"{count(counts.total(), 'mutant')} of {count(len(counts), 'rule')}"
         print(f"{', '.join(blocks)}: {told}", flush=True)
+        meaningless = [rule for rule in meaningless if rule not in counts]
         for line in killed:
             print(f"  killed: {line}", flush=True)
         wrong = {line.rpartition("though: ")[2] for line in killed}
         # Counted are reasons, of which several rules may share one.
         failed += len(wrong)
         passed += len({" ".join(rule.reason.split()) for rule in counts} - wrong)
+    for rule in meaningless:
+        print(f"no mutant of {rule.block} is at {rule.at} and called {rule.mutants}")
+    failed += len(meaningless)
     print(f"{passed} passed, {failed} failed")
     return int(bool(failed))
 

@@ -31,8 +31,8 @@ from extremum.tb.command import at_least, end, is_kept, refuse_unwritable
 from extremum.tb.evidence import read_evidence, write_evidence
 from extremum.tb.mutation import c_source
 from extremum.tb.mutation.explained import accept, open_survivors, reason, rules
-from extremum.tb.mutation.planted import EVIDENCE, copy
-from extremum.tb.source_digest import changed_since, digests_of
+from extremum.tb.mutation.planted import EVIDENCE, copy, refuse_no_tree
+from extremum.tb.source_digest import ROOT, changed_since, digests_of
 
 SEED = 14
 CONFIG = """
@@ -92,7 +92,7 @@ PACKAGES = {
          "tb/scoreboard.py"),
         ("tests/test_regression.py", "tests/test_regression_compares.py",
          "tests/test_regression_database.py", "tests/test_regression_finds.py",
-         "tests/test_regression_figures.py"),
+         "tests/test_regression_figures.py", "tests/test_hdl_core.py", "tests/test_hdl_intake.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""
@@ -346,16 +346,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if unknown := set(given.packages) - set(PACKAGES):
         parser.error(f"there is no package {', '.join(sorted(unknown))}")
-    if not Path(".git").exists():
-        parser.error("it runs in a working tree of Git, since it copies the files that Git knows")
+    refuse_no_tree(parser)
     if not given.only:
         refuse_unwritable(parser, EVIDENCE)
     evidence = read_evidence(EVIDENCE)
     found, written = {}, {}
     with tempfile.TemporaryDirectory(prefix="extremum-software-") as name:
-        copy(Path.cwd(), Path(name))
+        copy(ROOT, Path(name))
         for package in given.packages or PACKAGES:
-            before = evidence["software"][package] if given.again else {}
+            before = evidence.get("software", {}).get(package, {}) if given.again else {}
+            if given.again and not before:
+                parser.error(f"--again needs the evidence of an earlier run of {package}")
 
             def choose(every: list[Mutant], before: dict[str, Any] = before) -> list[Mutant]:
                 if given.only:

@@ -16,12 +16,12 @@ from itertools import combinations
 from pathlib import Path
 
 from extremum.host.replaced_files import write_together
-from extremum.tb.evidence import EvidenceError
+from extremum.tb.evidence import EvidenceError, known_form
 from extremum.tb.report.complete import left_out
 from extremum.tb.report.consistent import contradictions
 from extremum.tb.report.document import page, parts, rewritten, short_parts
 from extremum.tb.report.provenance import notes, stale
-from extremum.tb.report.section import ReportError, Section, Told, known_form
+from extremum.tb.report.section import ReportError, Section, Told
 from extremum.tb.report.sections import SECTIONS
 
 

@@ -1,8 +1,8 @@
 """What evidence leaves out of all that there is now: proofs, blocks, targets, bins, planted bugs.
 
 Evidence tells only of what was run. Something that has been added since, or was not run, speaks
-against nothing in it, so it is looked for here. So is a proof for another length of time than the
-present one.
+against nothing in it, so it is looked for here. So is a proof that is not the
+present one: of another claim, or for another length of time.
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ def _formal(data: dict[str, Any]) -> Iterator[str]:
     )
     yield from _told({name for name, proof in done.items() if not proof["covered"]}, "cover")
     both = planned.keys() & done.keys()
-    if other := {n for n in both if planned[n].bounded != done[n]["bounded"]}:
-        yield f"{count(len(other), 'proof')} for another length of time, such as {min(other)}"
+    for what, name in (("for another length of time", "bounded"), ("of another depth", "depth"),
+                       ("of another claim", "claim")):  # fmt: skip
+        if other := {n for n in both if getattr(planned[n], name) != done[n][name]}:
+            yield f"{count(len(other), 'proof')} {what}, such as {min(other)}"
 
 
 def _software(data: dict[str, Any]) -> Iterator[str]:

@@ -52,15 +52,46 @@ def _mutants(data: dict[str, Any], _whole: dict[str, Any]) -> Iterator[str]:
         ends = sum(each.get(end, 0) for end in ("killed", "equivalent", "explained", "timed_out"))
         ends += len(each["open"]) + len(each["surviving"])
         yield from _sum(f"mutants of {name}", each.get("tried", each["mutants"]), ends)
+        for end in ("killed", "explained"):
+            if (by := each.get(f"{end}_by")) is not None:
+                yield from _sum(f"mutants of {name}, {end}", each[end], sum(by.values()))
 
 
 def _formal(data: dict[str, Any], _whole: dict[str, Any]) -> Iterator[str]:
-    yield from _sum("proofs", data["passed"] + data["failed"], len(data["proofs"]))
+    proofs = data["proofs"]
+    yield from _sum("proofs", data["passed"] + data["failed"], len(proofs))
+    failed = [proof for proof in proofs if proof["status"] != "proved"]
+    yield from _sum("failed proofs", data["failed"], len(failed))
+    for proof in proofs:
+        if bool(proof["failures"]) != (proof in failed):
+            yield f"{proof['name']}: {proof['status']}, with {len(proof['failures'])} failures"
+
+
+def _code_coverage(data: dict[str, Any], _whole: dict[str, Any]) -> Iterator[str]:
+    for kind, total in data["kinds"].items():
+        of_kind = [file[kind] for file in data["files"].values() if kind in file]
+        for name, count in total.items():
+            yield from _sum(f"{kind}, {name}", count, sum(each[name] for each in of_kind))
 
 
 def _faults(data: dict[str, Any], _whole: dict[str, Any]) -> Iterator[str]:
+    yield from _results(data, "blocks")
     for each in data["blocks"]:
         yield from _sum(f"upsets of {each['block']}", each["count"], sum(each["effects"].values()))
+        for effect, count in each["effects"].items():
+            cures = each["cures"].get(effect, {})
+            yield from _sum(f"upsets of {each['block']}, {effect}", count, sum(cures.values()))
+
+
+def _fuzz(data: dict[str, Any], _whole: dict[str, Any]) -> Iterator[str]:
+    yield from _results(data, "targets")
+
+
+def _results(data: dict[str, Any], what: str) -> Iterator[str]:
+    """Compare how many of something passed, and failed, with what is told of each."""
+    passed = sum(each["result"] == "passed" for each in data[what])
+    yield from _sum(f"{what} that passed", data["passed"], passed)
+    yield from _sum(f"{what} that failed", data["failed"], len(data[what]) - passed)
 
 
 _CHECKS: dict[str, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
@@ -69,6 +100,8 @@ _CHECKS: dict[str, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
     "mutation": _mutants,
     "software": _mutants,
     "formal": _formal,
+    "code-coverage": _code_coverage,
     "faults": _faults,
+    "fuzz": _fuzz,
 }
 """What looks for contradictions, by the name of the section."""

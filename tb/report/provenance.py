@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from extremum.tb.evidence import read_evidence
+from extremum.tb.formal.proof import Proof
+from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.mutation.blocks import DESIGN_OF
-from extremum.tb.netlists import earlier_revisions, proved
+from extremum.tb.netlists import earlier_revisions, upset
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.section import Section
@@ -104,7 +106,10 @@ def _netlists_of(evidence: Mapping[str, Any]) -> set[str]:
         return names | ({"cores drawn at random"} if drawn.get("cores") else set())
     if (cases := evidence.get("cases")) is not None:  # of the code coverage: how many on each core
         return set(cases)
-    return set(proved())
+    if evidence.get("kind") == "formal":
+        proofs = [proof for proof in all_proofs() if isinstance(proof, Proof)]
+        return {f"proof {proof.name}" for proof in proofs}
+    return set(upset())
 
 
 def _sources_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, str]:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extremum.tb.evidence import read_evidence
+from extremum.tb.evidence import known_form, read_evidence
 from extremum.tb.report.markdown import paragraph
 
 
 class ReportError(Exception):
-    """Evidence or a document is not of the form that the report knows."""
-
-
-@contextmanager
-def known_form(file: str) -> Iterator[None]:
-    """Turn what goes wrong with a file of another form into a :class:`ReportError`."""
-    try:
-        yield
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        raise ReportError(f"{file} is not of the form that the report knows: {error!r}") from error
+    """A document is not of the form that the report knows."""
 
 
 @dataclass(frozen=True)

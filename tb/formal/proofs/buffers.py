@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from amaranth.hdl import Mux, Signal
 
 from extremum.hdl.axi.buffers import InputBuffer, OutputBuffer, OutputRegister
@@ -42,29 +40,26 @@ def input_buffer(p: Property) -> None:
     )
 
 
-def output_buffer(drops: bool, p: Property) -> None:
-    """State what an output buffer gives, with or without words being dropped."""
+def output_buffer(p: Property) -> None:
+    """State what an output buffer gives, whichever words are dropped."""
     block = OutputBuffer(WIDTH, copies=True)
     inside = p.add("buffer", block)
     p.invariant("the copy of ready", inside.signal("is_full") == ~block.i_ready)
     p.invariant("the copy of valid", inside.signal("is_empty") == ~block.o_valid)
-    leaves = block.o_valid & block.o_ready
+    comes, leaves = block.i_valid & block.i_ready & ~block.drops, block.o_valid & block.o_ready
+    marked = Marked(
+        p, 2, comes=comes, word=block.i_data, leaves=leaves, given=block.o_data, drops=block.drops
+    )
     offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
-    if drops:
-        is_empty = ~block.o_valid | block.o_ready
-        p.claim("a dropped word is not offered", ~p.before(block.drops & is_empty) | ~block.o_valid)
-        p.reached("a word is dropped while another is offered",
-                  block.drops & block.o_valid & ~block.o_ready & ~block.i_ready)  # fmt: skip
-        return
-    p.assume(~block.drops)
-    comes = block.i_valid & block.i_ready
-    marked = Marked(p, 2, comes=comes, word=block.i_data, leaves=leaves, given=block.o_data)
     p.claim("it is ready unless it is full", block.i_ready | (marked.count == 2) | (p.age(1) == 0))
     p.claim("a word is offered a clock later", block.o_valid == (marked.count != 0))
-    p.invariant("it is not ready when it is full", ~block.i_ready | (marked.count != 2))
-    kept = inside.signal("kept")
     is_next = marked.is_in & (marked.ahead == 1)
     is_here = marked.is_in & (marked.ahead == 0)
+    p.reached("a word that waits is dropped", is_next & block.drops & ~block.o_ready)
+    p.reached("it is dropped while another leaves", is_next & block.drops & block.o_ready)
+    p.reached("a word is dropped as it comes", block.drops & block.i_valid & block.i_ready)
+    p.invariant("it is not ready when it is full", ~block.i_ready | (marked.count != 2))
+    kept = inside.signal("kept")
     p.invariant("a word that is offered", ~is_here | (block.o_data == marked.word))
     p.invariant("a word that waits", ~is_next | ((kept == marked.word) & ~block.i_ready))
     p.invariant(
@@ -72,23 +67,17 @@ def output_buffer(drops: bool, p: Property) -> None:
     )
 
 
-def output_register(drops: bool, p: Property) -> None:
-    """State what an output register gives, with or without words being dropped."""
+def output_register(p: Property) -> None:
+    """State what an output register gives, whichever words are dropped."""
     block = OutputRegister(WIDTH)
     p.add("register", block)
     offers_stay(p, "o", block.o_valid, block.o_ready, block.o_data)
-    if drops:
-        p.claim("a dropped word is not offered",
-                ~p.before(block.drops & block.i_ready) | ~block.o_valid)  # fmt: skip
-        p.reached("a word is dropped while another leaves",
-                  block.drops & block.i_valid & block.o_valid & block.o_ready)  # fmt: skip
-        return
-    p.assume(~block.drops)
-    comes, leaves = block.i_valid & block.i_ready, block.o_valid & block.o_ready
+    comes, leaves = block.i_valid & block.i_ready & ~block.drops, block.o_valid & block.o_ready
     marked = Marked(p, 1, comes=comes, word=block.i_data, leaves=leaves, given=block.o_data)
     p.claim("it is ready unless it holds a word that stays",
             block.i_ready == ((marked.count == 0) | block.o_ready))  # fmt: skip
     p.claim("a word is offered a clock later", block.o_valid == (marked.count != 0))
+    p.reached("a word is dropped while another leaves", block.drops & block.i_valid & leaves)
     p.invariant("the word that is offered", ~marked.is_in | (block.o_data == marked.word))
 
 
@@ -108,6 +97,12 @@ DROPS = Fault(
     "self.o_valid & ~is_ready & ~self.drops",
     "self.o_valid & ~is_ready",
 )
+DROPPED_LATE = Fault("what waits is kept if another leaves", MODULE,
+                     "self.o_valid & ~is_ready & ~self.drops",
+                     "self.o_valid & ~is_ready & ~(self.drops & ~self.o_ready)")  # fmt: skip
+LOSES = Fault("what waits is lost if another word stands on the port", MODULE,
+              "waits = self.o_valid & ~is_ready & ~self.drops",
+              "waits = self.o_valid & ~is_ready & ~self.drops & ~self.i_valid")  # fmt: skip
 GONE = Fault("what is offered is dropped", MODULE,
              "comes | waits | (self.o_valid & ~self.o_ready)",
              "comes | waits | (self.o_valid & ~self.o_ready & ~self.drops)")  # fmt: skip
@@ -120,6 +115,9 @@ MIXED = Fault("words are mixed", MODULE,
 KEPT = Fault("what comes is not dropped", MODULE,
              "self.o_valid.eq(self.i_valid & ~self.drops)",
              "self.o_valid.eq(self.i_valid)")  # fmt: skip
+LOSES_NEXT = Fault("what comes is lost while another leaves", MODULE,
+                   "self.o_valid.eq(self.i_valid & ~self.drops)",
+                   "self.o_valid.eq(self.i_valid & ~self.drops & ~self.o_valid)")  # fmt: skip
 
 PROOFS = (
     Proof(
@@ -131,24 +129,15 @@ PROOFS = (
     Proof(
         "buffer-output", "hdl/axi/buffers.py",
         "The output buffer gives each word once, intact, in order and a clock later, and is ready "
-        "unless it holds two; what it offers stays.",
-        partial(output_buffer, False), depth=4, search=8, faults=(READY, OVERWRITTEN), quick=True,
-    ),
-    Proof(
-        "buffer-drops", "hdl/axi/buffers.py",
-        "An output buffer that drops words gives none of those dropped, and what it offers stays.",
-        partial(output_buffer, True), depth=4, search=8, faults=(DROPS, GONE),
+        "unless it holds two; what it offers stays. Words that are dropped are not given.",
+        output_buffer, depth=4, search=8,
+        faults=(READY, OVERWRITTEN, DROPS, DROPPED_LATE, LOSES, GONE), quick=True,
     ),
     Proof(
         "register-output", "hdl/axi/buffers.py",
         "The output register gives each word once, intact, in order and a clock later, and takes "
-        "one in each clock in which it is empty or its word leaves; what it offers stays.",
-        partial(output_register, False), depth=4, search=8, faults=(LOST, MIXED), quick=True,
-    ),
-    Proof(
-        "register-drops", "hdl/axi/buffers.py",
-        "An output register that drops words gives none of those dropped, and what it offers "
-        "stays.",
-        partial(output_register, True), depth=4, search=8, faults=(KEPT,),
+        "one in each clock in which it is empty or its word leaves; what it offers stays. A word "
+        "that is dropped is not given.",
+        output_register, depth=4, search=8, faults=(LOST, MIXED, KEPT, LOSES_NEXT), quick=True,
     ),
 )  # fmt: skip

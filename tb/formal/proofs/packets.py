@@ -45,10 +45,13 @@ def packets(p: Property) -> None:
     p.claim("late: the job has ended and its packet has not", block.late == (ended & (ahead == -1)))
     p.claim("one of the two", ~(block.early & block.late))
     p.claim(
-        "a job is refused once, and behind those before it",
-        ~block.refused
-        | (block.drop & (was_ahead == 0) & ~drops_refused & ~ended & ~block.intake.active),
-    )
+        "a job is refused once, as soon as those before it have their beats",
+        block.refused
+        == (
+            block.drop & (was_ahead == 0) & ~drops_refused & ~dropped_refused
+            & ~ended & ~block.intake.active
+        ),
+    )  # fmt: skip
     p.claim("it is known at once that the packet was dropped", block.dropped == dropped_refused)
     p.claim("busy", block.busy == ((ahead == -1) | drops_refused))
     offers_stay(p, "o", block.o_valid, block.o_ready, unless=ended | drops_refused)
@@ -57,6 +60,7 @@ def packets(p: Property) -> None:
     p.reached(
         "a packet is dropped behind a long one", block.refused & p.before((was_ahead == -1) & ends)
     )
+    p.reached("a packet is dropped behind none", block.refused & (p.age(1) == 0))
     p.reached("the next job follows without a gap", ended & taken & p.before(given & ends))
     p.invariant("no job takes beats while those of a long packet are dropped",
                 (was_ahead != -1) | ~had_beat)  # fmt: skip
@@ -117,6 +121,8 @@ PROOFS = (
                   "| self.late | self.refused", "| self.refused"),
             Fault("the next job's first beat goes with a long packet", MODULE,
                   "~drops & ~(ended ^ is_over)", "~drops & (ended | ~is_over)"),
+            Fault("the packet of a refused job is only dropped behind a short one", MODULE,
+                  "self.drop & ~self.dropped", "self.drop & is_over & ~self.dropped"),
             Fault("a packet is dropped while a job before it takes beats", MODULE,
                   "& ~self.intake.active & ~ended", "& ~ended"),
         ),

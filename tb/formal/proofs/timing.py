@@ -174,7 +174,7 @@ PROOFS = (
     Proof(
         "timing-equal", "hdl/timing/comparison.py",
         "The late comparison of numbers of 1 to 33 bits is a == b in the last enabled clock.",
-        partial(equality, (1, 5, 6, 7, 12, 13, 32, 33)), depth=3, search=4,
+        partial(equality, range(1, 34)), depth=3, search=4,
         faults=(Fault("a part is not looked at", COMPARISON, "return equal.all()",
                       "return equal[1:].all() if parts > 1 else equal.all()"),
                 Fault("an answer comes while not enabled", COMPARISON,
@@ -185,8 +185,7 @@ PROOFS = (
         "timing-order", "hdl/timing/comparison.py",
         "The late comparison of numbers of 1 to 33 bits, signed or not, is a > b, or a >= b if "
         "told, in the clock before.",
-        partial(order, [kind(width) for width in (2, 8, 16, 17, 32, 33)
-                        for kind in (unsigned, signed)]),
+        partial(order, [kind(width) for width in range(1, 34) for kind in (unsigned, signed)]),
         depth=2, search=4,
         faults=(Fault("the low half decides if the high one differs", COMPARISON,
                       "high | (level & low)", "high | low"),
@@ -196,7 +195,7 @@ PROOFS = (
         "timing-credits", "hdl/timing/credits.py",
         "The flags of credits with limits of 1 to 40 are those of the credits in use two clocks "
         "ago, with up to four taken or three returned in a clock.",
-        partial(credits, (1, 2, 3, 5, 8, 15, 16, 40)), depth=4, search=18,
+        partial(credits, range(1, 41)), depth=4, search=18,
         faults=(Fault("one credit short", CREDITS, "init=-limit)", "init=-limit - 1)"),
                 Fault("the register is a bit too narrow", CREDITS,
                       "bits_for(max(limit, most - limit)) + 1", "bits_for(limit)")),
@@ -204,8 +203,8 @@ PROOFS = (
     ),
     Proof(
         "timing-alignment", "hdl/timing/alignment.py",
-        "A value of 1 to 65 bits that is delayed by some clocks is the value of so many clocks "
-        "ago, also if several clocks share a register.",
+        "A value of 1, 3, 8, 33 or 65 bits that is delayed by 1, 25, 9, 3 or 2 clocks is the value "
+        "of so many clocks ago, also if several clocks share a register.",
         partial(alignment, ((1, 1), (3, 25), (8, 9), (33, 3), (65, 2))),
         depth=27, search=28, faults=(SHORT_LINE,),
     ),

@@ -169,7 +169,7 @@ faults: $(VENV)/test icarus
 	$(BIN)/python -m extremum.tb.faults --upsets $(UPSETS) $(EVIDENCE:%=--evidence %)
 
 gates: $(VENV)/test icarus
-	$(BIN)/python -m pytest -q -m '' tests/test_gates.py
+	$(BIN)/python -m pytest -q -rs -m '' tests/test_gates.py
 
 BUDGET ?= 60
 mutation: $(VENV)/mutation

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from results_files import RESULTS, kept_results
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
+from extremum.tb.evidence import EvidenceError, known_form
 from extremum.tb.netlists import digest
 from extremum.tb.source_digest import changed_since
 
@@ -84,23 +85,51 @@ def outdated_times(results: Iterable[dict[str, Any]]) -> list[list[str]]:
     ]
 
 
+def require_all(named: Collection[object], found: Iterable[object]) -> None:
+    """Make sure that all is measured that the bench measures, and nothing else is there.
+
+    Raises
+    ------
+    EvidenceError
+        Something is missing, or is none of the bench.
+    """
+    measured = set(found)
+    if missing := [each for each in named if each not in measured]:
+        raise EvidenceError(
+            f"{len(missing)} of {len(named)} are not measured, such as {missing[0]}"
+        )
+    if foreign := [each for each in measured if each not in named]:
+        raise EvidenceError(f"the bench measures no {foreign[0]}")
+
+
+def outdated_fpga(found: Any) -> list[list[str]]:
+    """Return what is outdated in each result of ``fpga.json``."""
+    require_all([block.name for block in fpga.blocks()], (result["name"] for result in found))
+    return outdated_netlists(fpga_figures(found))
+
+
+def outdated_clocks(bus: str, found: Any) -> list[list[str]]:
+    """Return what is outdated in each result of ``cycles.json`` or ``block_clocks.json``."""
+    keys = (tuple(result[name] for name in KEY) for result in found)
+    require_all([run.key for run in runs()], keys)
+    return outdated_netlists(clock_figures(bus, found))
+
+
 def tell(name: str, faults: list[list[str]]) -> bool:
     """Tell what is outdated in a file of results; return whether nothing is."""
     for line in (line for each in faults for line in each):
         print(f"{name}: {line}", file=sys.stderr)
     present = sum(not each for each in faults)
     print(f"{name}: {present} of {len(faults)} results are of the present sources")
-    return present == len(faults)
+    return 0 < present == len(faults)
 
 
 CHECKS: dict[str, Callable[[Any], list[list[str]]]] = {
-    "fpga": lambda found: outdated_netlists(fpga_figures(found)),
-    "cycles": lambda found: outdated_netlists(clock_figures("none", found)),
-    "block_clocks": lambda found: outdated_netlists(clock_figures("axi", found)),
-    "simulation": lambda found: outdated_times(
-        row for name in PARTS if found for row in found.get(name, [])
-    ),
-    "model": lambda found: outdated_times([found] if found else []),
+    "fpga": outdated_fpga,
+    "cycles": lambda found: outdated_clocks("none", found),
+    "block_clocks": lambda found: outdated_clocks("axi", found),
+    "simulation": lambda found: outdated_times(row for name in PARTS for row in found[name]),
+    "model": lambda found: outdated_times([dict(found)]),
 }
 """For each file of results what lists the faults of each result in it."""
 
@@ -110,7 +139,14 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=CHECKS, metavar="RESULTS", default=CHECKS)
     arguments = parser.parse_args()
     found = {name: kept_results(parser, RESULTS / f"{name}.json") for name in arguments.only}
-    are_present = [tell(name, CHECKS[name](results)) for name, results in found.items()]
+    are_present = []
+    for name, results in found.items():
+        try:
+            with known_form(f"{name}.json"):
+                are_present.append(tell(name, CHECKS[name](results)))
+        except EvidenceError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            are_present.append(False)
     return int(not all(are_present))
 
 

@@ -43,7 +43,7 @@ ECP5 = "ecp5-85k"
 BASE = "programmable-int8x4"
 GROWTH = {
     "lanes": [({"lanes": lanes}, lanes) for lanes in (1, 4, 16, 64)],
-    "small lanes": [({"lanes": lanes, "pipelining": "small"}, lanes) for lanes in (1, 4, 16, 64)],
+    "small lanes": [({"lanes": lanes, "pipelining": "small"}, lanes) for lanes in (1, 4, 16)],
     "window": [({"max_window": (1, taps, taps)}, taps) for taps in (2, 3, 5, 7)],
     "line": [({"max_line": line}, line) for line in (64, 256, 1024, 2048)],
 }

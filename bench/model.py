@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -320,9 +321,20 @@ def small_cells(case: str, microseconds: dict[str, float]) -> list[str]:
     return [case, "", f"{ours:.2f}", *there]
 
 
+def _seconds(text: str) -> float:
+    """Read a time from the command line: a finite number above 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text}")
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0, help="time for each row")
+    parser.add_argument("--seconds", type=_seconds, default=1.0, help="time for each row")
     parser.add_argument("--large", choices=list(LARGE.values()), help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()

@@ -73,7 +73,7 @@ def test_times_belong_to_sources(sources, faults):
     [
         ([[], []], True, "cycles: 2 of 2 results are of the present sources\n"),
         ([[], ["one", "two"]], False, "cycles: 1 of 2 results are of the present sources\n"),
-        ([], True, "cycles: 0 of 0 results are of the present sources\n"),
+        ([], False, "cycles: 0 of 0 results are of the present sources\n"),
     ],
 )
 def test_what_is_outdated_is_told(capsys, faults, is_present, told):
@@ -90,6 +90,31 @@ def test_the_status_tells_whether_anything_is_outdated(monkeypatch, is_present):
     monkeypatch.setitem(check.CHECKS, "simulation", lambda _: [[]])
     monkeypatch.setitem(check.CHECKS, "model", lambda _: [[] if is_present else ["changed"]])
     assert check.main() == (0 if is_present else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "told"),
+    [
+        ("fpga", [], "are not measured, such as argmax-"),
+        ("fpga", lambda found: found[1:], "1 of "),
+        ("fpga", lambda found: [*found, {"name": "none"}], "the bench measures no none"),
+        ("fpga", {"name": 3}, "fpga.json is not of the form that is known"),
+        ("cycles", lambda found: found[1:], "1 of 90 are not measured, such as ("),
+        ("block_clocks", [], "90 of 90 are not measured"),
+        ("simulation", [], "simulation.json is not of the form that is known"),
+        ("simulation", dict.fromkeys(check.PARTS, ()), "0 of 0 results"),
+        ("model", [], "it is not told of which sources a time is"),
+    ],
+)
+def test_results_that_are_missing_are_told(monkeypatch, capsys, name, found, told):
+    """Nothing is outdated in what was never measured."""
+    given = found(results(name)) if callable(found) else found
+    monkeypatch.setattr(check.argparse.ArgumentParser, "parse_args", lambda _: SimpleNamespace(
+        only=[name]))  # fmt: skip
+    monkeypatch.setattr(check, "kept_results", lambda *_: given)
+    monkeypatch.setattr(check, "outdated_netlists", lambda figures: [[] for _ in figures])
+    assert check.main() == 1
+    assert told in "".join(capsys.readouterr())
 
 
 def test_results_that_cannot_be_read(tmp_path, capsys):

@@ -13,6 +13,7 @@ from extremum.hdl.axi.register_map import BlockError
 from extremum.host.plan.results import EMPTY
 from extremum.tb.coverage import POINTS, Tally
 from extremum.tb.regression import block_registers, evidence, on_block
+from extremum.tb.regression import run as regression_run
 from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.database import Database
 from extremum.tb.regression.lots import LOT_CASES, Lot, LotResult
@@ -290,3 +291,30 @@ def test_patience_covers_slots_and_rests():
     resting = replace(batch, input_stalls=[[5, 0], [700, 100], [9, 50]], job_stalls=[[30, 100]])
     assert watchdog(todo, resting) == watchdog(todo, batch) + 700 + 9 + 30
     assert watchdog(todo, replace(batch, output_stalls=60)) == watchdog(todo, batch)
+
+
+@pytest.mark.parametrize("backend", ["native", "verilator", "icarus"])
+def test_each_backend_has_its_own_simulations(monkeypatch, backend):
+    """Of those in a process of their own only a few are open; they end with the rig."""
+    closed = []
+
+    class Fake:
+        def __init__(self, *given):
+            self.given = given
+
+        def close(self):
+            closed.append(self)
+
+    class Native(Fake):
+        pass
+
+    monkeypatch.setattr(regression_run, "NativeSimulator", Native)
+    monkeypatch.setattr(regression_run, "CocotbSimulator", Fake)
+    targets = [target for target in TARGETS if target.bus == "none"]
+    most = regression_run.OPEN_SIMULATIONS
+    with Rig(backend) as rig:
+        made = [rig.core(target) for target in targets[: most + 2]]
+        assert rig.core(targets[most + 1]) is made[-1]
+        assert {type(each) for each in made} == {Native if backend == "native" else Fake}
+        assert closed == ([] if backend == "native" else made[:2])
+    assert closed == made

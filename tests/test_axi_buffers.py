@@ -146,3 +146,38 @@ def test_what_comes_is_dropped():
         assert await clock(comes=4, drops=0, ready=0) == (1, 1, 4)
 
     run(component, bench)
+
+
+@pytest.mark.parametrize("buffer", [OutputBuffer, OutputRegister])
+@pytest.mark.parametrize("often", [0.1, 0.5])
+def test_no_other_word_is_lost_where_some_are_dropped(buffer, often):
+    """The word that is offered stays; what waits or comes is dropped, and nothing behind it."""
+    component, rng = buffer(WIDTH), random.Random(often)
+
+    async def bench(context):
+        held: list[int] = []
+        dropped = kept = 0
+        for clock in range(3000):
+            word, offers, ready = rng.getrandbits(WIDTH), rng.random() < 0.7, rng.random() < 0.5
+            drops = rng.random() < often
+            for port, value in (
+                (component.i_valid, offers), (component.i_data, word),
+                (component.drops, drops), (component.o_ready, ready),
+            ):  # fmt: skip
+                context.set(port, value)
+            assert context.get(component.o_valid) == bool(held), clock
+            assert not held or context.get(component.o_data) == held[0]
+            leaves = bool(held) and ready
+            comes = offers and context.get(component.i_ready)
+            before = len(held) + comes
+            if drops:
+                held = held[:1]
+            elif comes:
+                held.append(word)
+            dropped, kept = dropped + before - len(held), kept + leaves
+            held = held[leaves:]
+            await context.tick()
+        assert dropped > 100
+        assert kept > 100
+
+    run(component, bench)

@@ -143,6 +143,10 @@ def _exhaust(proof: Exhaustion, problem: _Problem, outcome: Outcome, faults: boo
     outcome.failures += [
         f"no case is of the kind {kind!r}" for kind in proof.kinds if kind not in outcome.covered
     ]
+    if not outcome.covered:
+        outcome.failures.append("it has no kind of cases that is seen, so it may be empty")
+    if faults and not proof.faults:
+        outcome.failures.append("it has no fault that would break it")
     start = time.monotonic()
     for fault in proof.faults if faults else ():
         broken = problem.exhaust(fault).broken

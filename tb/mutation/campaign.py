@@ -122,11 +122,12 @@ class Campaign:
 
         Raises
         ------
-        AssertionError
+        RuntimeError
             The design without a fault differs from its own recording.
         """
         for trial in trials(self._design, self.model, rounds):
-            assert self.model.replay(0, trial) is None, "the recording is not repeatable"
+            if self.model.replay(0, trial) is not None:
+                raise RuntimeError("the recording is not repeatable")
             before = len(self.alive)
             for number in list(self.alive):
                 started = time.monotonic()

@@ -44,7 +44,8 @@ help:
 	@echo "                BUDGET=60 minutes; BLOCKS=\"key fold\" takes some blocks, QUICK=1 few faults,"
 	@echo "                RULES=1 all faults that are explained instead of found."
 	@echo "make report     writes what all these have shown into docs/verification.md, and a page."
-	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence is about."
+	@echo "make netlists   says whether the cores are, byte for byte, those that the evidence is about;"
+	@echo "                ACCEPT=1 keeps netlists that were changed on purpose."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
 	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
 	@echo "make networks   runs eleven ONNX networks with their poolings and argmax on the core."
@@ -176,7 +177,7 @@ mutation: $(VENV)/mutation
 	$(BIN)/python -m extremum.tb.mutation$(if $(RULES),.rules, --budget $(BUDGET) $(if $(QUICK),--quick)) $(BLOCKS)
 
 netlists: $(VENV)/report
-	$(BIN)/python -m extremum.tb.netlists
+	$(BIN)/python -m extremum.tb.netlists $(if $(ACCEPT),--accept)
 
 # It runs no test, but fails if evidence is missing, speaks against its claim, or is of sources that
 # have changed since.

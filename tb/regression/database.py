@@ -84,8 +84,8 @@ class Failure:
     backend: str
     seed: int
     message: str
-    smallest: str | None = None
-    is_current: bool = True
+    smallest: str | None
+    is_current: bool
 
 
 class Database:

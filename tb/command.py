@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 from extremum.host.errors import ToolError
 from extremum.tb.evidence import EvidenceError, require_writable
 
-__all__ = ["at_least", "end", "is_kept", "minutes", "refuse_unwritable"]
+__all__ = [
+    "at_least",
+    "end",
+    "is_kept",
+    "minutes",
+    "refuse_unwritable",
+    "terminated_as_interrupted",
+]
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -67,14 +76,28 @@ def is_kept(what: str, before: float, now: float) -> bool:
     return True
 
 
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Take SIGTERM, by which what started a campaign ends it, for an interrupt: it cleans up."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # the caller has said what it does
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def end(main: Callable[[], int]) -> NoReturn:
     """Run a command, and end with its status.
 
-    An interrupt is told in a line, with status 130; what cannot be read or written, and a tool that
-    is missing, with status 2.
+    An interrupt, or SIGTERM, is told in a line, with status 130; what cannot be read or written,
+    and a tool that is missing, with status 2.
     """
     try:
-        sys.exit(main())
+        with terminated_as_interrupted():
+            sys.exit(main())
     except (EvidenceError, ToolError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)

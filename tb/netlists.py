@@ -27,7 +27,7 @@ from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue] (
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.verilog import component_of
 from extremum.tb.command import end
-from extremum.tb.evidence import FOLDER, read_evidence, write_evidence
+from extremum.tb.evidence import FOLDER, known_form, read_evidence, write_evidence
 from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.formal.property import Property
@@ -155,8 +155,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = read_evidence(EVIDENCE)
     now, present = dict(digests()), revision()
     here = {"gateware": present.gateware, "core": present.core}
-    found = compared(before, now, here, golden_model())
-    changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
+    with known_form(EVIDENCE):
+        found = compared(before, now, here, golden_model())
+        changed = [name for name, old in before.get("netlists", {}).items() if now.get(name) != old]
     if accepts or not changed:
         write_evidence(EVIDENCE, found, sort_keys=False)
     for name in changed:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import signal
 import sys
 from collections import Counter
 
@@ -14,9 +16,10 @@ from extremum.tb.command import end, is_kept
 from extremum.tb.evidence import read_evidence, require_writable
 from extremum.tb.faults import __main__ as faults
 from extremum.tb.formal import __main__ as formal
+from extremum.tb.formal import run as formal_run
 from extremum.tb.fuzz import __main__ as fuzz
 from extremum.tb.mutation import __main__ as mutation
-from extremum.tb.mutation import software
+from extremum.tb.mutation import planted, software
 from extremum.tb.report import __main__ as report
 
 
@@ -39,14 +42,18 @@ from extremum.tb.report import __main__ as report
         (software.main, "--sample 0", "--sample: must be at least 1, not 0"),
         (software.main, "--only (", "'(' is no regular expression: missing ), unterminated"),
         (report.main, "--evidence nosuch", "--evidence names no folder: nosuch"),
-        (software.main, "", "it runs in a working tree of Git"),
+        (software.main, "", "its sources must be a working tree of Git"),
+        (planted.main, "", "its sources must be a working tree of Git"),
+        (formal.main, "key-order ''", "there is no proof ''"),
         (software.main, "nosuch", "there is no package nosuch"),
         (report.main, "--page v.md --document ./v.md", "name the same file: v.md"),
     ],
 )
 def test_refusals(monkeypatch, tmp_path, capsys, command, arguments, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["command", *arguments.split()])
+    monkeypatch.setattr(planted, "ROOT", tmp_path)
+    monkeypatch.setattr(mutation, "EVIDENCE", tmp_path / "none.json")
+    monkeypatch.setattr(sys, "argv", ["command", *shlex.split(arguments)])
     with pytest.raises(SystemExit) as caught:
         command()
     assert caught.value.code == 2
@@ -54,9 +61,22 @@ def test_refusals(monkeypatch, tmp_path, capsys, command, arguments, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_is_told_in_one_line(capsys):
+@pytest.fixture
+def terminable():
+    """Let SIGTERM reach this process even if it was started to ignore it."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("terminable")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_told_in_one_line(capsys, how):
     def interrupted():
-        raise KeyboardInterrupt
+        if how == signal.SIGINT:
+            raise KeyboardInterrupt
+        signal.raise_signal(how)
+        return 0
 
     with pytest.raises(SystemExit) as caught:
         end(interrupted)
@@ -65,6 +85,35 @@ def test_an_interrupt_is_told_in_one_line(capsys):
     with pytest.raises(SystemExit) as caught:
         end(lambda: 1)
     assert caught.value.code == 1
+
+
+OTHER_FORMS = [
+    (faults, {"blocks": [{}]}, ""),
+    (formal_run, {"proofs": [{}]}, ""),
+    (mutation, {"gateware": {"key": 3}}, ""),
+    (netlists, {"netlists": 3, "earlier": []}, ""),
+    (software, {}, "--again plan"),
+    (software, {"software": {"plan": {}}}, "--again plan"),
+]
+
+
+@pytest.mark.parametrize(("module", "found", "arguments"), OTHER_FORMS)
+def test_evidence_of_another_form_is_told_in_one_line(
+    monkeypatch, tmp_path, capsys, module, found, arguments
+):
+    """Before anything is run, and nothing is lost."""
+    path = tmp_path / "evidence.json"
+    path.write_text(json.dumps(found))
+    monkeypatch.setattr(module, "EVIDENCE", path)
+    monkeypatch.setattr(netlists, "digests", dict)
+    given = ["--evidence", str(path)] if module is faults else arguments.split()
+    monkeypatch.setattr(sys, "argv", ["command", *given])
+    with pytest.raises(SystemExit) as caught:
+        end(formal.main if module is formal_run else module.main)
+    assert caught.value.code == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "is not of the form that is known" in told or "needs the evidence" in told
+    assert json.loads(path.read_text()) == found
 
 
 @pytest.mark.parametrize("damaged", [b'{"minutes": 10', b"[]", b"\xff"])

@@ -6,7 +6,6 @@ import math
 import os
 import re
 import shlex
-import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from rich.progress import Progress as Bars
 
 from extremum.hdl.axi.streams import is_programmable
 from extremum.host.tools import BACKEND_TOOLS, require
-from extremum.tb.command import is_kept
+from extremum.tb.command import is_kept, terminated_as_interrupted
 from extremum.tb.coverage import BINS, Tally
 from extremum.tb.evidence import EvidenceError, require_writable
 from extremum.tb.regression import evidence
@@ -201,7 +200,7 @@ def regress(
 
     try:
         try:
-            with _terminated_as_interrupted(), _progress(seconds) as tell:
+            with terminated_as_interrupted(), _progress(seconds) as tell:
                 number = run_pass(settings, database, tell, evidence.versions())
         finally:
             keep()  # what was run counts, whatever has ended it
@@ -306,19 +305,6 @@ def _tell_result(database: Database, number: int, *, full_coverage: bool) -> int
     failed = len(failures) + (len(unmet) if full_coverage else 0)
     click.echo(f"{cases - len(failures)} passed, {failed} failed")
     return MISMATCH if failed else AGREEMENT
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Take SIGTERM, by which what started a pass ends it, for an interrupt."""
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # the caller has said what it does
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

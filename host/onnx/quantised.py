@@ -66,9 +66,8 @@ class Codes:
             return None
         scale, zero = (self._along(each, x.ndim).astype(np.float64) for each in self._numbers)
         limits = np.iinfo(self.zero_point.dtype)
-        with np.errstate(
-            invalid="ignore", over="ignore"
-        ):  # of infinities and NaN, looked for below
+        # Infinities and NaN are nobody's codes, which the comparison finds.
+        with np.errstate(invalid="ignore", over="ignore"):
             found = np.clip(np.rint(x / scale) + zero, limits.min, limits.max)
             codes = found.astype(self.zero_point.dtype)
         bits = f"u{x.itemsize}"

@@ -6,9 +6,11 @@ import argparse
 import math
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from extremum.host.errors import ToolError
@@ -78,11 +80,21 @@ def is_kept(what: str, before: float, now: float) -> bool:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Take SIGTERM, by which what started a campaign ends it, for an interrupt: it cleans up."""
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # the caller has said what it does
+    """Take SIGTERM, by which what started a campaign ends it, for an interrupt: it cleans up.
+
+    Another one does not disturb that. Where the caller has said what it does, nothing changes; nor
+    does it in a thread, which gets no signals.
+    """
+    in_thread = threading.current_thread() is not threading.main_thread()
+    if in_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, suppress
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -18,10 +18,13 @@ import pytest
 
 from extremum.host.cli import commands
 from extremum.host.errors import ToolError
-from extremum.tb.regression import campaign, command, pool
+from extremum.tb.regression import campaign, command, evidence, pool
 from extremum.tb.regression.command import regress
+from extremum.tb.regression.database import Database
 
 ROOT = Path(__file__).parents[1]
+
+SUMS = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores", "differences")
 
 
 def test_the_command_line_takes_up_commands_from_entry_points(monkeypatch, capsys):
@@ -141,6 +144,18 @@ def terminated():
 
 
 @pytest.fixture
+def twice(monkeypatch):
+    """Let a second SIGTERM come while the evidence is written."""
+    sound = evidence.write
+
+    def write(*given):
+        signal.raise_signal(signal.SIGTERM)
+        sound(*given)
+
+    monkeypatch.setattr(evidence, "write", write)
+
+
+@pytest.fixture
 def terminable():
     """Let SIGTERM reach this process even if it was started to ignore it."""
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -178,6 +193,27 @@ def test_whatever_ends_a_pass_leaves_what_was_run(
     assert last.startswith("extremum: ")
     assert told in last
     assert json.loads(report.read_text())["backends"]["native"]["cases"] > 0
+
+
+@pytest.mark.usefixtures("terminable", "twice")
+def test_a_second_signal_does_not_lose_the_evidence(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign._Local, "results", lambda self: terminated())
+    monkeypatch.setattr(Database, "figures", lambda self: {"native": dict.fromkeys(SUMS, 1)})
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    report = tmp_path / "evidence.json"
+    line = ["regress", "--workers", "0", "--core", "least", "--evidence", str(report)]
+    assert commands.main([*line, "--database", str(tmp_path / "lots")]) == 130
+    assert json.loads(report.read_text())["total"]["cases"] == 1
+
+
+def test_a_pass_in_a_thread(tmp_path, monkeypatch):
+    """Only the main thread gets signals."""
+    monkeypatch.setattr(commands, "entry_points", lambda **_: [])
+    monkeypatch.setitem(commands.commands.commands, "regress", regress)
+    line = ["regress", "--lots", "0", "--workers", "0", "--database", str(tmp_path / "lots")]
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(commands.main, line).result() == 0
 
 
 @pytest.mark.slow

@@ -199,11 +199,12 @@ def regress(
             evidence.write(database, report)
 
     try:
-        try:
-            with terminated_as_interrupted(), _progress(seconds) as tell:
-                number = run_pass(settings, database, tell, evidence.versions())
-        finally:
-            keep()  # what was run counts, whatever has ended it
+        with terminated_as_interrupted():
+            try:
+                with _progress(seconds) as tell:
+                    number = run_pass(settings, database, tell, evidence.versions())
+            finally:
+                keep()  # what was run counts, whatever has ended it
         return _tell_result(database, number, full_coverage=full_coverage)
     except SchedulerError as error:
         raise click.UsageError(f"--scheduler: {error}") from error

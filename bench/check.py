@@ -104,15 +104,31 @@ def require_all(named: Collection[object], found: Iterable[object]) -> None:
 
 def outdated_fpga(found: Any) -> list[list[str]]:
     """Return what is outdated in each result of ``fpga.json``."""
-    require_all([block.name for block in fpga.blocks()], (result["name"] for result in found))
+    with known_form("fpga.json"):
+        names = [result["name"] for result in found]
+    require_all([block.name for block in fpga.blocks()], names)
     return outdated_netlists(fpga_figures(found))
 
 
 def outdated_clocks(bus: str, found: Any) -> list[list[str]]:
     """Return what is outdated in each result of ``cycles.json`` or ``block_clocks.json``."""
-    keys = (tuple(result[name] for name in KEY) for result in found)
+    with known_form("cycles.json or block_clocks.json"):
+        keys = [tuple(result[name] for name in KEY) for result in found]
     require_all([run.key for run in runs()], keys)
     return outdated_netlists(clock_figures(bus, found))
+
+
+def outdated_simulation(found: Any) -> list[list[str]]:
+    """Return what is outdated in each result of ``simulation.json``."""
+    with known_form("simulation.json"):
+        rows = [dict(row) for name in PARTS for row in found[name]]
+    return outdated_times(rows)
+
+
+def outdated_model(found: Any) -> list[list[str]]:
+    """Return what is outdated in ``model.json``."""
+    with known_form("model.json"):
+        return outdated_times([dict(found)])
 
 
 def tell(name: str, faults: list[list[str]]) -> bool:
@@ -128,8 +144,8 @@ CHECKS: dict[str, Callable[[Any], list[list[str]]]] = {
     "fpga": outdated_fpga,
     "cycles": lambda found: outdated_clocks("none", found),
     "block_clocks": lambda found: outdated_clocks("axi", found),
-    "simulation": lambda found: outdated_times(row for name in PARTS for row in found[name]),
-    "model": lambda found: outdated_times([dict(found)]),
+    "simulation": outdated_simulation,
+    "model": outdated_model,
 }
 """For each file of results what lists the faults of each result in it."""
 
@@ -142,8 +158,7 @@ def main() -> int:
     are_present = []
     for name, results in found.items():
         try:
-            with known_form(f"{name}.json"):
-                are_present.append(tell(name, CHECKS[name](results)))
+            are_present.append(tell(name, CHECKS[name](results)))
         except EvidenceError as error:
             print(f"{name}: {error}", file=sys.stderr)
             are_present.append(False)

@@ -162,8 +162,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_evidence(EVIDENCE, found, sort_keys=False)
     for name in changed:
         print(f"{name}: the netlist {'is gone' if name not in now else 'has changed'}")
+    same = len(now) - sum(name in now for name in changed)
     if accepts:
-        changed.clear()
+        same, changed = len(now), []
     elif changed:
         print("nothing is written: --accept writes netlists that have changed on purpose")
     print(f"{len(now)} netlists of the gateware {present.gateware}")
@@ -171,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"{len(each['same'])} of them are those of the gateware {each['revision']['gateware']}"
         )
-    print(f"{len(now) - len(changed)} passed, {len(changed)} failed")
+    print(f"{same} passed, {len(changed)} failed")
     return int(bool(changed))
 
 

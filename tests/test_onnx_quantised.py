@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from equal_bits import assert_equal_bits
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx_models import model_of, runtime
 
 from extremum.hdl.config import CoreConfig
@@ -16,6 +16,7 @@ from extremum.host import Accelerator
 from extremum.host.cli.commands import main
 from extremum.model import DataType
 from extremum.onnx import core_for, load, run
+from extremum.onnx.page import feature_map
 from extremum.onnx.quantised import Codes
 
 SIZES = (2, 3, 7, 8)
@@ -26,6 +27,7 @@ LAYERS = {
     "largest": ("ReduceMax", {"keepdims": 0}, "y"),
     "least": ("ReduceMin", {}, "y"),
     "first": ("ArgMax", {"axis": 1}, "places"),
+    "default": ("ArgMax", {}, "places"),
     "last": ("ArgMin", {"axis": -1, "select_last_index": 1, "keepdims": 0}, "places"),
 }
 
@@ -123,7 +125,9 @@ def test_what_no_code_stands_for():
         (np.float32(np.nan), np.int8(0)),
         (np.float32(1e-39), np.int8(0)),
         (np.float32(3e38), np.int8(0)),
+        (np.float32(1.5e36), np.int8(0)),  # 255 times this is too much for float32
         (np.float32(0.1), np.int32(0)),
+        (np.float32(0.1), np.zeros(3, np.int8)),
         (np.array([0.1, 0.1, -0.1], np.float32), np.zeros(3, np.int8)),
     ],
 )
@@ -188,14 +192,143 @@ def test_a_scale_of_a_node():
         ("last", 1, "int8"),
         ("last", -1, "float32"),
         ("largest", 1, "float32"),
+        ("pool", None, "int8"),
+        ("first", None, "float32"),
+        ("default", 0, "float32"),
+        ("default", 1, "int8"),
     ],
 )
 def test_scales_along_an_axis(name, axis, data_type):
+    """That of DequantizeLinear is 1 if it is not told, and that of ArgMax is 0."""
     x = codes()
     generator = np.random.default_rng(3)
-    scale = generator.uniform(0.01, 2, SIZES[axis]).astype(np.float32)
-    zero = generator.integers(-9, 9, SIZES[axis]).astype(np.int8)
-    check(model([layer(name)], x, scale, zero, axis=axis), x, data_type)
+    places = SIZES[1 if axis is None else axis]
+    scale = generator.uniform(0.01, 2, places).astype(np.float32)
+    zero = generator.integers(-9, 9, places).astype(np.int8)
+    told = {} if axis is None else {"axis": axis}
+    check(model([layer(name)], x, scale, zero, **told), x, data_type)
+
+
+def test_a_single_scale_in_a_vector():
+    x = codes(sizes=(2, 1, 7, 8))
+    scale, zero = np.array([0.5], np.float32), np.array([-3], np.int8)
+    check(model([layer("largest")], x, scale, zero), x, "int8")
+    scalar = np.array(-7, np.int8)
+    nodes = [node("DequantizeLinear", "q scale", "r"), layer("plane", "x")]
+    inputs = {"q": ("int8", ()), "x": ("float32", SIZES)}
+    tested = model_of(nodes, inputs, ["r", "y"], constants={"scale": scale})
+    given = {"q": scalar, "x": codes().astype(np.float32)}
+    assert types_of(run(tested, given).nodes) == ["float32"]
+
+
+def test_scales_along_an_axis_behind_a_pooling():
+    """Its result has them along the same axis."""
+    layers = [layer("plane"), helper.make_node("ArgMax", ["y"], ["places"], axis=3)]
+    scale = np.array([0.5, 2, 0.25], np.float32)
+    x = codes()
+    check(model(layers, x, scale, np.zeros(3, np.int8), axis=1), x, "int8")
+    layers = [helper.make_node("Transpose", ["r"], ["t"], perm=[1, 0, 2, 3]), layer("pool", "t")]
+    check(model(layers, x, scale, np.zeros(3, np.int8), axis=1), x, "float32")
+    layers = [layer("least"), layer("first", "y")]
+    found = load(model(layers, x, scale, np.zeros(3, np.int8), axis=1)).candidates
+    assert types_of(found) == ["float32", "float32"]
+
+
+def test_another_rank_in_the_run():
+    """The model states one that ONNX cannot infer; along another axis are other scales."""
+    coding = Codes(np.array([0.5, 2], np.float32), np.zeros(2, np.int8), -1)
+    last = node("ArgMax", "r", "places", axis=1)
+    assert not coding.suit(last, 2)
+    assert coding.suit(last, 3)
+    assert not coding.suit(last, 0)
+    assert not coding.suit(last, None)
+    pool = layer("pool")
+    assert [Codes(coding.scale, coding.zero_point, -3).suit(pool, rank) for rank in (4, 5)] == [
+        True, False,
+    ]  # fmt: skip
+    real = coding.real(np.array([[1, 1], [2, -2]], np.int8))
+    assert coding.of(real) is not None
+    assert coding.of(real[:, :1]) is None
+    assert coding.of(real[0, 0]) is None
+
+
+def test_two_roundings_are_not_passed():
+    """ONNX Runtime makes one of them, of another scale."""
+    x = codes()
+    between = [
+        node("QuantizeLinear", "r scale2 zero2", "s"),
+        node("DequantizeLinear", "s scale2 zero2", "t"),
+        layer("pool", "t"),
+    ]
+    tested = model(between, x, np.float32(0.05), np.int8(-5))
+    for name, value in (("scale2", np.float32(0.07)), ("zero2", np.int8(3))):
+        tested.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+    (found,) = load(tested).candidates
+    assert types_of([found]) == ["float32"]
+    tested.graph.node[1].input[0] = "moved"
+    tested.graph.node.insert(1, node("Identity", "r", "moved"))
+    assert types_of(load(tested).candidates) == ["float32"]
+    outputs = run(tested, {"q": x})
+    assert outputs.agreement
+
+
+def test_a_layer_that_is_left_gives_no_codes():
+    """Where a window lies wholly in padding ONNX Runtime gives what is no element."""
+    left = helper.make_node("MaxPool", ["r"], ["a"], kernel_shape=[1, 2], pads=[0, 4, 0, 4])
+    tested = model([left, layer("pool", "a")], codes(), np.float32(0.05), np.int8(-5))
+    first, second = load(tested).candidates
+    assert first.reason
+    assert types_of([second]) == ["float32"]
+
+
+def test_positions_have_no_codes():
+    places = helper.make_node("ArgMax", ["r"], ["places"], axis=1)
+    tested = model([places, node("ReduceMax", "places", "y")], codes(), np.float32(0.05))
+    first, second = load(tested).candidates
+    assert types_of([first, second]) == ["int8", "int64"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "opset", "coded"),
+    [({"output_dtype": TensorProto.FLOAT}, 23, "int8"), ({}, 21, "int16")],
+)
+def test_other_dequantizations_stay(attributes, opset, coded):
+    zero = np.array(1, coded)
+    tested = model([layer("pool")], codes(coded), np.float32(0.05), zero, opset=opset, **attributes)
+    assert types_of(load(tested).candidates) == ["float32"]
+
+
+def test_a_core_for_other_codes_takes_the_numbers():
+    """One whose type is fixed takes the codes of no other."""
+    types = (DataType.FLOAT32, DataType.INT8)
+    config = CoreConfig(types, max_window=(1, 3, 3), fixed=(("data_type", 0),))
+    x = codes()
+    tested = model([layer("pool")], x, np.float32(0.05), np.int8(7))
+    with Accelerator(config, backend="model") as accelerator:
+        outputs = run(tested, {"q": x}, accelerator=accelerator, strict=True)
+    assert types_of(outputs.nodes) == ["float32"]
+
+
+def test_a_core_without_a_type_for_what_is_no_code(monkeypatch):
+    monkeypatch.setattr(Codes, "of", lambda *_: None)
+    config = CoreConfig((DataType.INT8,), max_window=(1, 3, 3))
+    x = codes()
+    tested = model([layer("pool")], x, np.float32(0.05), np.int8(7))
+    with Accelerator(config, backend="model") as accelerator:
+        outputs = run(tested, {"q": x}, accelerator=accelerator)
+    (found,) = outputs.nodes
+    told = "its elements are not those of their codes, and the core was built for INT8, not for "
+    assert found.reason.startswith(told)
+
+
+def test_the_page_shows_numbers():
+    x = codes()
+    (pool,) = load(model([layer("pool")], x, np.float32(0.05), np.int8(7))).candidates
+    assert pool.layer is not None
+    found = feature_map("pool", pool.layer, x)
+    assert found is not None
+    assert found.high == np.float32(0.05) * (127 - 7)
+    assert found.low == np.float32(0.05) * (-128 - 7)
 
 
 def test_blocks_of_scales_stay():

@@ -205,9 +205,11 @@ def test_a_status_of_a_core(rig, monkeypatch):
             pytest.fail("no bit of the status is compared")
 
 
-def test_a_status_that_is_missing(rig, monkeypatch):
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_status_that_is_missing_or_too_many(rig, monkeypatch, times):
     def alter(run, take):
-        return dataclasses.replace(run(take), statuses=())
+        measured = run(take)
+        return dataclasses.replace(measured, statuses=times * tuple(measured.statuses))
 
     altered(monkeypatch, alter)
     assert "jobs were taken" in difference(rig, CORE)

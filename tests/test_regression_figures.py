@@ -294,8 +294,9 @@ def test_patience_covers_slots_and_rests():
     assert watchdog(todo, replace(batch, output_stalls=60)) == watchdog(todo, batch)
 
 
+@pytest.mark.parametrize("bus", ["none", "axi"])
 @pytest.mark.parametrize("backend", ["native", "verilator", "icarus"])
-def test_each_backend_has_its_own_simulations(monkeypatch, backend):
+def test_each_backend_has_its_own_simulations(monkeypatch, backend, bus):
     """Of those in a process of their own only a few are open; they end with the rig."""
     closed = []
 
@@ -309,13 +310,16 @@ def test_each_backend_has_its_own_simulations(monkeypatch, backend):
     class Native(Fake):
         pass
 
-    monkeypatch.setattr(regression_run, "NativeSimulator", Native)
-    monkeypatch.setattr(regression_run, "CocotbSimulator", Fake)
-    targets = [target for target in TARGETS if target.bus == "none"]
+    for name in ("NativeSimulator", "NativeBlock"):
+        monkeypatch.setattr(regression_run, name, Native)
+    for name in ("CocotbSimulator", "CocotbBlock"):
+        monkeypatch.setattr(regression_run, name, Fake)
+    targets = [target for target in TARGETS if target.bus == bus]
     most = regression_run.OPEN_SIMULATIONS
     with Rig(backend) as rig:
-        made = [rig.core(target) for target in targets[: most + 2]]
-        assert rig.core(targets[most + 1]) is made[-1]
+        simulation = rig.core if bus == "none" else rig.block
+        made = [simulation(target) for target in targets[: most + 2]]
+        assert simulation(targets[most + 1]) is made[-1]
         assert {type(each) for each in made} == {Native if backend == "native" else Fake}
         assert closed == ([] if backend == "native" else made[:2])
     assert closed == made

@@ -306,12 +306,12 @@ def test_missing_evidence_fails_and_is_on_the_page(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("file", "found", "told"),
     [
-        ("fuzz", {"targets": [{"name": "npy"}]}, "is not of the form that the report knows"),
+        ("fuzz", {"targets": [{"name": "npy"}]}, "is not of the form that is known"),
         ("mutation", [], "is no evidence, restore or remove it: it is not an object"),
         ("regression", [1], "is no evidence, restore or remove it: it is not an object"),
-        ("regression", REGRESSION | {"revision": []}, "not of the form that the report knows"),
+        ("regression", REGRESSION | {"revision": []}, "not of the form that is known"),
         ("regression", REGRESSION | {"coverage": {"points": {"x": {"bins": {}}}}}, "not of the f"),
-        ("netlists", {"versions": []}, "is not of the form that the report knows"),
+        ("netlists", {"versions": []}, "is not of the form that is known"),
     ],
 )
 def test_evidence_of_another_form_is_refused(tmp_path, capsys, file, found, told):

@@ -63,7 +63,7 @@ class Row:
         The first difference from ONNX Runtime.
     core_type
         The element type that the core takes: that of the codes of a quantised tensor, else
-        `data_type`. None if the node is not taken.
+        `data_type`. None if the node is not taken, or that is not known.
     """
 
     name: str
@@ -172,7 +172,8 @@ def _planned(candidate: Candidate, config: CoreConfig) -> Row:
     if candidate.reason:
         return Row(*known, "onnxruntime", candidate.reason)
     if candidate.layer is None:
-        return Row(*known, "unknown", candidate.unknown)
+        taken_as = candidate.codes and candidate.codes.data_type.value
+        return Row(*known, "unknown", candidate.unknown, core_type=taken_as)
     todo = plan(candidate.layer.problem, config)
     figures = (len(todo.jobs), todo.beats_in, todo.beats_out, None, todo.cycles)
     taken_as = candidate.layer.problem.data_type.value

@@ -31,7 +31,9 @@ class _Needs:
 
 
 def core_for(layers: Iterable[Candidate | Reduction | Pooling], **given: Any) -> CoreConfig:
-    """Return the smallest core on which these layers run without tiles.
+    """Return a core on which these layers run without tiles: it has what they need, and no more.
+
+    Of a layer whose elements have codes, the type of the codes counts.
 
     Parameters
     ----------

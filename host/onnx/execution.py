@@ -22,7 +22,6 @@ from extremum.onnx.layers import Layer, NotTaken, axes_of, check_type, layer_of
 from extremum.onnx.loading import load
 from extremum.onnx.network import Candidate, Network, NetworkError
 from extremum.onnx.outcome import NodeReport, Outputs
-from extremum.onnx.quantised import Codes
 from extremum.onnx.reference import Reference
 from extremum.onnx.runtime import NoKernel, Runtime
 from extremum.onnx.segments import cut
@@ -210,22 +209,30 @@ class _Execution:
             check_type(candidate.node, self._network.opset, value.element_type())
             layer = layer_of(candidate.node, x.shape, x.dtype, self._axes(candidate.node))
             check_values(candidate.node.op_type, layer, x)
-            if (codes := self._codes_taken(candidate)) is not None:
-                whole = codes.of(x)
-                layer, x = (layer, x) if whole is None else (layer.of_codes(codes), whole)
-            self._check_core(layer)
+            layer, x = self._taken(candidate, layer, x)
         except NotTaken as why:
             self._refuse(candidate, str(why))
             self._store(self._reference(candidate))
             return NodeReport(*_told(candidate, value), None, str(why))
         return layer, layer.lifted(x)
 
-    def _codes_taken(self, candidate: Candidate) -> Codes | None:
-        """Return how a node's input is coded, if the core takes such codes."""
-        codes, device = candidate.codes, self._accelerator
-        if codes is None or device is None or codes.data_type in device.config.data_types:
-            return codes
-        return None
+    def _taken(self, candidate: Candidate, layer: Layer, x: np.ndarray) -> tuple[Layer, np.ndarray]:
+        """Return a layer, and what the core takes of its input: the codes, or the elements.
+
+        Raises
+        ------
+        NotTaken
+            The core was not built for the layer.
+        """
+        codes, told = candidate.codes, ""
+        if codes is not None and codes.suit(candidate.node, x.ndim):
+            coded, whole = layer.of_codes(codes), codes.of(x)
+            if whole is not None and self._refusal(coded) is None:
+                return coded, whole
+            told = "" if whole is not None else "its elements are not those of their codes, and "
+        if (why := self._refusal(layer)) is not None:
+            raise NotTaken(f"{told}{why}")
+        return layer, x
 
     def _finished(
         self,
@@ -249,13 +256,14 @@ class _Execution:
         self._store({name: value_of(result) for name, result in given.items()})
         return NodeReport(*told, layer, "", report, compared, difference, note)
 
-    def _check_core(self, layer: Layer) -> None:
-        """Refuse a layer that the core was not built for."""
+    def _refusal(self, layer: Layer) -> str | None:
+        """Return why the core was not built for a layer; None if it was."""
         if self._accelerator is not None:
             try:
                 plan(layer.problem, self._accelerator.config).check_fixed()
             except ValueError as error:
-                raise NotTaken(str(error)) from error
+                return str(error)
+        return None
 
     def _carry_out(
         self, work: Sequence[tuple[Reduction | Pooling, np.ndarray]]

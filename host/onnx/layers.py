@@ -85,6 +85,12 @@ class Layer:
     output_sizes: tuple[int, ...]
     codes: Codes | None = None
 
+    @property
+    def codes_of_result(self) -> Codes | None:
+        """How the elements of the first output are coded; None if they are not, or are indices."""
+        gives_index = isinstance(self.problem, Reduction) and self.problem.function.gives_index
+        return None if gives_index else self.codes
+
     def of_codes(self, codes: Codes) -> Layer:
         """Return the layer that takes the codes of its elements."""
         return replace(self, problem=replace(self.problem, data_type=codes.data_type), codes=codes)
@@ -97,9 +103,8 @@ class Layer:
         """Return the node's outputs, in their order, from what the operator gave."""
         listed = result if isinstance(result, tuple) else (result,)
         first, *positions = (each.reshape(self.output_sizes) for each in listed)
-        is_value = isinstance(self.problem, Pooling) or not self.problem.function.gives_index
-        if self.codes is not None and is_value:
-            first = self.codes.real(first)
+        if (codes := self.codes_of_result) is not None:
+            first = codes.real(first)
         return (first, *positions)
 
 

@@ -17,7 +17,6 @@ from extremum.onnx.graphs import (
     name_of,
     nodes_within,
     opset_of,
-    rank_of,
     sizes_of,
     type_of,
 )
@@ -31,7 +30,7 @@ from extremum.onnx.layers import (
     is_candidate,
     layer_of,
 )
-from extremum.onnx.quantised import Codes, codes_of_tensors
+from extremum.onnx.quantised import CodedTensors, Codes
 
 __all__ = ["Candidate", "Network", "NetworkError"]
 
@@ -161,10 +160,15 @@ class Network:
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """All nodes whose operators are ours by name, in the order of the graph."""
-        functions, found = functions_of(self.model), []
+        functions, found = functions_of(self.model), list[Candidate]()
+        coded = CodedTensors(self.constant, self._values)
         for index, node in enumerate(self.graph.node):
             if is_candidate(node):
-                found.append(self._candidate(index, node))
+                found.append(self._candidate(index, node, coded.codes(node)))
+                # A node that is not taken may give what is no element of its input.
+                coded.pass_by(node, found[-1].layer and found[-1].layer.codes_of_result)
+            else:
+                coded.pass_by(node)
             found += [
                 Candidate(None, name_of(inner), inner, None, None, None, WITHIN[in_function])
                 for inner, in_function in nodes_within(node, functions)
@@ -172,13 +176,10 @@ class Network:
             ]
         return tuple(found)
 
-    def _candidate(self, index: int, node: NodeProto) -> Candidate:
+    def _candidate(self, index: int, node: NodeProto, codes: Codes | None) -> Candidate:
         value = self._values.get(node.input[0])
         sizes, data_type = sizes_of(value), type_of(value)
         known = (index, name_of(node), node, sizes, data_type)
-        codes = self._codes.get(node.input[0])
-        if codes is not None and not codes.suit(node, rank_of(value)):
-            codes = None
         try:
             layer = layer_of(node, sizes, data_type, self._axes(node))
             layer = layer if codes is None else layer.of_codes(codes)
@@ -187,10 +188,6 @@ class Network:
             return Candidate(*known, None, str(why))
         except NotKnown as what:
             return Candidate(*known, None, unknown=str(what), codes=codes)
-
-    @cached_property
-    def _codes(self) -> dict[str, Codes]:
-        return codes_of_tensors(self.graph, self.constant, self._values)
 
     @cached_property
     def _values(self) -> dict[str, onnx.ValueInfoProto]:

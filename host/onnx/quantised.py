@@ -14,16 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import GraphProto, NodeProto, ValueInfoProto
+from onnx import NodeProto, ValueInfoProto
 
 from extremum.model import DataType
 from extremum.onnx.graphs import is_standard, rank_of, type_of
-from extremum.onnx.layers import is_candidate
 
-__all__ = ["Codes", "codes_of_tensors"]
+__all__ = ["CodedTensors", "Codes"]
 
 OF_RUNTIME = "com.microsoft"
-"""Domain of the DequantizeLinear of ONNX Runtime itself, which older networks have."""
+"""Domain of such nodes of ONNX Runtime itself, which older networks have."""
 
 REAL = (np.float32, np.float16)
 """Types of scales. What they make of a code has the same type."""
@@ -48,7 +47,8 @@ class Codes:
         Of each code ``(code - zero_point) * scale`` is the number. They have no dimension, or one:
         a number for each place along `axis`. `zero_point` has the type of the codes.
     axis
-        The axis along which scales differ, from 0; None if there is one scale.
+        The axis along which scales differ, counted from the end if it is below 0; None if there is
+        one scale.
     """
 
     scale: np.ndarray
@@ -62,32 +62,22 @@ class Codes:
 
     def of(self, x: np.ndarray) -> np.ndarray | None:
         """Return the codes of real numbers; None if these are not what the codes stand for."""
-        if x.dtype != self.scale.dtype or (self.axis is not None and self.axis >= x.ndim):
+        if x.dtype != self.scale.dtype or not self._fits(x.shape):
             return None
-        scale, zero = (self._along(each, x.ndim).astype(np.float64) for each in self._numbers)
-        limits = np.iinfo(self.zero_point.dtype)
+        scale, zero = self._along(x.ndim)
+        limits = np.iinfo(zero.dtype)
         # Infinities and NaN are nobody's codes, which the comparison finds.
         with np.errstate(invalid="ignore", over="ignore"):
-            found = np.clip(np.rint(x / scale) + zero, limits.min, limits.max)
-            codes = found.astype(self.zero_point.dtype)
+            near = np.rint(x / scale.astype(np.float64)) + zero
+            codes = np.clip(near, limits.min, limits.max).astype(zero.dtype)
         bits = f"u{x.itemsize}"
         return codes if np.array_equal(self.real(codes).view(bits), x.view(bits)) else None
 
     def real(self, codes: np.ndarray) -> np.ndarray:
         """Return the numbers that codes stand for, as DequantizeLinear computes them."""
-        scale, zero = (self._along(each, codes.ndim) for each in self._numbers)
+        scale, zero = self._along(codes.ndim)
         product = (codes.astype(np.float32) - zero.astype(np.float32)) * scale.astype(np.float32)
-        return product.astype(self.scale.dtype)
-
-    @property
-    def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.scale, self.zero_point
-
-    def _along(self, each: np.ndarray, rank: int) -> np.ndarray:
-        """Return scales or zero points so that they meet a tensor of that rank along the axis."""
-        if self.axis is None:
-            return each
-        return each.reshape([-1 if axis == self.axis else 1 for axis in range(rank)])
+        return product.astype(scale.dtype)
 
     def suit(self, node: NodeProto, rank: int | None) -> bool:
         """Tell whether a node of ours may compare the codes of its input, which has that rank.
@@ -97,83 +87,108 @@ class Codes:
         """
         if self.axis is None:
             return True
+        if rank is None or not -rank <= self.axis < rank:
+            return False
         if node.op_type in ("MaxPool", "GlobalMaxPool"):
-            return self.axis < 2
-        if node.op_type in ("ArgMax", "ArgMin") and rank:
-            return self.axis != _number(node, "axis", 0) % rank
+            return self.axis % rank < 2
+        if node.op_type in ("ArgMax", "ArgMin"):
+            return self.axis % rank != _number(node, "axis", 0) % rank
         return False
 
+    def _fits(self, sizes: tuple[int, ...]) -> bool:
+        """Tell whether a tensor has a place along the axis for each of the scales."""
+        if self.axis is None:
+            return True
+        rank = len(sizes)
+        return -rank <= self.axis < rank and sizes[self.axis] == self.scale.size
 
-def codes_of_tensors(
-    graph: GraphProto,
-    constant: Callable[[str], np.ndarray | None],
-    known: Mapping[str, ValueInfoProto],
-) -> dict[str, Codes]:
-    """Return how those tensors are coded that hold numbers which a DequantizeLinear gives.
+    def _along(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return scales and zero points so that they meet a tensor of that rank along the axis."""
+        if self.axis is None:
+            return self.scale, self.zero_point
+        sizes = [-1 if axis == self.axis % rank else 1 for axis in range(rank)]
+        return self.scale.reshape(sizes), self.zero_point.reshape(sizes)
+
+
+class CodedTensors:
+    """Finds how tensors are coded that hold numbers which a DequantizeLinear gives.
 
     Parameters
     ----------
-    graph
-        The graph of a network.
     constant
         Returns what an initialiser or a node of Constant holds, by its name.
     known
         What is known of types and sizes of tensors.
-
-    Returns
-    -------
-    dict
-        By the names of the tensors. Results of poolings, of maxima and minima, and of nodes that
-        only move elements are among them.
     """
-    found = dict[str, Codes]()
-    for node in graph.node:
-        codes = _dequantised(node, constant, known)
-        if codes is None and node.input and (before := found.get(node.input[0])) is not None:
-            codes = before if _passes(node, before) else None
+
+    def __init__(
+        self,
+        constant: Callable[[str], np.ndarray | None],
+        known: Mapping[str, ValueInfoProto],
+    ) -> None:
+        self._constant, self._known = constant, known
+        self._found = dict[str, Codes]()
+        self._real, self._rounded = set[str](), set[str]()
+
+    def codes(self, node: NodeProto) -> Codes | None:
+        """Return how the input of a node of ours is coded, if the node may compare the codes."""
+        codes = self._found.get(node.input[0])
+        rank = rank_of(self._known.get(node.input[0]))
+        return codes if codes is not None and codes.suit(node, rank) else None
+
+    def pass_by(self, node: NodeProto, codes: Codes | None = None) -> None:
+        """Look at a node; the nodes of a graph come in its order.
+
+        Parameters
+        ----------
+        codes
+            How the elements are coded that the node's first result holds, if it is a node of ours
+            that selects some of its input.
+        """
+        taken = node.input[0] if node.input else ""
+        if _is("DequantizeLinear", node):
+            codes = None if taken in self._rounded else self._dequantised(node)
+            self._real.update(node.output[:1])
+        elif _is("QuantizeLinear", node):
+            # ONNX Runtime makes one pair of two such pairs behind one another, of another scale.
+            if taken in self._real:
+                self._rounded.update(node.output[:1])
+        elif is_standard(node) and node.op_type in MOVING:
+            before = self._found.get(taken)
+            codes = None if before is None or before.axis is not None else before
+            for names in (self._real, self._rounded):
+                names.update(node.output[:1] if taken in names else ())
         if codes is not None and node.output[0]:
-            found[node.output[0]] = codes
-    return found
+            self._found[node.output[0]] = codes
+
+    def _dequantised(self, node: NodeProto) -> Codes | None:
+        """Return how the result of a DequantizeLinear is coded; None if it is not in order."""
+        if len(node.input) < 2:  # which is known to be wrong for ONNX's own alone
+            return None
+        scale = self._constant(node.input[1])
+        if scale is None or scale.dtype not in REAL or scale.ndim > 1:
+            return None
+        if len(node.input) > 2 and node.input[2]:
+            zero = self._constant(node.input[2])
+        else:
+            zero = np.zeros(scale.shape, type_of(self._known.get(node.input[0])) or "void")
+        if zero is None or zero.dtype not in CODED or zero.shape != scale.shape:
+            return None
+        if _number(node, "block_size", 0) or _number(node, "output_dtype", 0):
+            return None
+        limits = np.finfo(scale.dtype)
+        if not np.all((scale >= limits.smallest_normal) & (scale <= limits.max / CODES)):
+            return None
+        if scale.size == 1:
+            return Codes(scale.reshape(()), zero.reshape(()))
+        return Codes(scale, zero, _number(node, "axis", 1)) if is_standard(node) else None
 
 
-def _dequantised(
-    node: NodeProto,
-    constant: Callable[[str], np.ndarray | None],
-    known: Mapping[str, ValueInfoProto],
-) -> Codes | None:
-    """Return how a node's result is coded; None unless a DequantizeLinear gives it in order."""
-    of_runtime = node.domain == OF_RUNTIME
-    if node.op_type != "DequantizeLinear" or not (of_runtime or is_standard(node)):
-        return None
-    if len(node.input) < 2:  # which is known to be wrong for ONNX's own alone
-        return None
-    scale = constant(node.input[1])
-    if scale is None or scale.dtype not in REAL or scale.ndim > (0 if of_runtime else 1):
-        return None
-    if len(node.input) > 2 and node.input[2]:
-        zero = constant(node.input[2])
-    else:
-        zero = np.zeros(scale.shape, type_of(known.get(node.input[0])) or "void")
-    if zero is None or zero.dtype not in CODED or zero.shape != scale.shape:
-        return None
-    if _number(node, "block_size", 0) or _number(node, "output_dtype", 0):
-        return None
-    limits = np.finfo(scale.dtype)
-    if not np.all((scale >= limits.smallest_normal) & (scale <= limits.max / CODES)):
-        return None
-    if not scale.ndim:
-        return Codes(scale, zero)
-    axis, rank = _number(node, "axis", 1), rank_of(known.get(node.output[0]))
-    return None if rank is None else Codes(scale, zero, axis % rank)
+def _is(operator: str, node: NodeProto) -> bool:
+    """Tell whether a node is this operator, of ONNX or of ONNX Runtime."""
+    return node.op_type == operator and (is_standard(node) or node.domain == OF_RUNTIME)
 
 
 def _number(node: NodeProto, name: str, default: int) -> int:
     """Return a whole number that is an attribute of a node."""
     return next((each.i for each in node.attribute if each.name == name), default)
-
-
-def _passes(node: NodeProto, codes: Codes) -> bool:
-    """Tell whether a node's first result holds nothing but elements of its input."""
-    if is_standard(node) and node.op_type in MOVING:
-        return codes.axis is None
-    return is_candidate(node) and not node.op_type.startswith("Arg") and codes.suit(node, None)

@@ -31,7 +31,7 @@ def told_of(folder: Path) -> dict[Section, Told]:
     Raises
     ------
     ReportError, EvidenceError
-        A file is not of the form that the report knows.
+        A file is not of the form that is known.
     """
     told = {}
     for section in SECTIONS:

@@ -103,7 +103,9 @@ def feature_map(name: str, layer: Layer, x: np.ndarray) -> FeatureMap | None:
     (top, height), (left, width) = map(_around, middle, plane.shape)
     inside = (rows >= top) & (rows < top + height) & (columns >= left) & (columns < left + width)
     pairs = zip(columns[inside] - left, rows[inside] - top, strict=True)
-    levels = plane[top : top + height, left : left + width].astype(np.float64)
+    elements = x if layer.codes is None else layer.codes.real(x)
+    shown = elements[batch, channel, top : top + height, left : left + width]
+    levels = shown.astype(np.float64)
     finite = levels[np.isfinite(levels)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     return FeatureMap(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,7 +18,7 @@ from extremum.host.cli.commands import main
 from extremum.model import DataType
 from extremum.onnx import core_for, load, run
 from extremum.onnx.page import feature_map
-from extremum.onnx.quantised import Codes
+from extremum.onnx.quantised import CodedTensors, Codes
 
 SIZES = (2, 3, 7, 8)
 LAYERS = {
@@ -205,7 +206,7 @@ def test_scales_along_an_axis(name, axis, data_type):
     places = SIZES[1 if axis is None else axis]
     scale = generator.uniform(0.01, 2, places).astype(np.float32)
     zero = generator.integers(-9, 9, places).astype(np.int8)
-    told = {} if axis is None else {"axis": axis}
+    told: dict[str, Any] = {} if axis is None else {"axis": axis}
     check(model([layer(name)], x, scale, zero, **told), x, data_type)
 
 
@@ -249,7 +250,20 @@ def test_another_rank_in_the_run():
     real = coding.real(np.array([[1, 1], [2, -2]], np.int8))
     assert coding.of(real) is not None
     assert coding.of(real[:, :1]) is None
+    assert coding.of(np.zeros((2, 3), np.float32)) is None
     assert coding.of(real[0, 0]) is None
+
+
+def test_what_a_node_compares_is_asked_in_the_run(monkeypatch):
+    """Its input may have another rank than the model states."""
+    monkeypatch.setattr(CodedTensors, "codes", lambda self, node: self._found.get(node.input[0]))
+    x = codes()
+    scale = np.array([0.5, 2, 0.25], np.float32)
+    tested = model([layer("first")], x, scale, np.zeros(3, np.int8), axis=1)
+    assert types_of(load(tested).candidates) == ["int8"]
+    outputs = run(tested, {"q": x})
+    assert types_of(outputs.nodes) == ["float32"]
+    assert outputs.agreement
 
 
 def test_two_roundings_are_not_passed():
@@ -357,15 +371,21 @@ def test_what_computes_ends_them():
     x = codes()
     tested = model(layers, x, np.float32(0.05), np.int8(-5))
     assert load(tested).candidates[0].codes is None
-    other = model([layer("pool")], x, np.float32(0.05), np.int8(-5))
-    other.graph.node[0].domain = "com.others"
-    other.opset_import.append(helper.make_opsetid("com.others", 1))
-    assert load(other).candidates[0].codes is None
+    for place in (0, 1):
+        layers = [node("Identity", "r", "a"), layer("pool", "a")]
+        other = model(layers, x, np.float32(0.05), np.int8(-5))
+        assert load(other).candidates[0].codes is not None
+        other.graph.node[place].domain = "com.others"
+        other.opset_import.append(helper.make_opsetid("com.others", 1))
+        assert load(other).candidates[0].codes is None
 
 
-def test_the_node_of_onnx_runtime_itself():
+@pytest.mark.parametrize("scale", [0.05, [0.05, 1, 0.2]])
+def test_the_node_of_onnx_runtime_itself(scale):
     x = codes("uint8")
-    tested = model([layer("positions")], x, np.float32(0.05), np.uint8(7))
+    zero = np.full(np.shape(scale), 7, np.uint8)
+    told: dict[str, Any] = {"axis": 1} if zero.ndim else {}
+    tested = model([layer("positions")], x, np.array(scale, np.float32), zero, **told)
     tested.graph.node[0].domain = "com.microsoft"
     check(tested, x, "uint8")
 

@@ -174,14 +174,14 @@ class CodedTensors:
             zero = np.zeros(scale.shape, type_of(self._known.get(node.input[0])) or "void")
         if zero is None or zero.dtype not in CODED or zero.shape != scale.shape:
             return None
-        if _number(node, "block_size", 0) or _number(node, "output_dtype", 0):
+        if _number(node, "output_dtype", 0):
             return None
         limits = np.finfo(scale.dtype)
         if not np.all((scale >= limits.smallest_normal) & (scale <= limits.max / CODES)):
             return None
         if scale.size == 1:
             return Codes(scale.reshape(()), zero.reshape(()))
-        return Codes(scale, zero, _number(node, "axis", 1)) if is_standard(node) else None
+        return Codes(scale, zero, _number(node, "axis", 1))
 
 
 def _is(operator: str, node: NodeProto) -> bool:

@@ -48,7 +48,7 @@ help:
 	@echo "                ACCEPT=1 keeps netlists that were changed on purpose."
 	@echo "make coverage   says which lines of the gateware the random regression executes, and which"
 	@echo "                holes nobody has explained: MINUTES=60 at most, on a sample of the cores."
-	@echo "make networks   runs eleven ONNX networks with their poolings and argmax on the core."
+	@echo "make networks   runs twelve ONNX networks with their poolings and argmax on the core."
 	@echo "make workloads  runs the workloads of the benchmarks, scaled down, on the simulated core."
 	@echo "make waveform   draws the waveform in docs/integration.md from a simulation."
 	@echo "make docs       builds the documentation as a site, in build/site, and checks its links."

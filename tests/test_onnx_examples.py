@@ -45,6 +45,19 @@ def test_the_text_in_a_picture(trained):
     assert trained.text_of(model, outputs["classes"][0]) == text
 
 
+@pytest.mark.skipif(find_spec("rapidocr") is None, reason="rapidocr is not installed")
+def test_the_text_in_a_picture_by_a_quantised_network(trained):
+    """The core takes 8 bits, and all bits are those of ONNX Runtime."""
+    text = "Max of 3, 7 and 7: the first"
+    model = trained.quantised(trained.recogniser(), "The quick brown fox, 0123456789")
+    outputs = run(model, {"x": trained.pixels(trained.picture(text))})
+    taken = [node.layer.problem.data_type.value for node in outputs.nodes if node.layer]
+    assert taken == ["uint8", "uint8"]
+    assert outputs.agreement
+    assert outputs.rounding is None
+    assert trained.text_of(model, outputs["classes"][0]) == text
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("rapidocr") is None, reason="rapidocr is not installed")
 def test_all_networks(capsys):
@@ -56,4 +69,4 @@ def test_all_networks(capsys):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     assert module.main(["--lanes", "4"]) == 0
-    assert "11 passed, 0 failed" in capsys.readouterr().out
+    assert "12 passed, 0 failed" in capsys.readouterr().out

@@ -337,3 +337,15 @@ def test_a_result_that_differs_is_told_with_its_job():
         with pytest.raises(ScoreboardError, match=f"result {number} is .*, of job {job},"):
             board.check(wrong)
     board.check(board.expected, len(board.beats))
+
+
+def test_many_results_of_a_block_whose_registers_are_accessed(rig):
+    many = Item("reduction", ROWS | {"sizes": [1300, 2]})
+    figures = run_case(Case("axi-reduction", [Batch([many], accesses=1)]), rig, Tally())
+    assert figures.jobs >= 1
+
+
+def test_a_database_in_a_folder_that_is_missing(tmp_path):
+    database = Database(tmp_path / "no" / "such" / "lots", Revision("gateware", "bench", "core"))
+    assert database.figures() == {}
+    database.close()

@@ -92,7 +92,8 @@ PACKAGES = {
          "tb/scoreboard.py"),
         ("tests/test_regression.py", "tests/test_regression_compares.py",
          "tests/test_regression_database.py", "tests/test_regression_finds.py",
-         "tests/test_regression_figures.py", "tests/test_hdl_core.py", "tests/test_hdl_intake.py"),
+         "tests/test_regression_figures.py", "tests/test_regression_runs.py",
+         "tests/test_hdl_core.py", "tests/test_hdl_intake.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

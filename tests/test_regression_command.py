@@ -22,6 +22,8 @@ from extremum.tb.regression import campaign, command, evidence, pool
 from extremum.tb.regression.command import regress
 from extremum.tb.regression.database import Database
 
+pytest_plugins = ["few_cases"]
+
 ROOT = Path(__file__).parents[1]
 
 SUMS = ("cases", "jobs", "clocks", "beats", "seconds", "lots_retried", "cores", "differences")
@@ -163,7 +165,7 @@ def terminable():
     assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
 
 
-@pytest.mark.usefixtures("terminable")
+@pytest.mark.usefixtures("terminable", "few")
 @pytest.mark.parametrize(
     ("what", "status", "told"),
     [

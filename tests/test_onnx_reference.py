@@ -1,15 +1,19 @@
 """Outputs of a whole network: a cut may round, and is told; a fault of any kind is found."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import helper
 from onnx_models import model_of, runtime
 
 from extremum.host import Accelerator
 from extremum.onnx import NetworkError, execution, run
+from extremum.onnx import runtime as runtime_module
 from extremum.onnx.differences import output_difference
+from extremum.onnx.values import session
 
 RNG = np.random.default_rng(6)
+PLAIN = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 HALF: np.ndarray = RNG.standard_normal((1, 2, 30, 30)).astype(np.float16)
 
 
@@ -51,11 +55,14 @@ def product():
         node("MatMul", "a w", "m"),
         node("ReduceMax", "b", "r", name="largest", axes=[0]),
         node("Add", "m r", "y"),
+        node("MatMul", "a v", "n"),
+        node("Add", "n bias", "z"),
     ]
     given = {"a": RNG.standard_normal((8, 1500)), "b": RNG.standard_normal((8, 64))}
     w = RNG.standard_normal((1500, 64)).astype(np.float32)
+    constants = {"w": w, "v": -w, "bias": RNG.standard_normal(64).astype(np.float32)}
     inputs = {name: ("float32", x.shape) for name, x in given.items()}
-    model = model_of(nodes, inputs, ["y"], constants={"w": w}, opset=13)
+    model = model_of(nodes, inputs, ["y", "z"], constants=constants, opset=13)
     return model, {name: x.astype(np.float32) for name, x in given.items()}
 
 
@@ -115,6 +122,61 @@ def test_a_tensor_that_reaches_the_wrong_part_is_found(monkeypatch):
     outputs = run(model, {"x": RNG.standard_normal((1, 2, 5)).astype(np.float32)})
     assert not outputs.differences
     assert outputs.difference is not None
+
+
+def unoptimisable(monkeypatch, fails):
+    """Let ONNX Runtime's optimisation fail for some models."""
+
+    def session_of(model, options):
+        if options.graph_optimization_level != PLAIN and fails(model):
+            raise RuntimeError("the optimisation fails")
+        return session(model, options)
+
+    monkeypatch.setattr(runtime_module, "session", session_of)
+
+
+def of_branches(model):
+    return any(n.op_type == "If" for n in model.graph.node)
+
+
+def test_parts_that_onnx_runtime_cannot_optimise():
+    """Release 1.32 refuses a Transpose behind codes of int8: its optimisation makes wrong nodes."""
+    nodes = [
+        node("DequantizeLinear", "q scale", "r"),
+        node("Transpose", "r", "t", perm=[1, 0, 2]),
+        node("ArgMax", "t", "y", axis=-1),
+    ]
+    x = RNG.integers(-128, 128, (4, 3, 5)).astype(np.int8)
+    constants = {"scale": np.array(0.1, np.float32)}
+    outputs = run(
+        model_of(nodes, {"q": ("int8", x.shape)}, ["y", "t"], constants=constants, opset=21),
+        {"q": x},
+    )
+    assert outputs["y"][..., 0].tolist() == x.transpose(1, 0, 2).argmax(-1).tolist()
+    assert (outputs.rounding, outputs.agreement) == (None, True)
+
+
+def test_rounding_of_what_cannot_be_optimised_is_no_mismatch(monkeypatch):
+    """A product and a sum round once in the parts, and twice in the branches, which stay apart."""
+    model, inputs = product()
+    unoptimisable(monkeypatch, of_branches)
+    outputs = run(model, inputs)
+    assert outputs.nodes[0].compared
+    assert (outputs.difference, outputs.differences) == (None, ())
+    assert outputs.rounding is not None
+    assert outputs.agreement is None
+    with Wrong(("float32",), backend="model") as accelerator:
+        outputs = run(model, inputs, accelerator=accelerator)
+    assert outputs.differences
+    assert outputs.agreement is False
+
+
+def test_what_fails_without_optimisation_too_is_told(monkeypatch):
+    unoptimisable(monkeypatch, lambda model: True)
+    nodes = [node("ArgMax", "x", "z", name="best", axis=1), node("Relu", "x", "y")]
+    model = model_of(nodes, {"x": ("int16", (1, 4))}, ["y", "z"])
+    with pytest.raises(NetworkError, match=r"implementation for Max\(13\)"):
+        run(model, {"x": np.zeros((1, 4), np.int16)})
 
 
 def test_a_layer_that_onnx_runtime_has_no_kernel_for():

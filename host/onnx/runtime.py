@@ -34,15 +34,21 @@ class Runtime:
     ----------
     network
         The network.
+
+    Attributes
+    ----------
+    unoptimised : bool
+        Whether nodes ran that ONNX Runtime could not optimise. They may round otherwise than in a
+        session in which it can.
     """
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._options = options = silent_options()
+        self.unoptimised = False
+        levels = onnxruntime.GraphOptimizationLevel
         # Layouts that only some processors have would be chosen by what stands around a part.
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-        if network.folder is not None:
-            options.add_session_config_entry(WEIGHTS_FOLDER, str(network.folder))
+        self._optimising = _options(network, levels.ORT_ENABLE_EXTENDED)
+        self._plain = _options(network, levels.ORT_DISABLE_ALL)
         graph = network.graph
         self._weights = {tensor.name: tensor for tensor in graph.initializer}
         self._sparse = {t.values.name: t for t in graph.sparse_initializer}
@@ -115,7 +121,7 @@ class Runtime:
         held = {name: value for name, value in given.items() if name not in absent}
         model = self._part([*map(self._absent, absent), *nodes], held, wanted, infos)
         try:
-            made = session(model, self._options)
+            made = self._session(model)
             listed = made.run_with_ort_values(list(wanted), held)
             results: dict[str, Any] = dict(zip(wanted, listed, strict=True))
             maps = [name for name in wanted if self._holds_maps(name)]
@@ -139,6 +145,15 @@ class Runtime:
         kind = info.type.tensor_type
         rank = len(kind.shape.dim)
         return helper.make_tensor_value_info(info.name, kind.elem_type, [None] * rank)
+
+    def _session(self, model: ModelProto) -> onnxruntime.InferenceSession:
+        """Return what runs a part. Some valid ones fail in ONNX Runtime's optimisation alone."""
+        try:
+            return session(model, self._optimising)
+        except Exception:
+            made = session(model, self._plain)
+            self.unoptimised = True
+            return made
 
     def _absent(self, name: str) -> NodeProto:
         """Return a node that gives an optional of the type that a value has, and holds nothing."""
@@ -179,6 +194,14 @@ class Runtime:
             opset_imports=whole.opset_import,
             functions=whole.functions,
         )
+
+
+def _options(network: Network, level: Any) -> onnxruntime.SessionOptions:
+    options = silent_options()
+    options.graph_optimization_level = level
+    if network.folder is not None:
+        options.add_session_config_entry(WEIGHTS_FOLDER, str(network.folder))
+    return options
 
 
 def _told(error: Exception) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from extremum.host.replaced_files import write_whole
 from extremum.tb.code_coverage.points import KINDS, Point
 
 HERE = Path(__file__).parent
@@ -128,4 +129,5 @@ def open_holes() -> list[str]:
 def accept(names: Iterable[str], path: Path = OPEN) -> None:
     """List holes as open, in place of those that were listed."""
     head = [line for line in path.read_text().splitlines() if line.startswith("#")]
-    path.write_text("\n".join([*head, *sorted(set(names))]) + "\n")
+    text = "\n".join([*head, *sorted(set(names))]) + "\n"
+    write_whole(path, text.encode())

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from extremum.host.replaced_files import write_whole
+
 FOLDER = Path(str(files("extremum.tb.mutation")))
 SURVIVORS = "survivors.toml"
 """Explanations of the mutants that are neither killed nor proved equivalent."""
@@ -92,4 +94,5 @@ def accept(survivors: Mapping[str, Sequence[str]], name: str = OPEN) -> None:
     """Put survivors of some blocks into a list, in place of those that it holds of them."""
     others = {each for each in open_survivors(name) if each.partition(": ")[0] not in survivors}
     found = {f"{block}: {key}" for block, keys in survivors.items() for key in keys}
-    (FOLDER / name).write_text("".join(f"{each}\n" for each in sorted(others | found)))
+    text = "".join(f"{each}\n" for each in sorted(others | found))
+    write_whole(FOLDER / name, text.encode())

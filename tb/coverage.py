@@ -19,9 +19,10 @@ DIMENSIONS = ("depth", "height", "width")
 WINDOWS = ("sliding", "gathered")
 KINDS = ("slices", "fold", *WINDOWS)
 """How a job's elements lie in beats: rows in lanes of their own, rows folded, windows."""
-PHASES = ("none", "seldom", "often", "mostly", "begin", "middle", "end", "full", "turns")
-"""When a port rests: at a rate below 10, below 60, above that; for a while at the first beats,
-halfway, or at the last ones; for so long that all queues fill; in random turns."""
+PHASES = ("none", "seldom", "often", "mostly", "begin", "middle", "end", "full", "drained", "turns")
+"""When a port rests: at a rate below 10, below 60, above that; for a while at the first beats, such
+that a result waits for its sink, halfway, or at the last ones; a sink for so long that all queues
+fill, or a source such that they drain; in random turns."""
 
 
 def _values() -> tuple[tuple[str, ...], ...]:
@@ -144,6 +145,10 @@ POINTS = (
                 "a block has registers instead of a job port",
                 lambda bus, port, _phase: bus == "block" and port == "job",
             ),
+            (
+                "queues fill behind a sink that rests, and drain before a source that does",
+                lambda _bus, port, phase: phase == ("drained" if port == "output" else "full"),
+            ),
         ),
     ),
     Point(
@@ -190,7 +195,7 @@ POINTS = (
     ),
     Point(
         "empty windows",
-        "Were there windows of padding alone?",
+        "Were there windows of padding alone, in a job, or left out of gathered ones?",
         {"way": WINDOWS, "empty": ("none", "some")},
     ),
     Point(

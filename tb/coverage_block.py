@@ -18,6 +18,8 @@ ACCESSES = (
     "clear of the counters",
 )
 
+AROUND = ("alone", "a right job before it", "a right job behind it", "an error before it")
+
 BLOCK_POINTS = (
     Point(
         "block reset",
@@ -30,7 +32,7 @@ BLOCK_POINTS = (
     Point(
         "block errors",
         "Which error did a job of a block end with, and what was around it, without a pause?",
-        {"code": CODES, "around": ("alone", "a right job before it", "a right job behind it")},
+        {"code": CODES, "around": AROUND},
         (
             (
                 "the queue is filled in an idle block, and emptied behind it",
@@ -42,6 +44,14 @@ BLOCK_POINTS = (
         "block errors and stalls",
         "Did the ports of a block rest around an error?",
         {"code": CODES, "stalls": ("none", "some")},
+    ),
+    Point(
+        "errors ended by a reset",
+        "Which error did a job of a block have that a reset ended before its packet was over?",
+        {
+            "code": tuple(code for code in CODES if code != "QUEUE_FULL"),
+            "reset": ("aresetn", "soft"),
+        },
     ),
     Point(
         "accesses",

@@ -66,44 +66,6 @@ def test_a_job_counts_if_it_began(rig, target, fewest):
         assert counted(rig, target, batch)[0].jobs == jobs
 
 
-@pytest.mark.parametrize(
-    ("jobs", "first", "rest", "phase"),
-    [
-        (4, 4, 600, None), (4, 3, 600, "full"), (4, 0, 600, "full"),
-        (4, 1, 9, "middle"), (4, 3, 9, "end"), (4, 4, 9, None), (4, 70, 9, None),
-    ],
-)  # fmt: skip
-def test_a_rest_counts_if_it_came(rig, jobs, first, rest, phase):
-    """The job port rests once so many jobs have been offered."""
-    batch = Batch([ROWS] * jobs, job_stalls=[[first, 0], [rest, 100], [1, 0]])
-    figures, bins = counted(rig, CORE, batch)
-    plain, _ = counted(rig, CORE, Batch([ROWS] * jobs))
-    assert {name for name in bins if name.startswith("stalls: core, job")} == (
-        {f"stalls: core, job, {phase}"} if phase else set()
-    )
-    assert (figures.clocks > plain.clocks + 500) == (phase == "full" and first > 0)
-    assert not any(name.startswith(("neighbours", "changes")) for name in bins)
-
-
-@pytest.mark.parametrize(("first", "phase"), [(2, "turns"), (4, None)])
-def test_turns_count_if_one_came(rig, first, phase):
-    turns = [[first, 0], *[[3, 100], [3, 0]] * 9]
-    _, bins = counted(rig, CORE, Batch([ROWS] * 4, job_stalls=turns))
-    found = {name for name in bins if name.startswith("stalls: core, job")}
-    assert found == ({"stalls: core, job, turns"} if phase else set())
-
-
-def test_phases_of_the_other_ports(rig):
-    beats = 4 * 120 // target_named(CORE).config.lanes
-    for port, last in (("input", beats), ("output", beats + 60)):
-        for first, phase in ((last // 2, "middle"), (last - last // 8, "end"), (9 * last, None)):
-            stalls: dict[str, Any] = {f"{port}_stalls": [[first, 0], [20, 100], [1, 0]]}
-            _, bins = counted(rig, CORE, Batch([ROWS] * 4, **stalls))
-            found = {name for name in bins if name.startswith(f"stalls: core, {port}")}
-            assert found == ({f"stalls: core, {port}, {phase}"} if phase else set()), first
-            assert any(name.startswith("neighbours") for name in bins)
-
-
 def altered(monkeypatch, alter):
     """Let the results of a core, or what is measured, come otherwise in the first run."""
     run, runs = NativeSimulator.run, itertools.count()
@@ -363,3 +325,22 @@ def test_counters_that_are_not_cleared(rig, monkeypatch):
     monkeypatch.setattr(BlockRegisters, "write", write)
     fails = [dataclasses.replace(ROWS, fault="early", fault_number=256) for _ in range(20)]
     assert "the counters were cleared" in difference(rig, BLOCK, items=fails, accesses=1)
+
+
+@pytest.mark.parametrize("flips", [0x1, 0x2])
+def test_the_status_of_a_block(rig, monkeypatch, flips):
+    """An idle block is not busy, and one can start if its queue has space, whatever runs."""
+    registers = BlockRegisters(rig.block(target_named(BLOCK)), target_named(BLOCK).config)
+    for is_idle in (True, False):
+        registers._expect_status(is_idle=is_idle)
+    sound = NativeBlock.read
+    monkeypatch.setattr(
+        NativeBlock, "read", lambda self, at: sound(self, at) ^ flips * (at == regs.STATUS)
+    )
+    with pytest.raises(Difference, match="STATUS tells"):
+        registers._expect_status(is_idle=True)
+    if flips == 2:
+        with pytest.raises(Difference, match="STATUS tells"):
+            registers._expect_status(is_idle=False)
+    else:
+        registers._expect_status(is_idle=False)

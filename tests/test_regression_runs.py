@@ -127,22 +127,6 @@ def test_a_soft_reset_is_one_of_software(rig, monkeypatch, clocks):
     assert len(resets) == (clocks == 0)
 
 
-def test_a_job_that_fails_behind_a_right_one(rig):
-    """Bins tell what stands in front of it, and behind it."""
-    right = Item("reduction", ROWS)
-    fails = replace(right, fault="early", fault_number=0)
-    for items, where in (
-        ([fails], {"alone", "a right job behind it"}),
-        ([right, fails], {"a right job before it", "a right job behind it"}),
-        ([replace(fails, fault_number=256)], {"a right job before it", "a right job behind it"}),
-    ):
-        tally = Tally()
-        run_case(Case("axi-reduction", [Batch(items)]), rig, tally)
-        assert not any(name.startswith("accesses") for name in tally.counts)
-        found = {name for name in tally.counts if name.startswith("block errors: ")}
-        assert found == {f"block errors: {BlockError.TLAST_EARLY.name}, {each}" for each in where}
-
-
 @pytest.mark.parametrize("accesses", [0, 30])
 @pytest.mark.parametrize(
     ("kind", "code"),

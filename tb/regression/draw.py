@@ -93,7 +93,7 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
                 batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
     if is_jam:
         batch["output_stalls"] = [[source.randint(0, 80), 0], [600, 100], [1, 0]]
-    if not is_faulty and source.random() < 0.2:
+    if source.random() < 0.2:
         jobs = [job for item in items for job in jobs_of(item, target.config)]
         batch |= _reset(source, target, sum(job.cycles for job in jobs))
     return Batch(**batch)
@@ -142,7 +142,7 @@ def _stalls(source: random.Random, last: int, *, long: bool) -> Rests:
     if kind < 0.6:
         return source.choice((3, 30) if long else (3, 30, 50, 80, 95))
     if kind < 0.7:  # at the first beats
-        return [[source.randint(1, 60), 100], [1, 0]]
+        return [[source.randint(1, source.choice((60, 400))), 100], [1, 0]]
     if kind < 0.8:  # in the middle
         return [
             [max(1, last // 2 + source.randint(-near, near)), 0],

@@ -6,18 +6,20 @@ The first elements of a tensor are looked at, and of its rows and windows some.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from extremum.hdl.axi.register_map import BlockError
+from extremum.hdl.latency import holds_one_job, latency, queue_depth
 from extremum.hdl.ports import JobError
 from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.sliding_jobs import SlidingJob
-from extremum.model import AxisDirection, Pooling, Reduction
+from extremum.model import AxisDirection, Pooling, Reduction, SpatialDimension
 from extremum.tb.coverage import DIMENSIONS, Tally
 from extremum.tb.regression.case import Batch, Item, Rests
 from extremum.tb.regression.target import Target
@@ -29,6 +31,12 @@ ELEMENTS = 2048
 
 LONG = 100
 """Beats from which on a job is long."""
+
+LONG_REST = 500
+"""Clocks from which on a rest is long: all queues fill or drain in it."""
+
+SOON = 32
+"""Clocks within which a core whose sources do not rest takes its first beat, and passes results."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +71,29 @@ class Offered:
 
 
 def observe(
-    tally: Tally, target: Target, batch: Batch, offered: list[Offered], *, clocks: int
+    tally: Tally,
+    target: Target,
+    batch: Batch,
+    offered: list[Offered],
+    *,
+    clocks: int,
+    started: int = 0,
 ) -> None:
-    """Count the bins of a batch that has run to its end, in so many clocks."""
+    """Count the bins of a batch that has run to its end, in so many clocks.
+
+    ``started`` is the clock of the first beat taken, or one shortly before.
+    """
     tally.count("cores", target.name)
     bus = "core" if target.bus == "none" else "block"
-    beats = sum(each.job.beats_in for each in offered if not each.refused)
-    ports = {"input": beats, "output": clocks}
+    jobs = [each.job for each in offered if not each.refused]
+    phases = {
+        "input": source_phase(batch.input_stalls, sum(job.beats_in for job in jobs)),
+        "output": sink_phase(batch, offered, clocks, started),
+    }
     if bus == "core" and target.has_jobs:
-        ports["job"] = len(offered)
-    for port, last in ports.items():
-        if phase := _phase(getattr(batch, f"{port}_stalls"), last):
+        phases["job"] = source_phase(batch.job_stalls, len(offered))
+    for port, phase in phases.items():
+        if phase:
             tally.count("stalls", bus, port, phase)
     seen: set[int] = set()
     for each in offered:
@@ -91,24 +111,65 @@ def observe(
             _observe_change(tally, first, second)
 
 
-def _phase(rests: Rests, last: int) -> str | None:
-    """Return the place on the axis of phases; None of a rest that did not come before the end.
+def source_phase(rests: Rests, items: int) -> str | None:
+    """Return when a source of so many beats or jobs rests, as the points name it.
 
-    ``last`` is the number of the last item of a source, beats or jobs: its phases go on with each
-    item that it may offer. Those of results go on with the clocks, and ``last`` is that of the end.
+    Its phases go on with each item that it may offer. None means that a rest did not come before
+    the last item.
     """
     if isinstance(rests, int):
-        return "none" if rests == 0 else ("seldom", "often", "mostly")[(rests > 9) + (rests > 59)]
-    if len(rests) > 3:
-        begins = itertools.accumulate((count for count, _ in rests), initial=0)
-        comes = any(rate and begin < last for begin, (_, rate) in zip(begins, rests, strict=False))
-        return "turns" if comes else None
+        return _rate(rests)
     if len(rests) == 2:
         return "begin"
+    if len(rests) > 3:
+        return _turns(rests, items)
     (first, _), (rest, _), _ = rests
-    if first >= last:
+    if first >= items:
         return None
-    return "full" if rest > 500 else "middle" if 4 * first < 3 * last else "end"
+    return "drained" if rest > LONG_REST else _half(first, items)
+
+
+def sink_phase(batch: Batch, offered: Sequence[Offered], end: int, started: int) -> str | None:
+    """Return when the sinks of results rest, as the points name it.
+
+    Their phases go on with the clocks, of which the batch took ``end``, including those of the
+    rest; the first beat was taken in the clock ``started``, or shortly behind it. None means that a
+    rest did not come before the last result, or that it is not sure what it held.
+    """
+    rests = batch.output_stalls
+    if isinstance(rests, int):
+        return _rate(rests)
+    if len(rests) > 3:
+        return _turns(rests, end)
+    if len(rests) == 2:
+        job, config = offered[0].job, offered[0].job.config
+        waits = started + SOON + job.schedule.last_window + latency(config)
+        is_sure = not (batch.input_stalls or batch.job_stalls or offered[0].refused)
+        return "begin" if is_sure and rests[0][0] > waits else None
+    (before, _), (rest, _), _ = rests
+    if before >= end:
+        return None
+    if rest <= LONG_REST:
+        return _half(before, max(1, end - rest))
+    config = offered[0].job.config
+    space = 0 if holds_one_job(config) else queue_depth(config)
+    # In each clock before the rest a beat of results may have left.
+    held = sum(each.job.beats_out for each in offered if not each.refused) - before
+    return "full" if held > space else None
+
+
+def _rate(percent: int) -> str:
+    return "none" if percent == 0 else ("seldom", "often", "mostly")[(percent > 9) + (percent > 59)]
+
+
+def _turns(rests: list[list[int]], last: int) -> str | None:
+    begins = itertools.accumulate((count for count, _ in rests), initial=0)
+    comes = any(rate and begin < last for begin, (_, rate) in zip(begins, rests, strict=False))
+    return "turns" if comes else None
+
+
+def _half(first: int, last: int) -> str:
+    return "middle" if 4 * first < 3 * last else "end"
 
 
 def _observe_operator(tally: Tally, each: Offered) -> None:
@@ -120,9 +181,6 @@ def _observe_operator(tally: Tally, each: Offered) -> None:
         tally.count("operator", function, name, _direction(problem), problem.nan)
     else:
         tally.count("operator", "max-pool", name, "increasing", problem.nan)
-    for kind, mask in classes(x.reshape(-1)[:ELEMENTS]).items():
-        if mask.any():
-            tally.count("values", name, kind, "met")
 
 
 def _direction(problem: Reduction | Pooling) -> str:
@@ -137,6 +195,10 @@ def _observe_job(tally: Tally, each: Offered) -> None:
     tally.count("lanes", str(lanes), "fold" if rows.fold else "slices", tail)
     if isinstance(job, (SlidingJob, GatheredJob)):
         _observe_windows(tally, job)
+    beats = next(job.pieces(each.x)).reshape(-1)[:ELEMENTS]
+    for kind, mask in classes(beats).items():
+        if mask.any():
+            tally.count("values", each.x.dtype.name, kind, "met")
     problem: Any = job.problem  # pyright: ignore[reportAttributeAccessIssue]
     observe_ties(tally, job, each.x, each.kind, _direction(problem))
 
@@ -145,35 +207,35 @@ def _observe_windows(tally: Tally, job: SlidingJob | GatheredJob) -> None:
     groups = ("one", "two", "more")[min(job.rows.groups, 3) - 1]
     spatial = job.problem.spatial
     names = DIMENSIONS[3 - len(spatial) :]
+    for name, line in zip(names, spatial, strict=True):
+        if line.window > 1:
+            tally.count("dilation", name, _taps(line), _up_to_3(line.dilation), job.kind)
     if isinstance(job, GatheredJob):
         tally.count("plan", f"gathered {'and folded' if job.rows.fold else 'as slices'}", groups)
+        # They are left out of the jobs of their operator.
+        has_empty = any(line.empty.any() for line in spatial)
     else:
-        cut = [
-            name
-            for name, dimension, tile in zip(
-                names, spatial, job.tiles[-len(spatial) :], strict=True
-            )
-            if tile.dimension.outputs < dimension.outputs
-        ]
+        tiles = list(zip(names, spatial, job.tiles[-len(spatial) :], strict=True))
+        cut = [name for name, line, tile in tiles if tile.dimension.outputs < line.outputs]
         several = "tiles in several dimensions"
         way = "whole" if not cut else f"tiles in {cut[0]}" if len(cut) == 1 else several
         tally.count("plan", way, groups)
-    empty = any(dimension.empty.any() for dimension in spatial)
-    tally.count("empty windows", job.kind, "some" if empty else "none")
-    for name, line in zip(names, spatial, strict=True):
-        taps = str(line.window) if line.window < 4 else "4 or more"
-        if line.window > 1:
-            tally.count("dilation", name, taps, _up_to_3(line.dilation), job.kind)
-        if isinstance(job, SlidingJob):
-            pads = (line.start_padding, line.end_padding)
-            where = "beyond the window" if max(pads) >= line.extent else None
-            where = (
-                where
-                or {(0, 0): "none", (1, 0): "start", (0, 1): "end", (1, 1): "both"}[
-                    (int(pads[0] > 0), int(pads[1] > 0))
-                ]
-            )
-            tally.count("window", name, taps, _up_to_3(line.stride), where)
+        has_empty = any(tile.dimension.empty.any() for _, _, tile in tiles)
+        for name, _, tile in tiles:
+            line = tile.dimension
+            tally.count("window", name, _taps(line), _up_to_3(line.stride), _padding(line))
+    tally.count("empty windows", job.kind, "some" if has_empty else "none")
+
+
+def _taps(line: SpatialDimension) -> str:
+    return str(line.window) if line.window < 4 else "4 or more"
+
+
+def _padding(line: SpatialDimension) -> str:
+    pads = (line.start_padding, line.end_padding)
+    if max(pads) >= line.extent:
+        return "beyond the window"
+    return (("none", "end"), ("start", "both"))[pads[0] > 0][pads[1] > 0]
 
 
 def _up_to_3(count: int) -> str:
@@ -212,6 +274,11 @@ def observe_fault(tally: Tally, code: BlockError, where: str, batch: Batch) -> N
     """Count a job of a block that fails: its error, what is around it, and whether ports rest."""
     tally.count("block errors", code.name, where)
     tally.count("block errors and stalls", code.name, "some" if batch.has_stalls else "none")
+
+
+def observe_error_reset(tally: Tally, code: BlockError, *, is_soft: bool) -> None:
+    """Count a reset that ended a job of a block which fails, before its packet was over."""
+    tally.count("errors ended by a reset", code.name, "soft" if is_soft else "aresetn")
 
 
 def observe_reset(

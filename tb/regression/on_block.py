@@ -88,7 +88,7 @@ def run_on_block(
         _check_clocks(driver, todo, counted.get("cycles", clocks.cycles))
         tally.count("clocks", "block", "one" if len(todo) == 1 else "several")
     block.begin(StreamSettings())
-    observe(tally, target, batch, list(todo), clocks=clocks.cycles)
+    observe(tally, target, batch, list(todo), clocks=clocks.last, started=clocks.first or 0)
     return Figures(jobs=len(todo), clocks=clocks.cycles, beats=clocks.taken)
 
 

@@ -6,6 +6,7 @@ started without a pause, and all that the block must tell of it is compared.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -32,7 +33,7 @@ from extremum.tb.regression.block_registers import (
 )
 from extremum.tb.regression.case import Batch
 from extremum.tb.regression.faults import Fault, fault_of
-from extremum.tb.regression.observe import observe_fault
+from extremum.tb.regression.observe import observe_error_reset, observe_fault
 from extremum.tb.regression.received import Received
 from extremum.tb.regression.target import Target
 from extremum.tb.regression.work import Difference, Figures, Todo, todo_of, watchdog
@@ -61,11 +62,22 @@ def run_on_faulty_block(
             # The first job of the item is there twice: once as it must fail, once as it is right.
             seen.add(id(each.item))
             fault = fault_of(each.item.fault, each.item.fault_number, each.job)
-        if fault is not None:
-            run.fail(each, fault)
+        if fault is None:
+            run.start(each)
+            continue
+        run.fail(each, fault)
+        is_followed = each.item.fault_number >> 9 & 1
+        if batch.reset_after is not None and fault.code != BlockError.QUEUE_FULL:
+            if is_followed:
+                run.start(each)
+            run.reset(fault)
+            break
+        if not is_followed:
+            run.settle()
         run.start(each)
-    run.settle()
-    figures = Figures(jobs=len(todo), clocks=block.clocks.now, beats=block.clocks.taken)
+    else:
+        run.settle()
+    figures = Figures(run.begun, block.clocks.now, block.clocks.taken)
     run.end()
     return figures
 
@@ -88,8 +100,13 @@ class _Run:
         self._source = random.Random(batch.seed)
         self._words: dict[int, int] = {}
         self._pending: list[tuple[ResultPackets, Received | None]] = []
+        self._sent: list[tuple[int, bool]] = []
+        """The beats of each packet, and whether its job is right."""
         self._wrong: tuple[Fault, int] | None = None
-        self._last_was: str | None = None
+        """The first error since errors were cleared, and the number of its job."""
+        self._last: BlockError | None = None
+        """How the job that was started last ends; None if the block has been idle since."""
+        self._is_alone = False
         self._started = self._space = 0
         self._counts = Counts(self.registers)
         self._events = 0
@@ -119,31 +136,46 @@ class _Run:
             self.block.rest_answers(0, 0)
         self.block.begin(StreamSettings())
 
+    @property
+    def begun(self) -> int:
+        """How many jobs that are right have had a beat taken."""
+        firsts = itertools.accumulate((beats for beats, _ in self._sent), initial=0)
+        taken = self.block.clocks.taken
+        return sum(
+            is_right and first < taken
+            for first, (_, is_right) in zip(firsts, self._sent, strict=False)
+        )
+
     def start(self, each: Todo) -> None:
         """Start a job that is right."""
         self._access()
         self._command(job_words(each.job))
         received = Received(each)
         self._expect(each, received)
-        self._send(each.job.beats_in, input_pieces(each.job, each.x))
-        if self._last_was == "wrong" and self._wrong is not None:
-            observe_fault(self.tally, self._wrong[0].code, "a right job behind it", self.batch)
-        self._last_was = "right"
+        self._send(each.job.beats_in, input_pieces(each.job, each.x), is_right=True)
+        if self._last:
+            observe_fault(self.tally, self._last, "a right job behind it", self.batch)
+        self._last, self._is_alone = BlockError.NONE, False
 
     def fail(self, each: Todo, fault: Fault) -> None:
-        """Start a job that must fail; the error of one before it is looked at first."""
-        if self._wrong is not None:
+        """Start a job that must fail; the error of one before it may not have been looked at."""
+        number, is_full = each.item.fault_number, fault.code == BlockError.QUEUE_FULL
+        if self._wrong is not None and (is_full or number >> 10 & 1):
             self.settle()
-        if each.item.fault_number >> 8 & 1:
+        if number >> 8 & 1:
             self.start(each)
-        if fault.code == BlockError.QUEUE_FULL:
+        if is_full:
             self._overflow(each)
             observe_fault(self.tally, fault.code, "alone", self.batch)
             return
-        where = "a right job before it" if self._last_was == "right" else "alone"
-        observe_fault(self.tally, fault.code, where, self.batch)
+        self._is_alone = self._last is None
+        if self._wrong is not None:
+            observe_fault(self.tally, fault.code, "an error before it", self.batch)
+        elif not self._is_alone:
+            observe_fault(self.tally, fault.code, "a right job before it", self.batch)
         self._access()
-        self._wrong = (fault, self._started % (1 << regs.JOB_BITS))
+        if self._wrong is None:
+            self._wrong = (fault, self._started % (1 << regs.JOB_BITS))
         if fault.code == BlockError.RANGE:
             # A register keeps what it held if a word does not fit it.
             words = job_words(each.job)
@@ -155,8 +187,9 @@ class _Run:
             # If TLAST is early, packets of the right length come; what is in them means nothing.
             right = fault.code == BlockError.TLAST_LATE
             self._expect(each, Received(each) if right else None)
-        self._send(fault.beats, self._cut(input_pieces(each.job, each.x), fault.beats))
-        self._last_was = "wrong"
+        packet = self._cut(input_pieces(each.job, each.x), fault.beats)
+        self._send(fault.beats, packet, is_right=False)
+        self._last = fault.code
 
     def settle(self) -> None:
         """Wait until the block is idle, and compare all that its registers must tell."""
@@ -168,6 +201,8 @@ class _Run:
         for _, received in self._pending:
             if received is not None:
                 received.finish()
+        if self._wrong is not None and self._is_alone:
+            observe_fault(self.tally, self._wrong[0].code, "alone", self.batch)
         self._events |= DONE if self._pending or self._wrong else 0
         self._pending.clear()
         self._check_error()
@@ -176,7 +211,34 @@ class _Run:
             self._counts.clear()
             self.tally.count("accesses", "clear of the counters", "idle")
         self._access()
-        self._last_was = None
+        self._last, self._is_alone = None, False
+
+    def reset(self, fault: Fault) -> None:
+        """Let the reset of the batch end a job that fails, and compare what is told behind it."""
+        block, batch, registers = self.block, self.batch, self.registers
+        wrong = max(n for n, (_, is_right) in enumerate(self._sent) if not is_right)
+        block.pass_clocks(batch.reset_after or 0)
+        is_soft = isinstance(block, NativeBlock) and batch.reset_clocks == 0
+        if block.clocks.taken < sum(beats for beats, _ in self._sent[: wrong + 1]):
+            observe_error_reset(self.tally, fault.code, is_soft=is_soft)
+        clears = bool(is_soft and batch.seed & 1)
+        if isinstance(block, NativeBlock) and is_soft:
+            with block.resetting():
+                registers.write("CONTROL", 0b11 if clears else 0b01)
+        else:
+            block.reset(batch.reset_clocks)
+        self._pending.clear()
+        registers.check("STATUS", "busy", 0)
+        registers.check("STATUS", "queue_free", regs.command_queue_depth(self.config))
+        jobs = self._counts.check_ended(are_cleared=clears or not is_soft)
+        if not is_soft:
+            registers.check("IRQ_STATUS", "done", 0)
+            registers.check("IRQ_STATUS", "error", 0)
+        elif jobs is not None:
+            registers.check("IRQ_STATUS", "done", int(jobs > 0))
+        if registers.field("IRQ_STATUS", "error"):
+            # It was told in front of the reset, which leaves it.
+            self._check_told()
 
     def _overflow(self, each: Todo) -> None:
         """Write commands until the queue is full, and one more, while no packet comes."""
@@ -201,7 +263,7 @@ class _Run:
         self.registers.check("IRQ_STATUS", "error", 1)
         self.registers.write("IRQ_STATUS", ERROR)
         for _ in range(2):
-            self._send(each.job.beats_in, input_pieces(each.job, each.x))
+            self._send(each.job.beats_in, input_pieces(each.job, each.x), is_right=True)
         self.settle()
         self.registers.check("STATUS", "queue_free", regs.command_queue_depth(self.config))
 
@@ -229,7 +291,8 @@ class _Run:
         self._pending.append((packets, received))
         self._counts.expected["BEATS_OUT"] += each.job.beats_out
 
-    def _send(self, beats: int, pieces: Iterator[np.ndarray]) -> None:
+    def _send(self, beats: int, pieces: Iterator[np.ndarray], *, is_right: bool) -> None:
+        self._sent.append((beats, is_right))
         self.block.send(pieces, beats * port_widths(self.config)[INPUT] // 8)
         self._counts.expected["BEATS_IN"] += beats
 
@@ -265,11 +328,8 @@ class _Run:
         """Compare the error and the events, and clear them; a 0 that is written clears nothing."""
         registers = self.registers
         if self._wrong is not None:
-            fault, job = self._wrong
             self._events |= ERROR
-            registers.check("ERROR", "code", fault.code)
-            registers.check("ERROR", "register", fault.register)
-            registers.check("ERROR", "job", job)
+            self._check_told()
         for cleared in (0, DONE, ERROR, IDLE):
             registers.check("IRQ_STATUS", "done", self._events & DONE)
             registers.check("IRQ_STATUS", "error", self._events >> 1)
@@ -279,6 +339,13 @@ class _Run:
             registers.write("IRQ_STATUS", cleared)
             self._events &= ~cleared
         self._wrong = None
+
+    def _check_told(self) -> None:
+        """Compare the error that is told with the first that must be."""
+        fault, job = self._wrong or (Fault(BlockError.NONE), 0)
+        self.registers.check("ERROR", "code", fault.code)
+        self.registers.check("ERROR", "register", fault.register)
+        self.registers.check("ERROR", "job", job)
 
     @property
     def _is_idle(self) -> bool:
@@ -292,9 +359,12 @@ class _Run:
         when = "idle" if is_idle else "jobs under way"
         if not is_idle and self._source.random() < 0.1:
             self._counts.clear_while_counting()
-            self.tally.count("accesses", "clear of the counters", when)
-            return
-        self.tally.count("accesses", self.registers.disturb(self._source, is_idle=is_idle), when)
+            accessed = "clear of the counters"
+        else:
+            accessed = self.registers.disturb(self._source, is_idle=is_idle)
+        # Jobs may have ended meanwhile. If the block is still busy, it was so all the time.
+        if is_idle or self.registers.field("STATUS", "busy"):
+            self.tally.count("accesses", accessed, when)
 
 
 def _anything(values: np.ndarray, positions: np.ndarray) -> None:

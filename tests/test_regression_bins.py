@@ -1,0 +1,198 @@
+"""The bins of the regression: each is counted if what it names happened, and only then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from extremum.hdl.latency import latency, queue_depth
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.block_registers import BlockRegisters
+from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.observe import Offered, observe, sink_phase
+from extremum.tb.regression.operators import jobs_of
+from extremum.tb.regression.pool import target_named
+from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.work import todo_of
+
+CORE, BLOCK, WINDOWS = "reduction", "axi-reduction", "image"
+
+ROWS = Item(
+    "reduction",
+    {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
+)
+FAILS = replace(ROWS, fault="early")
+BEFORE, BEHIND, LOOKED_AT = 1 << 8, 1 << 9, 1 << 10
+"""Bits of the number of a fault: a right job before it, one behind it, and whether the error of one
+before it is looked at first."""
+
+
+@pytest.fixture(name="rig", scope="module")
+def native_rig():
+    with Rig("native") as rig:
+        yield rig
+
+
+def counted(rig, target, batch):
+    """Run a case of one batch; return its figures, and the names of the bins that it met."""
+    tally = Tally()
+    figures = run_case(Case(target, [batch]), rig, tally)
+    return figures, set(tally.counts)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "first", "rest", "phase"),
+    [
+        (4, 4, 600, None), (4, 3, 600, "drained"), (4, 0, 600, "drained"),
+        (4, 1, 9, "middle"), (4, 3, 9, "end"), (4, 4, 9, None), (4, 70, 9, None),
+    ],
+)  # fmt: skip
+def test_a_rest_counts_if_it_came(rig, jobs, first, rest, phase):
+    """The job port rests once so many jobs have been offered."""
+    batch = Batch([ROWS] * jobs, job_stalls=[[first, 0], [rest, 100], [1, 0]])
+    figures, bins = counted(rig, CORE, batch)
+    plain, _ = counted(rig, CORE, Batch([ROWS] * jobs))
+    assert {name for name in bins if name.startswith("stalls: core, job")} == (
+        {f"stalls: core, job, {phase}"} if phase else set()
+    )
+    assert (figures.clocks > plain.clocks + 500) == (phase == "drained" and first > 0)
+    assert not any(name.startswith(("neighbours", "changes")) for name in bins)
+
+
+@pytest.mark.parametrize(("first", "phase"), [(2, "turns"), (4, None)])
+def test_turns_count_if_one_came(rig, first, phase):
+    turns = [[first, 0], *[[3, 100], [3, 0]] * 9]
+    _, bins = counted(rig, CORE, Batch([ROWS] * 4, job_stalls=turns))
+    found = {name for name in bins if name.startswith("stalls: core, job")}
+    assert found == ({"stalls: core, job, turns"} if phase else set())
+
+
+def test_phases_of_the_other_ports(rig):
+    beats = 4 * 120 // target_named(CORE).config.lanes
+    for port, last in (("input", beats), ("output", beats + 60)):
+        for first, phase in ((last // 2, "middle"), (last - last // 8, "end"), (9 * last, None)):
+            stalls: dict[str, Any] = {f"{port}_stalls": [[first, 0], [20, 100], [1, 0]]}
+            _, bins = counted(rig, CORE, Batch([ROWS] * 4, **stalls))
+            found = {name for name in bins if name.startswith(f"stalls: core, {port}")}
+            assert found == ({f"stalls: core, {port}, {phase}"} if phase else set()), first
+            assert any(name.startswith("neighbours") for name in bins)
+
+
+def phase(*, rests, end, items=(ROWS,), started=0, **stalls):
+    batch = Batch(list(items), output_stalls=rests, **stalls)
+    return sink_phase(batch, todo_of(target_named(CORE), batch), end, started)
+
+
+def test_a_long_rest_fills_the_queues_if_there_are_enough_results():
+    """Of a result in each clock before it as many may have left."""
+    config = target_named(CORE).config
+    space = queue_depth(config)
+    row = replace(ROWS, arguments=ROWS.arguments | {"sizes": [1, 40]})
+    assert todo_of(target_named(CORE), Batch([row]))[0].job.beats_out == 1
+    few, many = ([row] * count for count in (space, space + 1))
+    for items, before, expected in ((few, 0, None), (many, 0, "full"), (many, 1, None)):
+        assert phase(rests=[[before, 0], [600, 100], [1, 0]], end=700, items=items) == expected
+
+
+def test_a_rest_at_the_end_is_not_one_in_the_middle():
+    """The clocks of the rest itself do not count."""
+    for before, expected in ((74, "middle"), (75, "end"), (160, None)):
+        assert phase(rests=[[before, 0], [60, 100], [1, 0]], end=160) == expected
+
+
+def test_a_rest_at_the_begin_holds_a_result_for_sure():
+    (each,) = todo_of(target_named(CORE), Batch([ROWS]))
+    ready = each.job.schedule.last_window + latency(each.job.config)
+    rests = [[ready + 33, 100], [1, 0]]
+    assert phase(rests=rests, end=900) == "begin"
+    assert phase(rests=[[ready + 32, 100], [1, 0]], end=900) is None
+    assert phase(rests=rests, end=900, started=1) is None
+    assert phase(rests=rests, end=900, input_stalls=3) is None
+    assert phase(rests=rests, end=900, job_stalls=3) is None
+    assert phase(rests=rests, end=900, items=[replace(ROWS, refused=0)]) is None
+
+
+def bins_of(item, number):
+    """Return the bins of one job of an item, as if it had run."""
+    target = target_named(WINDOWS)
+    jobs = jobs_of(replace(item, first=0, jobs=1000), target.config)
+    x = np.zeros(item.problem.sizes, np.int8)
+    tally = Tally()
+    observe(tally, target, Batch([item]), [Offered(item, jobs[number], x)], clocks=9)
+    return len(jobs), set(tally.counts)
+
+
+def test_padding_counts_for_the_tile_that_has_it():
+    """The first tile of a line has it at its start, the last at its end, others have none."""
+    line = target_named(WINDOWS).config.max_line
+    pooling = {"sizes": [1, 1, 1, 2, 5 * line], "window": [1, 2, 3], "data_type": "int8",
+               "start_padding": [0, 0, 1], "end_padding": [0, 0, 1]}  # fmt: skip
+    item = Item("pooling", pooling)
+    count, first = bins_of(item, 0)
+    assert count > 2
+    assert "window: width, 3, 1, start" in first
+    assert "window: width, 3, 1, none" in bins_of(item, 1)[1]
+    assert "window: width, 3, 1, end" in bins_of(item, count - 1)[1]
+    far = Item("pooling", pooling | {"start_padding": [0, 0, 4]})
+    count, first = bins_of(far, 0)
+    assert {"window: width, 3, 1, beyond the window", "empty windows: sliding, some"} <= first
+    assert "empty windows: sliding, none" in bins_of(far, count - 1)[1]
+
+
+def test_values_count_if_their_job_ran(rig):
+    """Here the only NaN lies in a row whose job does not."""
+    target = target_named(CORE)
+    sizes = [5000, 3]
+    item = Item("reduction", ROWS.arguments | {"sizes": sizes})
+    jobs = jobs_of(replace(item, first=0, jobs=1000), target.config)
+    x = np.ones(sizes, np.float32)
+    x[0, 0] = np.nan
+    for job in (jobs[0], jobs[-1]):
+        tally = Tally()
+        observe(tally, target, Batch([item]), [Offered(item, job, x)], clocks=9)
+        met = any("NaN" in name for name in tally.counts if name.startswith("values: float32"))
+        assert met == (job is jobs[0])
+
+
+@pytest.mark.parametrize(
+    ("items", "where"),
+    [
+        ([replace(FAILS, fault_number=0)], {"alone"}),
+        ([replace(FAILS, fault_number=BEHIND)], {"a right job behind it"}),
+        ([ROWS, replace(FAILS, fault_number=0)], {"a right job before it"}),
+        ([replace(FAILS, fault_number=BEFORE)], {"a right job before it"}),
+        (
+            [replace(FAILS, fault_number=BEFORE | BEHIND)],
+            {"a right job before it", "a right job behind it"},
+        ),
+        (
+            [replace(FAILS, fault_number=n) for n in (BEHIND, BEFORE)],
+            {"a right job behind it", "an error before it"},
+        ),
+        (
+            [replace(FAILS, fault_number=n) for n in (BEHIND, LOOKED_AT)],
+            {"a right job behind it", "alone"},
+        ),
+    ],
+)
+def test_what_is_around_an_error(rig, items, where):
+    _, bins = counted(rig, BLOCK, Batch(items))
+    assert not any(name.startswith("accesses") for name in bins)
+    found = {name for name in bins if name.startswith("block errors: ")}
+    assert found == {f"block errors: TLAST_EARLY, {each}" for each in where}
+
+
+def test_accesses_beside_jobs_are_made_while_the_block_is_busy(rig, monkeypatch):
+    sound = BlockRegisters.field
+
+    def never_busy(self, register, name="value"):
+        return 0 if (register, name) == ("STATUS", "busy") else sound(self, register, name)
+
+    batch: dict[str, Any] = {"items": [ROWS] * 20, "accesses": 100}
+    beside = {name for name in counted(rig, BLOCK, Batch(**batch))[1] if "under way" in name}
+    assert beside
+    monkeypatch.setattr(BlockRegisters, "field", never_busy)
+    assert not [name for name in counted(rig, BLOCK, Batch(**batch))[1] if "under way" in name]

@@ -1,0 +1,108 @@
+"""Jobs of a block that fail, and that a reset ends: what is counted, and what is compared."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+
+from extremum.tb.coverage import Tally
+from extremum.tb.regression import on_block, on_faulty_block
+from extremum.tb.regression.block_registers import BlockRegisters
+from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.pool import target_named
+from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.work import Difference
+
+BLOCK = "axi-reduction"
+ROWS = Item(
+    "reduction",
+    {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
+)
+FAILS = replace(ROWS, fault="early")
+BEFORE, BEHIND = 1 << 8, 1 << 9
+"""Bits of the number of a fault: a right job before it, and one behind it."""
+
+
+@pytest.fixture(name="rig", scope="module")
+def native_rig():
+    with Rig("native") as rig:
+        yield rig
+
+
+@pytest.mark.parametrize("clocks", [0, 1])
+@pytest.mark.parametrize("number", [0, BEFORE, BEHIND])
+def test_errors_that_a_reset_ends(rig, number, clocks):
+    """The job that follows is right. A packet that is over before the reset is none of them."""
+    way = "aresetn" if clocks else "soft"
+    fails = replace(FAILS, fault_number=number + 30)
+    for after, is_met in ((0, True), (900, False)):
+        batch = Batch([fails], reset_after=after, reset_clocks=clocks)
+        tally = Tally()
+        run_case(Case(BLOCK, [batch]), rig, tally)
+        found = {name for name in tally.counts if name.startswith("errors ended by a reset")}
+        assert found == ({f"errors ended by a reset: TLAST_EARLY, {way}"} if is_met else set())
+
+
+def resets(monkeypatch, alter, *, clocks):
+    """Return what differs behind a reset that ends a failing job, if registers read otherwise."""
+    sound = BlockRegisters.field
+
+    def field(self, register, name="value"):
+        return alter(register, name, sound(self, register, name))
+
+    batch = Batch(
+        [replace(ROWS, fault="early", fault_number=256)],
+        reset_after=400,
+        reset_clocks=clocks,
+        seed=4,
+    )
+    with Rig("native") as rig, ExitStack() as stack:
+        assert run_case(Case(BLOCK, [batch]), rig, Tally()).jobs >= 1
+        block, target = rig.block(target_named(BLOCK)), target_named(BLOCK)
+        reset = on_faulty_block._Run.reset
+
+        def altered_reset(self, fault):
+            patch.setattr(BlockRegisters, "field", field)
+            reset(self, fault)
+
+        patch = stack.enter_context(monkeypatch.context())
+        patch.setattr(on_faulty_block._Run, "reset", altered_reset)
+        with pytest.raises(Difference) as caught:
+            on_block.run_on_block(block, target, batch, Tally())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("clocks", [0, 1])
+@pytest.mark.parametrize(
+    ("register", "name", "told"),
+    [
+        ("STATUS", "busy", "STATUS.busy is 1, expected 0"),
+        ("STATUS", "queue_free", "STATUS.queue_free is"),
+        ("JOBS", "value", "JOBS, at most"),
+        ("BEATS_IN", "value", "BEATS_IN, at most"),
+        ("BEATS_OUT", "value", "BEATS_OUT, at most"),
+        ("IRQ_STATUS", "done", "IRQ_STATUS.done is"),
+    ],
+)
+def test_registers_behind_a_reset(monkeypatch, register, name, told, clocks):
+    added = 1000 if name == "value" else 1
+
+    def alter(at, field, word):
+        return word ^ added if (at, field) == (register, name) else word
+
+    assert told in resets(monkeypatch, alter, clocks=clocks)
+
+
+def test_an_error_behind_a_reset(monkeypatch):
+    """A soft reset leaves one that has been told, and the pin does not."""
+
+    def other_code(at, field, word):
+        return word ^ 1 if (at, field) == ("ERROR", "code") else word
+
+    def flag(at, field, word):
+        return 1 if (at, field) == ("IRQ_STATUS", "error") else word
+
+    assert "ERROR.code is" in resets(monkeypatch, other_code, clocks=0)
+    assert "IRQ_STATUS.error is 1, expected 0" in resets(monkeypatch, flag, clocks=1)

@@ -179,59 +179,6 @@ def test_the_memories_of_a_part():
     assert ["PDPW16KD" in text for text in texts] == [False, False, True]
 
 
-def test_the_cost_is_in_the_readme():
-    config = PRESETS["argmax-int8"]
-    told = {
-        "bus": "none",
-        "device": "ecp5-85k",
-        "comb": 157,
-        "ff": 438,
-        "block_ram": 0,
-        "fmax_mhz": 332.4,
-    }
-    Path("cost.json").write_text(json.dumps(told | {"parameters": parameters_of(config)}))
-    line = "verilog --preset argmax-int8 --bus none --output out"
-    assert run(f"{line} --cost cost.json")[0] == 0
-    assert "| 157 | 438 | 0 | 332 |" in Path("out/README.md").read_text()
-    assert run(line)[0] == 0
-    assert "extremum fpga --config extremum_argmax_int8.toml" in Path("out/README.md").read_text()
-    for content, message in (
-        ("{", "cost.json is not JSON"),
-        ("[]", "cost.json is not what `extremum fpga --json` prints"),
-        (json.dumps(told), "cost.json is not what `extremum fpga --json` prints"),
-        (json.dumps(told | {"parameters": {}}), "cost.json is the measurement of another core"),
-        (
-            json.dumps(told | {"parameters": {}, "fmax_mhz": "fast"}),
-            "cost.json is not what `extremum fpga --json` prints",
-        ),
-        *(
-            (
-                json.dumps(told | {"parameters": parameters_of(config)} | wrong),
-                "cost.json is not what `extremum fpga --json` prints",
-            )
-            for wrong in (
-                {"fmax_mhz": 10**400},
-                {"comb": float("inf")},
-                {"ff": float("nan")},
-                {"block_ram": -1},
-                {"device": ["ecp5-85k"]},
-            )
-        ),
-        (
-            json.dumps(told | {"parameters": {}, "fmax_mhz": float("nan")}),
-            "cost.json is not what `extremum fpga --json` prints",
-        ),
-        (
-            json.dumps(told | {"parameters": parameters_of(config), "bus": "axi"}),
-            "cost.json was measured with --bus axi, and the package has --bus none",
-        ),
-    ):
-        Path("cost.json").write_text(content)
-        status, _, err = run(f"{line} --cost cost.json")
-        assert status == 2
-        assert message in err[0]
-
-
 @pytest.mark.parametrize("name", ["argmax-int8", "pool2x2-int8"])
 def test_the_described_ports_are_those_of_the_module(name):
     text, described = generate(PRESETS[name]), interface(PRESETS[name])
@@ -254,6 +201,7 @@ REFUSED = [
     ("verilog --output job.toml", "job.toml: it is no folder, and not named .v"),
     ("verilog --output job.toml/package", "job.toml/package: job.toml is no folder"),
     ("verilog --output ''", "'--output': '' names no file"),
+    ("verilog --output core.v/", "--output must be a folder or a .v file, not both: core.v/"),
     ("verilog --output core.sv", "--output must be a folder or a .v file, not core.sv"),
     ("verilog --output core.V", "--output must be a folder or a .v file, not core.V"),
     ("verilog --output .v", "--output must be a folder or a .v file, not .v"),

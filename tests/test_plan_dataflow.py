@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 from amounts import some
+from packages import icarus, write
 
 from extremum.hdl.config import OPERATORS, PIPELINING, CoreConfig
 from extremum.hdl.registers import job_shapes
 from extremum.host.package.example import example_job
+from extremum.host.package.settings import Settings
 from extremum.host.plan import dataflow_core, plan
 from extremum.host.plan.dataflow import fixed_to
 from extremum.model import DataType, Pooling, Reduction
@@ -146,3 +148,27 @@ def test_registers_that_others_make_superfluous_are_not_fixed(padding, operators
     assert ("slots" in fixed, "width.final" in fixed) == (counts_slots, padding)
     (job,) = plan(problem, replace(config, fixed=(("groups", 1),))).jobs
     assert dict(fixed_to(job).fixed) == fixed
+
+
+@pytest.mark.parametrize(("bus", "ahead"), [("axi", 5), ("none", 5)])
+def test_windows_of_padding_alone_may_come_ahead(tmp_path, bus, ahead):
+    """Those of the next tensor, in the order of its results: here a row of four and one more."""
+    core = dataflow_core(Pooling.of((1, 1, 3, 3), "int8", 2, start_padding=2))
+    write(Settings(core, "z", bus), tmp_path)
+    bench = (tmp_path / "z_tb.v").read_text()
+    assert f"localparam AHEAD = {ahead};" in bench
+    status, told = icarus(tmp_path, "z_tb", "z_tb.v", "z.v")
+    assert status == 0
+    assert told.startswith("PASS: 16 result beats are right")
+    # One that may not come, and one that differs, are told.
+    fewer = bench.replace(f"AHEAD = {ahead};", "AHEAD = 0;")
+    (tmp_path / "fewer.v").write_text(fewer)
+    assert "gives a beat too many" in icarus(tmp_path, "z_tb", "fewer.v", "z.v")[1]
+    (tmp_path / "other.v").write_text(bench.replace("_seen % RESULTS]", "_seen % RESULTS + 1]"))
+    assert "expected" in icarus(tmp_path, "z_tb", "other.v", "z.v")[1]
+
+
+def test_the_benches_of_other_blocks_take_no_more_results(tmp_path):
+    core = dataflow_core(Pooling.of((1, 1, 3, 3), "int8", 2, end_padding=2))
+    write(Settings(core, "z", "axi"), tmp_path)
+    assert "AHEAD" not in (tmp_path / "z_tb.v").read_text()

@@ -44,8 +44,8 @@ SOURCES = (".sv", ".v", ".vh", ".svh", ".vhd", ".vhdl")
 MEASURED = ("bus", "device", "comb", "ff", "block_ram", "fmax_mhz", "parameters")
 """What of a measurement goes into a package."""
 
-FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
-"""What of that is a number."""
+COUNTS = ("comb", "ff", "block_ram")
+"""What of that is a whole number."""
 
 
 @click.command()
@@ -71,7 +71,8 @@ FIGURES = ("comb", "ff", "block_ram", "fmax_mhz")
 @click.option(
     "--device",
     type=click.Choice(list(DEVICES)),
-    help="Use the block memories of this part, if it is an ECP5; else tools infer memories.",
+    help="Use the block memories of this part, if it is an ECP5; else tools infer memories."
+    f" With --clock it is the part that is measured, by default {DEFAULT_DEVICE}.",
 )
 @core_options.clock_option
 @shared_options.json_option
@@ -86,6 +87,8 @@ def verilog(
     settings = _settings(options)
     target = Path(output)
     is_alone = target.suffix == ".v"
+    if is_alone and output.endswith(os.sep):
+        raise click.UsageError(f"--output must be a folder or a .v file, not both: {output}")
     if not is_alone and (target.suffix.lower() in SOURCES or target.name in SOURCES):
         raise click.UsageError(f"--output must be a folder or a .v file, not {output}")
     if is_alone and cost is not None:
@@ -93,10 +96,11 @@ def verilog(
     _refuse_unwritable(target, is_alone=is_alone)
     found = None
     if clock is not None:
-        part = DEVICES[settings.device or DEFAULT_DEVICE]
+        # What is written is what was measured: with the memories of the part.
+        device = settings.device or DEFAULT_DEVICE
         with progress_bar.status_line() as say:
-            found = smallest_for(clock, settings.config, part, say=say, bus=settings.bus)
-        settings = replace(settings, config=found.config)
+            found = smallest_for(clock, settings.config, DEVICES[device], say=say, bus=settings.bus)
+        settings = replace(settings, config=found.config, device=device)
     measured = _measured(cost, settings) if cost else None
     require(*GATEWARE)
     from extremum.host.package.description import describe  # noqa: PLC0415 (needs the gateware)
@@ -124,7 +128,7 @@ def verilog(
     if as_json:
         told: dict[str, Any] = {"command": "verilog", "written": written}
         if found is not None:
-            told |= {"clock_mhz": clock, "settings": found.as_dict()}
+            told |= {"clock_mhz": clock, "device": settings.device, "settings": found.as_dict()}
         click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
         return
     ports = len(summary["ports"])
@@ -132,7 +136,7 @@ def verilog(
         f"{settings.name}: {settings.form}, {ports} ports, latency {summary['latency']} clocks"
     )
     if found is not None:
-        click.echo(f"  {found.summary}")
+        click.echo(f"  for {settings.device}: {found.summary}")
     for path in grouped(written):
         click.echo(f"  {path}")
     for note in notes:
@@ -297,9 +301,10 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
     if (
         not isinstance(told, dict)
         or any(name not in told for name in MEASURED)
-        or any(type(told[name]) not in (int, float) for name in FIGURES)
-        or not all(0 <= told[name] <= MOST_MEASURED for name in FIGURES)
-        or not isinstance(told["device"], str)
+        or any(type(told[name]) is not int for name in COUNTS)
+        or type(told["fmax_mhz"]) not in (int, float)
+        or not all(0 <= told[name] <= MOST_MEASURED for name in (*COUNTS, "fmax_mhz"))
+        or told["device"] not in [*DEVICES]
     ):
         raise click.ClickException(f"{path} is not what `extremum fpga --json` prints")
     if told["parameters"] != json.loads(json.dumps(parameters(settings.config))):
@@ -308,5 +313,9 @@ def _measured(path: str, settings: Settings) -> Mapping[str, Any]:
         raise click.ClickException(
             f"{path} was measured with --bus {told['bus']}, and the package has --bus "
             f"{settings.bus}"
+        )
+    if settings.device not in (None, told["device"]):
+        raise click.ClickException(
+            f"{path} was measured on {told['device']}, and the package is for {settings.device}"
         )
     return told

@@ -65,7 +65,9 @@ def source(valid: str, ready: str, drives: Sequence[tuple[str, int, str]]) -> li
     return [*lines, "    end", f"    taken = {valid} && {ready};"]
 
 
-def sink(name: str, valid: str, ready: str, checks: Sequence[tuple[str, str]]) -> list[str]:
+def sink(
+    name: str, valid: str, ready: str, checks: Sequence[tuple[str, str]], *, most: str = "RESULTS"
+) -> list[str]:
     """Return the statements of a sink, which compares each beat and counts it in ``NAME_seen``.
 
     Parameters
@@ -76,12 +78,14 @@ def sink(name: str, valid: str, ready: str, checks: Sequence[tuple[str, str]]) -
         Names of the handshake.
     checks
         Each signal, and what it must be in beat ``NAME_seen``.
+    most
+        How many beats may come: ``RESULTS``, and those of a next tensor that wait for no element.
     """
     seen = f"{name}_seen"
     lines = [
         f"    {ready} = STALLS == 0 || clocks % {RESTS[name]} != 0;",
         f"    if ({valid} && {ready}) begin",
-        f'      if ({seen} == RESULTS) $fatal(1, "FAIL: {name} gives a beat too many");',
+        f'      if ({seen} == {most}) $fatal(1, "FAIL: {name} gives a beat too many");',
     ]
     for signal, expected in checks:
         lines += [
@@ -89,4 +93,10 @@ def sink(name: str, valid: str, ready: str, checks: Sequence[tuple[str, str]]) -
             f'        $fatal(1, "FAIL: {signal} of beat %0d is %h, expected %h",',
             f"               {seen}, {signal}, {expected});",
         ]
-    return [*lines, f"      {seen} = {seen} + 1;", "      last_clock = clocks;", "    end"]
+    is_last = "" if most == "RESULTS" else f"if ({seen} <= RESULTS) "
+    return [
+        *lines,
+        f"      {seen} = {seen} + 1;",
+        f"      {is_last}last_clock = clocks;",
+        "    end",
+    ]

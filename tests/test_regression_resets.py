@@ -11,9 +11,11 @@ from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block, on_faulty_block
 from extremum.tb.regression.block_registers import BlockRegisters
 from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.faults import fault_of
+from extremum.tb.regression.on_faulty_block import run_on_faulty_block
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.run import Rig, run_case
-from extremum.tb.regression.work import Difference
+from extremum.tb.regression.work import Difference, todo_of
 
 BLOCK = "axi-reduction"
 ROWS = Item(
@@ -43,6 +45,30 @@ def test_errors_that_a_reset_ends(rig, number, clocks):
         run_case(Case(BLOCK, [batch]), rig, tally)
         found = {name for name in tally.counts if name.startswith("errors ended by a reset")}
         assert found == ({f"errors ended by a reset: TLAST_EARLY, {way}"} if is_met else set())
+
+
+@pytest.mark.parametrize("clocks", [0, 1, None])
+def test_figures_of_jobs_that_fail(rig, clocks):
+    """Jobs that are right count if they began, and beats of all packets if they were taken."""
+    items = [replace(FAILS, fault_number=BEFORE | BEHIND), replace(FAILS, fault_number=0)]
+    target = target_named(BLOCK)
+    (each,) = todo_of(target, Batch([ROWS]))
+    whole, cut = each.job.beats_in, fault_of("early", BEFORE | BEHIND, each.job)
+    assert cut is not None
+    for after, begun in ((0, None), (3000, 2)) if clocks is not None else ((None, 3),):
+        batch = Batch(items, reset_after=after, reset_clocks=clocks or 0)
+        found = run_on_faulty_block(rig.block(target), target, batch, Tally())
+        assert found.cases == 0
+        assert found.clocks > found.beats
+        if begun == 2:  # the first fault ends the batch, with a right job before and behind it
+            assert (found.jobs, found.beats) == (2, 2 * whole + cut.beats)
+        elif begun == 3:
+            early = fault_of("early", 0, each.job)
+            assert early is not None
+            assert (found.jobs, found.beats) == (3, 3 * whole + cut.beats + early.beats)
+        else:
+            assert found.jobs <= 2
+            assert found.beats < 2 * whole + cut.beats
 
 
 def resets(monkeypatch, alter, *, clocks):

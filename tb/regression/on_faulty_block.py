@@ -77,7 +77,8 @@ def run_on_faulty_block(
         run.start(each)
     else:
         run.settle()
-    figures = Figures(run.begun, block.clocks.now, block.clocks.taken)
+    clocks = block.clocks
+    figures = Figures(jobs=run.begun, clocks=clocks.now, beats=clocks.taken)
     run.end()
     return figures
 

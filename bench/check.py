@@ -14,13 +14,16 @@ import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from operator import call
 from typing import Any, NamedTuple
 
 import fpga
 from clock_counts import KEY, runs
 from results_files import RESULTS, kept_results
 
-from extremum.hdl.config import CoreConfig
+from extremum.host.fpga.devices import DEVICES
+from extremum.host.fpga.measure import netlist_digest
 from extremum.host.plan import plan
 from extremum.tb.evidence import EvidenceError, known_form
 from extremum.tb.netlists import digest
@@ -34,8 +37,8 @@ class Figure(NamedTuple):
     """A result that belongs to a netlist."""
 
     name: str
-    config: CoreConfig
-    bus: str
+    digest: Callable[[], str]
+    """Gives the digest of the netlist as it is now."""
     result: dict[str, Any]
     clocks: int | None = None
     """Clocks that the present plan predicts, for a result that tells them."""
@@ -46,7 +49,8 @@ def fpga_figures(results: list[dict[str, Any]]) -> Iterator[Figure]:
     blocks = {block.name: block for block in fpga.blocks()}
     for result in results:
         block = blocks[result["name"]]
-        yield Figure(block.name, block.config, block.bus, result)
+        now = partial(netlist_digest, block.config, DEVICES[block.device], block.bus)
+        yield Figure(block.name, now, result)
 
 
 def clock_figures(bus: str, results: list[dict[str, Any]]) -> Iterator[Figure]:
@@ -55,7 +59,7 @@ def clock_figures(bus: str, results: list[dict[str, Any]]) -> Iterator[Figure]:
     for result in results:
         run = listed[tuple(result[name] for name in KEY)]
         clocks = plan(run.problem, run.config).cycles
-        yield Figure(run.name, run.config, bus, result, clocks)
+        yield Figure(run.name, partial(digest, run.config, bus), result, clocks)
 
 
 def outdated(figure: Figure, netlist: str) -> Iterator[str]:
@@ -71,7 +75,7 @@ def outdated_netlists(figures: Iterable[Figure]) -> list[list[str]]:
     """Return for each result what is outdated in it."""
     listed = list(figures)
     with ProcessPoolExecutor() as pool:
-        netlists = pool.map(digest, [each.config for each in listed], [each.bus for each in listed])
+        netlists = pool.map(call, [each.digest for each in listed])
         return [list(outdated(*each)) for each in zip(listed, netlists, strict=True)]
 
 

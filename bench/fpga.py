@@ -3,7 +3,7 @@
 Usage: ``python bench/fpga.py [--only NAME ...]``. The first measurement of a core of four lanes
 takes minutes; its result is then kept in the user's cache. Writes ``bench/results/fpga.json``;
 blocks that are left out keep their last results. Each result has the digest of the netlist that was
-measured.
+measured: of the core within the harness, with the memories of the part.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.interface import interface
 from extremum.host.errors import SynthesisError
 from extremum.host.fpga.devices import DEVICES
-from extremum.host.fpga.measure import measure, record
+from extremum.host.fpga.measure import measure, netlist_digest, record
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import parse
 from extremum.host.plan import plan
 from extremum.model import DataType
-from extremum.tb.netlists import digest
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"
@@ -195,7 +194,7 @@ def main() -> int:
                 "device": block.device,
                 "series": block.series,
                 "ports": block.ports,
-                "netlist": digest(block.config, block.bus),
+                "netlist": netlist_digest(block.config, device, block.bus),
             }
             print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
         write_results(RESULTS, [found[block.name] for block in listed if block.name in found])

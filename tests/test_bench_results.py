@@ -6,6 +6,9 @@ from types import SimpleNamespace
 import pytest
 from bench_files import bench_modules
 
+from extremum.hdl import ecp5
+from extremum.hdl.harness import netlist
+from extremum.host.fpga.devices import DEVICES
 from extremum.tb.netlists import digest
 from extremum.tb.source_digest import digests_of
 
@@ -47,12 +50,31 @@ def test_clocks_that_the_plan_predicts_no_longer():
 
 def test_figures_of_fpgas_belong_to_netlists_alone():
     (figure,) = check.fpga_figures([{"name": "argmax-int8", "netlist": "0123456789ab"}])
-    assert (figure.name, figure.bus, figure.clocks) == ("argmax-int8", "none", None)
-    now = digest(figure.config, "none")
+    assert (figure.name, figure.clocks) == ("argmax-int8", None)
+    now = figure.digest()
     assert check.outdated_netlists([figure]) == [
         [f"argmax-int8: measured 0123456789ab, it is {now} now"]
     ]
     assert check.outdated_netlists([]) == []
+
+
+def test_figures_of_fpgas_belong_to_what_is_synthesised(monkeypatch):
+    """The part's own memories are in it; the places in the sources are not."""
+    (result,) = (each for each in results("fpga") if each["name"] == "pool2x2-int8")
+    (figure,) = check.fpga_figures([result])
+    measured = figure.digest()
+    assert list(check.outdated(figure, measured)) == []
+    monkeypatch.setattr("extremum.host.fpga.measure.netlist", lambda *arguments, **named: (
+        netlist(*arguments, **named).replace(".py:", ".py:1")))  # fmt: skip
+    assert figure.digest() == measured
+    monkeypatch.setattr(ecp5, "_register", lambda memory: "NOREG")
+    assert figure.digest() != measured
+
+
+def test_the_digest_of_a_figure_is_that_of_its_device():
+    block = next(block for block in fpga.blocks() if block.name == "pool2x2-int8")
+    digests = {fpga.netlist_digest(block.config, device) for device in DEVICES.values()}
+    assert len(digests) > 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import statistics
@@ -24,7 +25,7 @@ from extremum.host.fpga.devices import Device
 from extremum.host.fpga.synthesis import count_cells, synthesise
 from extremum.host.processes import Processes
 
-__all__ = ["DEFAULT_SEEDS", "Measurement", "Placement", "measure", "record"]
+__all__ = ["DEFAULT_SEEDS", "Measurement", "Placement", "measure", "netlist_digest", "record"]
 
 DEFAULT_SEEDS = (1, 2, 3)
 AT_ONCE = 2
@@ -232,11 +233,11 @@ def measure(
     """
     tools.require("amaranth", toolchain.YOSYS, device.tool)
     say("generating")
-    rtlil = netlist(config, bus=bus, pins=device.pins, platform=device.platform)
+    rtlil = _rtlil(config, device, bus)
     aim = device.aim(config.pipelining) if frequency is None else frequency
     versions = tool_versions(device).values()
     told = [str(FLOW), device.synthesis, *device.options, str(aim), *map(str, seeds)]
-    parts = [_SOURCE.sub("", rtlil), *told, *versions]
+    parts = [_without_places(rtlil), *told, *versions]
 
     def make(folder: Path) -> None:
         with TemporaryDirectory(dir=folder) as build:
@@ -246,6 +247,26 @@ def measure(
 
     folder = cache.kept("fpga", "\0".join(parts), make)
     return Measurement.from_dict(json.loads((folder / MEASUREMENT).read_text()))
+
+
+def netlist_digest(config: CoreConfig, device: Device, bus: str = "none") -> str:
+    """Return twelve hexadecimal digits of the netlist that :func:`measure` synthesises.
+
+    The netlist has the harness and the part's own memories. The places in the sources, of which it
+    tells, do not count.
+    """
+    rtlil = _without_places(_rtlil(config, device, bus))
+    return hashlib.sha256(rtlil.encode()).hexdigest()[:12]
+
+
+def _rtlil(config: CoreConfig, device: Device, bus: str) -> str:
+    """Return the netlist of a core in its harness, for a device."""
+    return netlist(config, bus=bus, pins=device.pins, platform=device.platform)
+
+
+def _without_places(rtlil: str) -> str:
+    """Return a netlist without the places in the sources: no figure depends on these."""
+    return _SOURCE.sub("", rtlil)
 
 
 def _measure(

@@ -13,8 +13,8 @@ exit status is 1 if a result is wrong or the clocks are too many.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ from extremum.host.plan import plan
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
 from extremum.model import Pooling, Reduction
+from extremum.tb.command import end
 
 RESULTS = Path(__file__).parent / "results" / "block_clocks.json"
 
@@ -151,4 +152,4 @@ def measure(run: Run) -> dict[str, Any]:
 COLUMNS = ("beats_in", "beats_out", "jobs", "bound", "predicted", "cycles", "idle", "allowed")
 
 if __name__ == "__main__":
-    sys.exit(main(ClockBench(__doc__, RESULTS, "axi", measure, COLUMNS)))
+    end(partial(main, ClockBench(__doc__, RESULTS, "axi", measure, COLUMNS)))

@@ -5,12 +5,13 @@ plan that predicts them. A time belongs to the sources that it took: of the gold
 cores and their simulation.
 
 Usage: ``python bench/check.py [--only RESULTS ...]``, such as ``cycles``. The exit status is 1 if a
-result is outdated. It takes some minutes, since all cores are generated.
+result is outdated or missing. It takes some minutes, since all cores are generated.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -19,18 +20,19 @@ from operator import call
 from typing import Any, NamedTuple
 
 import fpga
+import model_cases
+import simulation
 from clock_counts import KEY, runs
-from results_files import RESULTS, kept_results
+from completeness import PARTS, form_of, require_complete
+from results_files import RESULTS, read_results
 
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.measure import netlist_digest
 from extremum.host.plan import plan
-from extremum.tb.evidence import EvidenceError, known_form
+from extremum.tb.command import end
+from extremum.tb.evidence import EvidenceError
 from extremum.tb.netlists import digest
 from extremum.tb.source_digest import changed_since
-
-PARTS = ("first_use", "rates", "workloads", "memory")
-"""What ``simulation.json`` has of records."""
 
 
 class Figure(NamedTuple):
@@ -67,72 +69,42 @@ def outdated(figure: Figure, netlist: str) -> Iterator[str]:
     result = figure.result
     if result.get("netlist") != netlist:
         yield f"{figure.name}: measured {result.get('netlist')}, it is {netlist} now"
-    if figure.clocks is not None and result["predicted"] != figure.clocks:
-        yield f"{figure.name}: predicted {result['predicted']} clocks, it is {figure.clocks} now"
+    if figure.clocks not in (None, predicted := result.get("predicted")):
+        yield f"{figure.name}: predicted {predicted} clocks, it is {figure.clocks} now"
 
 
 def outdated_netlists(figures: Iterable[Figure]) -> list[list[str]]:
     """Return for each result what is outdated in it."""
     listed = list(figures)
-    with ProcessPoolExecutor() as pool:
+    # An interrupt ends the main process; those that it started tell nothing of their own.
+    ignores = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+    with ProcessPoolExecutor(**ignores) as pool:
         netlists = pool.map(call, [each.digest for each in listed])
         return [list(outdated(*each)) for each in zip(listed, netlists, strict=True)]
 
 
-def outdated_times(results: Iterable[dict[str, Any]]) -> list[list[str]]:
-    """Return for each result which sources have changed since it was measured."""
-    return [
-        [f"{name} has changed since" for name in changed_since(result["sources"])]
-        if "sources" in result
-        else ["it is not told of which sources a time is"]
-        for result in results
-    ]
+def outdated_times(results: Iterable[dict[str, Any]], sources: Collection[str]) -> list[list[str]]:
+    """Return for each result which sources have changed since, and which it does not tell."""
+    faults = []
+    for result in results:
+        told = result.get("sources", {})
+        untold = [name for name in sources if name not in told]
+        faults.append([f"it is not told of which {name} a time is" for name in untold])
+        faults[-1] += [f"{name} has changed since" for name in changed_since(told)]
+    return faults
 
 
-def require_all(named: Collection[object], found: Iterable[object]) -> None:
-    """Make sure that all is measured that the bench measures, and nothing else is there.
-
-    Raises
-    ------
-    EvidenceError
-        Something is missing, or is none of the bench.
-    """
-    measured = set(found)
-    if missing := [each for each in named if each not in measured]:
-        raise EvidenceError(
-            f"{len(missing)} of {len(named)} are not measured, such as {missing[0]}"
-        )
-    if foreign := [each for each in measured if each not in named]:
-        raise EvidenceError(f"the bench measures no {foreign[0]}")
-
-
-def outdated_fpga(found: Any) -> list[list[str]]:
-    """Return what is outdated in each result of ``fpga.json``."""
-    with known_form("fpga.json"):
-        names = [result["name"] for result in found]
-    require_all([block.name for block in fpga.blocks()], names)
-    return outdated_netlists(fpga_figures(found))
-
-
-def outdated_clocks(bus: str, found: Any) -> list[list[str]]:
-    """Return what is outdated in each result of ``cycles.json`` or ``block_clocks.json``."""
-    with known_form("cycles.json or block_clocks.json"):
-        keys = [tuple(result[name] for name in KEY) for result in found]
-    require_all([run.key for run in runs()], keys)
-    return outdated_netlists(clock_figures(bus, found))
-
-
-def outdated_simulation(found: Any) -> list[list[str]]:
+def outdated_simulation(found: dict[str, Any]) -> list[list[str]]:
     """Return what is outdated in each result of ``simulation.json``."""
-    with known_form("simulation.json"):
-        rows = [dict(row) for name in PARTS for row in found[name]]
-    return outdated_times(rows)
+    with form_of("simulation"):
+        rows = [row for part in PARTS["simulation"]() for row in found[part]]
+        return outdated_times(rows, simulation.SOURCES)
 
 
-def outdated_model(found: Any) -> list[list[str]]:
-    """Return what is outdated in ``model.json``."""
-    with known_form("model.json"):
-        return outdated_times([dict(found)])
+def outdated_model(found: dict[str, Any]) -> list[list[str]]:
+    """Return what is outdated in ``model.json``, which is one result."""
+    with form_of("model"):
+        return outdated_times([found], model_cases.SOURCES)
 
 
 def tell(name: str, faults: list[list[str]]) -> bool:
@@ -145,9 +117,9 @@ def tell(name: str, faults: list[list[str]]) -> bool:
 
 
 CHECKS: dict[str, Callable[[Any], list[list[str]]]] = {
-    "fpga": outdated_fpga,
-    "cycles": lambda found: outdated_clocks("none", found),
-    "block_clocks": lambda found: outdated_clocks("axi", found),
+    "fpga": lambda found: outdated_netlists(fpga_figures(found)),
+    "cycles": lambda found: outdated_netlists(clock_figures("none", found)),
+    "block_clocks": lambda found: outdated_netlists(clock_figures("axi", found)),
     "simulation": outdated_simulation,
     "model": outdated_model,
 }
@@ -158,16 +130,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=CHECKS, metavar="RESULTS", default=CHECKS)
     arguments = parser.parse_args()
-    found = {name: kept_results(parser, RESULTS / f"{name}.json") for name in arguments.only}
+    found = {name: read_results(RESULTS / f"{name}.json") for name in arguments.only}
     are_present = []
     for name, results in found.items():
         try:
+            require_complete(name, results)
             are_present.append(tell(name, CHECKS[name](results)))
         except EvidenceError as error:
-            print(f"{name}: {error}", file=sys.stderr)
+            print(error, file=sys.stderr)
             are_present.append(False)
     return int(not all(are_present))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

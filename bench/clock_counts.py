@@ -25,6 +25,7 @@ from workloads import WORKLOADS, arrays, problem_of, tensor
 
 from extremum.hdl.config import CoreConfig
 from extremum.model import EmptyWindowWarning, Pooling, Reduction
+from extremum.tb.command import refuse_unwritable
 from extremum.tb.netlists import digest
 
 __all__ = ["KEY", "ClockBench", "Run", "agrees", "main", "runs"]
@@ -111,6 +112,11 @@ class ClockBench:
         }
         return measured | {"netlist": kept_digest(run.config, self.bus)}
 
+    def by_key(self, records: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """Return records by what tells each from the others; the table can show them."""
+        self.table(records)
+        return {tuple(record[name] for name in KEY): record for record in records}
+
     def table(self, records: list[dict[str, Any]]) -> Table:
         """Return the records as a table."""
         table = Table(*KEY, *self.columns, "faults", box=None)
@@ -155,10 +161,8 @@ def main(bench: ClockBench) -> int:
     arguments = parser.parse_args()
     wanted = set(product(arguments.only, arguments.lanes, arguments.pipelining))
     chosen = [run for run in listed if run.key in wanted]
-    found = {
-        tuple(record[name] for name in KEY): record
-        for record in kept_results(parser, bench.results)
-    }
+    refuse_unwritable(parser, bench.results)
+    found = kept_results(bench.results, bench.by_key)
     warnings.simplefilter("ignore", EmptyWindowWarning)
     failed = False
     for run in chosen:

@@ -11,8 +11,8 @@ if a result or a number of clocks is wrong.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from clock_counts import ClockBench, Run, agrees, main
 
 from extremum.host import Accelerator
 from extremum.host.report import Report
+from extremum.tb.command import end
 
 RESULTS = Path(__file__).parent / "results" / "cycles.json"
 
@@ -80,4 +81,4 @@ COLUMNS = (
 )  # fmt: skip
 
 if __name__ == "__main__":
-    sys.exit(main(ClockBench(__doc__, RESULTS, "none", measure, COLUMNS)))
+    end(partial(main, ClockBench(__doc__, RESULTS, "none", measure, COLUMNS)))

@@ -32,6 +32,7 @@ from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import parse
 from extremum.host.plan import plan
 from extremum.model import DataType
+from extremum.tb.command import end, refuse_unwritable
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results" / "fpga.json"
@@ -168,6 +169,11 @@ def cycles_per_beat(block: Block) -> float:
     return planned.cycles * config.lanes / math.prod(workload["sizes"])
 
 
+def by_name(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the records of ``fpga.json`` by their names."""
+    return {record["name"]: record for record in records}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", help="names of blocks")
@@ -176,7 +182,8 @@ def main() -> int:
     if unknown := set(arguments.only or ()) - {block.name for block in listed}:
         parser.error(f"there is no block {min(unknown)!r}")
     chosen = [block for block in listed if arguments.only is None or block.name in arguments.only]
-    found: dict[str, Any] = {kept["name"]: kept for kept in kept_results(parser, RESULTS)}
+    refuse_unwritable(parser, RESULTS)
+    found = kept_results(RESULTS, by_name)
     failed = False
     for block in chosen:
         device = DEVICES[block.device]
@@ -202,4 +209,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

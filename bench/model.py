@@ -24,19 +24,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from model_cases import LARGE, SMALL_CALLS, SMALL_POOLINGS, SOURCES
+from model_tables import print_tables
 from results_files import write_results
-from rich.console import Console
-from rich.table import Table
 
 import extremum.model
-from extremum.tb.command import refuse_unwritable
+from extremum.tb.command import end, refuse_unwritable
 from extremum.tb.source_digest import digests_of
 
 WORKLOADS = Path(__file__).with_name("workloads.toml")
 RESULTS = Path(__file__).with_name("results") / "model.json"
 GEOMETRY = ("window", "strides", "start_padding", "end_padding", "dilations")
 REFERENCE_ELEMENTS = 1 << 16
-LARGE = {"argmax of 100 million": "argmax", "pooling 1x64x1024x1024": "pooling"}
 
 
 def optional(name: str) -> Any:
@@ -165,17 +164,17 @@ def small_calls(seconds: float) -> list[dict[str, Any]]:
     planes = tensor("float32", [1, 4, 5, 5], 1)
     argmax = extremum.model.Reduction.of("argmax", x.shape, x.dtype)
     pool = partial(extremum.model.max_pooling, planes, 2)
-    cases: dict[str, tuple[Callable[[], Any], ...]] = {
-        "argmax of 10": (partial(extremum.model.argmax, x), partial(np.argmax, x)),
-        "argmax of 10, checked object": (partial(argmax.evaluate, x), partial(np.argmax, x)),
-        "greatest of 10": (partial(extremum.model.reduce_max, x), partial(np.max, x)),
-        "pooling 1x4x5x5": (pool,),
-        "pooling 1x4x5x5, indices": (partial(pool, return_indices=True),),
-    }
+    timed: tuple[tuple[Callable[[], Any], ...], ...] = (
+        (partial(extremum.model.argmax, x), partial(np.argmax, x)),
+        (partial(argmax.evaluate, x), partial(np.argmax, x)),
+        (partial(extremum.model.reduce_max, x), partial(np.max, x)),
+        (pool,),
+        (partial(pool, return_indices=True),),
+    )
+    cases = dict(zip(SMALL_CALLS, timed, strict=True))
     if optional("onnx"):
-        for case, outputs in (
-            ("pooling 1x4x5x5", [np.float32]),
-            ("pooling 1x4x5x5, indices", [np.float32, np.int64]),
+        for case, outputs in zip(
+            SMALL_POOLINGS, ([np.float32], [np.float32, np.int64]), strict=True
         ):
             if run := runtime(onnx_model("MaxPool", planes, outputs, kernel_shape=[2, 2]), planes):
                 cases[case] = (*cases[case], run)
@@ -301,26 +300,6 @@ def large(which: str) -> dict[str, float]:
     }
 
 
-def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    table = Table(title=title, title_justify="left")
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index > 1 else "left")
-    for cells in rows:
-        table.add_row(*cells)
-    Console(width=130).print(table)
-
-
-def number(values: dict[str, float], key: str) -> str:
-    return f"{values[key]:.2f}" if key in values else "-"
-
-
-def small_cells(case: str, microseconds: dict[str, float]) -> list[str]:
-    """Return the cells of a small call: its time, the library's, and the ratio of both."""
-    ours, library = microseconds["ours"], microseconds.get("library")
-    there = [f"{library:.2f}", f"{ours / library:.2f}"] if library else ["-", "-"]
-    return [case, "", f"{ours:.2f}", *there]
-
-
 def _seconds(text: str) -> float:
     """Read a time from the command line: a finite number above 0."""
     try:
@@ -358,38 +337,9 @@ def main() -> int:
         for name in ("numpy", "onnxruntime", "onnx", "torch")
         if (module := optional(name))
     }
-    show(
-        "argmin, argmax: milliseconds, and our time over theirs (DECREASING: over NumPy's first)",
-        ["workload", "type", "ms", "numpy", "runtime", "torch", "decreasing"],
-        [
-            [r["workload"], r["type"], f"{r['milliseconds']['increasing']:.3f}"]
-            + [number(r["ratios"], key) for key in ("numpy", "runtime", "torch", "decreasing")]
-            for r in args
-        ],
-    )
-    show(
-        "max pooling with indices: milliseconds, and our time over theirs; values: ours over "
-        "theirs; onnx.reference: theirs over ours, a crop",
-        ["workload", "type", "ms", "runtime", "torch", "values", "reference"],
-        [
-            [r["workload"], r["type"], f"{r['milliseconds']['indices']:.3f}"]
-            + [number(r["ratios"], key) for key in ("runtime", "torch", "values")]
-            + [f"{r.get('reference_ratio', 0):.0f}"]
-            for r in pools
-        ],
-    )
-    show(
-        "small calls: microseconds; the library is NumPy, or ONNX Runtime for poolings",
-        ["case", "", "ours", "library", "ratio"],
-        [small_cells(row["case"], row["microseconds"]) for row in calls],
-    )
-    show(
-        "memory in MiB",
-        ["problem", "", "input", "outputs", "beyond them", "resident", "seconds"],
-        [[title, "float32", *(f"{v:.1f}" for v in row.values())] for title, row in memory.items()],
-    )
+    print_tables(args, pools, calls, memory)
     report = {
-        "sources": digests_of(["model"]),
+        "sources": digests_of(SOURCES),
         "versions": versions,
         "reductions": args,
         "poolings": pools,
@@ -401,4 +351,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from extremum.host.replaced_files import write_together
+from extremum.tb.evidence import EvidenceError, known_form
 
 __all__ = ["RESULTS", "kept_results", "read_results", "write_results"]
 
@@ -19,16 +20,29 @@ def read_results(path: Path) -> Any:
     """Return what a file of results has: a list of records, or several of them by name.
 
     The list is empty if nothing was measured.
+
+    Raises
+    ------
+    EvidenceError
+        The file is not JSON. The message names it.
     """
-    return json.loads(path.read_text()) if path.exists() else []
-
-
-def kept_results(parser: argparse.ArgumentParser, path: Path) -> Any:
-    """Do what `read_results` does; end the program with one line if the file cannot be read."""
     try:
-        return read_results(path)
-    except (OSError, ValueError) as error:
-        parser.error(f"{path} cannot be read, and is left as it is: {error}")
+        return json.loads(path.read_text()) if path.exists() else []
+    except ValueError as error:  # no text, or no JSON
+        raise EvidenceError(f"{path} cannot be read, and is left as it is: {error}") from None
+
+
+def kept_results(path: Path, form: Callable[[Any], Any]) -> Any:
+    """Return what was measured before, in the form in which a bench goes on with it.
+
+    Raises
+    ------
+    EvidenceError
+        The file has another form: the bench must not write it, since what it has would be lost.
+    """
+    found = read_results(path)
+    with known_form(path):
+        return form(found)
 
 
 def write_results(path: Path, found: Any) -> None:

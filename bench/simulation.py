@@ -37,6 +37,7 @@ from extremum.host.simulation.backend import JobRun
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
 from extremum.host.simulation.native import NativeSimulator
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
+from extremum.tb.command import end, refuse_unwritable
 from extremum.tb.source_digest import digests_of
 
 RESULTS = Path(__file__).parent / "results" / "simulation.json"
@@ -44,8 +45,12 @@ ROUNDS = 3
 BEATS = {"icarus": 2_000, "verilator": 5_000, "native": 400_000, "native_fast": 400_000}
 """Beats that are simulated by each backend; ``native_fast`` is the core with the highest clock."""
 SETTINGS = (FASTEST_TO_SIMULATE, "fast")
+FIRST_USE_LANES = (1, 16)
+RATE_LANES = (1, 4, 16)
 WORKLOAD_LANES = 16
 MEMORY = ("argmax of 100 million", "pooling of 1x64x1024x1024")
+SOURCES = ("hdl", "host/simulation")
+"""What the times belong to."""
 
 
 def rates(lanes: int) -> dict[str, float]:
@@ -201,9 +206,20 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
     for name in names:
         table.add_column(name.replace("_", " "), justify="right")
     for row in rows:
-        figures = (row[name] for name in names)
+        figures = (row.get(name) for name in names)
         table.add_row(*(f"{v:,.2f}" if isinstance(v, float) else str(v) for v in figures))
     return table
+
+
+def parts(found: Any) -> dict[str, Any]:
+    """Return what ``simulation.json`` has: the machine's name, and lists of rows by name."""
+    kept = dict(found)
+    for name, rows in kept.items():
+        if name != "machine" and rows:
+            table_of(name, rows)
+    for row in kept.get("workloads", ()):
+        row["workload"]
+    return kept
 
 
 def main() -> int:
@@ -221,28 +237,30 @@ def main() -> int:
         return 0
     console = Console(width=140)
     # Measurements that are skipped keep their last results.
-    found: dict[str, Any] = kept_results(parser, RESULTS) or {}
+    refuse_unwritable(parser, RESULTS)
+    found = kept_results(RESULTS, parts)
     found["machine"] = platform.processor() or platform.machine()
     warnings.simplefilter("ignore", EmptyWindowWarning)
 
-    sources = {"sources": digests_of(["hdl", "host/simulation"])}
+    sources = {"sources": digests_of(SOURCES)}
 
     def show(name: str, title: str, rows: list[dict[str, Any]]) -> None:
         if rows:
             found[name] = rows
-            console.print(table_of(title, rows))
         write_results(RESULTS, found)
+        if rows:
+            console.print(table_of(title, rows))
 
     uses = [
         {"lanes": lanes, "pipelining": setting, **first_use(lanes, setting), **sources}
-        for lanes, setting in product((1, 16), SETTINGS)
+        for lanes, setting in product(FIRST_USE_LANES, SETTINGS)
     ]
     show("first_use", "first use", uses)
     if arguments.first_use:
         return 0
     if not arguments.skip_rates:
         title = "simulated elements per second, float32 reduction core"
-        show("rates", title, [{"lanes": n, **rates(n), **sources} for n in (1, 4, 16)])
+        show("rates", title, [{"lanes": n, **rates(n), **sources} for n in RATE_LANES])
     rows = [
         whole(workload, seed) | sources
         for seed, workload in enumerate(workloads)
@@ -260,4 +278,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

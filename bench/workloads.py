@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from extremum.model import Pooling, Reduction
+from extremum.tb.command import end
 
 WORKLOADS = Path(__file__).with_name("workloads.toml")
 DEFAULT_MAX_WINDOW = (3, 7, 7)
@@ -128,4 +129,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

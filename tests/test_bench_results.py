@@ -1,6 +1,5 @@
 """Figures belong to netlists and sources, and the bench tells when these have changed."""
 
-import argparse
 from types import SimpleNamespace
 
 import pytest
@@ -9,11 +8,12 @@ from bench_files import bench_modules
 from extremum.hdl import ecp5
 from extremum.hdl.harness import netlist
 from extremum.host.fpga.devices import DEVICES
+from extremum.tb.evidence import EvidenceError
 from extremum.tb.netlists import digest
 from extremum.tb.source_digest import digests_of
 
-check, clock_counts, fpga, results_files = bench_modules(
-    "check", "clock_counts", "fpga", "results_files"
+check, clock_counts, completeness, fpga, results_files = bench_modules(
+    "check", "clock_counts", "completeness", "fpga", "results_files"
 )
 RUN = next(run for run in clock_counts.runs() if run.key == ("volume_peak", 1, "small"))
 NETLIST = digest(RUN.config, "none")
@@ -80,14 +80,24 @@ def test_the_digest_of_a_figure_is_that_of_its_device():
 @pytest.mark.parametrize(
     ("sources", "faults"),
     [
-        ({"sources": digests_of(["hdl/select.py", "model"])}, []),
-        ({"sources": {"hdl/select.py": "0"}}, ["hdl/select.py has changed since"]),
-        ({"sources": {"hdl/gone": "0"}}, ["hdl/gone has changed since"]),
-        ({}, ["it is not told of which sources a time is"]),
+        (digests_of(["hdl/select.py", "model"]), []),
+        (digests_of(["hdl/select.py"]), ["it is not told of which model a time is"]),
+        ({"model": "0", "hdl/select.py": "0"}, ["model has changed since",
+                                                "hdl/select.py has changed since"]),
+        (digests_of(["model"]) | {"hdl/select.py": "0", "hdl/gone": "0"},
+         ["hdl/select.py has changed since", "hdl/gone has changed since"]),
     ],
-)
+)  # fmt: skip
 def test_times_belong_to_sources(sources, faults):
-    assert check.outdated_times([sources, sources]) == [faults, faults]
+    given = [{"sources": sources}] * 2
+    assert check.outdated_times(given, ["hdl/select.py", "model"]) == [faults, faults]
+
+
+@pytest.mark.parametrize("result", [{}, {"sources": {}}])
+def test_times_that_tell_no_sources(result):
+    assert check.outdated_times([result], ["model"]) == [
+        ["it is not told of which model a time is"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -109,45 +119,75 @@ def test_the_status_tells_whether_anything_is_outdated(monkeypatch, is_present):
     """The last of the files decides as the first does."""
     monkeypatch.setattr(check.argparse.ArgumentParser, "parse_args", lambda _: SimpleNamespace(
         only=["simulation", "model"]))  # fmt: skip
+    monkeypatch.setattr(check, "require_complete", lambda *_: None)
     monkeypatch.setitem(check.CHECKS, "simulation", lambda _: [[]])
     monkeypatch.setitem(check.CHECKS, "model", lambda _: [[] if is_present else ["changed"]])
     assert check.main() == (0 if is_present else 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "found", "told"),
-    [
-        ("fpga", [], "are not measured, such as argmax-"),
-        ("fpga", lambda found: found[1:], "1 of "),
-        ("fpga", lambda found: [*found, {"name": "none"}], "the bench measures no none"),
-        ("fpga", {"name": 3}, "fpga.json is not of the form that is known"),
-        ("cycles", lambda found: found[1:], "1 of 90 are not measured, such as ("),
-        ("block_clocks", [], "90 of 90 are not measured"),
-        ("simulation", [], "simulation.json is not of the form that is known"),
-        ("simulation", dict.fromkeys(check.PARTS, ()), "0 of 0 results"),
-        ("model", [], "it is not told of which sources a time is"),
-    ],
-)
-def test_results_that_are_missing_are_told(monkeypatch, capsys, name, found, told):
-    """Nothing is outdated in what was never measured."""
-    given = found(results(name)) if callable(found) else found
+def run_check(monkeypatch, name, found):
+    """Run the check of a file that has some results, but for what takes long: digests."""
     monkeypatch.setattr(check.argparse.ArgumentParser, "parse_args", lambda _: SimpleNamespace(
         only=[name]))  # fmt: skip
-    monkeypatch.setattr(check, "kept_results", lambda *_: given)
+    monkeypatch.setattr(check, "read_results", lambda _: found)
     monkeypatch.setattr(check, "outdated_netlists", lambda figures: [[] for _ in figures])
-    assert check.main() == 1
-    assert told in "".join(capsys.readouterr())
+    monkeypatch.setattr(check, "changed_since", lambda sources: [])
+    return check.main()
 
 
-def test_results_that_cannot_be_read(tmp_path, capsys):
+SOURCES = {"sources": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("fpga", lambda found: [], "are not measured, such as argmax-"),
+        ("fpga", lambda found: None, "are not measured, such as argmax-"),
+        ("fpga", lambda found: found[1:], "1 of "),
+        ("fpga", lambda found: [*found, {"name": "none"}], "the bench measures no none"),
+        ("fpga", lambda found: [*found, found[0]], "there are several records of argmax-"),
+        ("fpga", lambda found: {"name": 3}, "is not of the form that is known"),
+        ("cycles", lambda found: found[1:], "1 of 90 are not measured, such as resnet50_"),
+        ("block_clocks", lambda found: [], "90 of 90 are not measured"),
+        ("simulation", lambda found: [], "4 of 4 are not measured, such as 1, small"),
+        ("simulation", lambda found: [1], "is not of the form that is known"),
+        ("simulation", lambda found: found | {"rates": found["rates"][:1]},
+         "rates: 2 of 3 are not measured, such as 4"),
+        ("simulation", lambda found: found | {"workloads": found["workloads"][:1]},
+         "workloads: 14 of 15 are not measured, such as vgg16_pool1"),
+        ("simulation", lambda found: found | {"memory": []}, "memory: 4 of 4 are not measured"),
+        ("simulation", lambda found: found | {"rates": [row | SOURCES for row in found["rates"]]},
+         "it is not told of which hdl a time is"),
+        ("simulation", lambda found: found | {"rates": [row | {"sources": 3}
+                                                        for row in found["rates"]]},
+         "is not of the form that is known"),
+        ("model", lambda found: [], "6 of 6 are not measured"),
+        ("model", lambda found: found | SOURCES, "it is not told of which model a time is"),
+        ("model", lambda found: found | {"sources": 3}, "is not of the form that is known"),
+        ("model", lambda found: found | {"poolings": found["poolings"][1:]}, "poolings: 1 of 17"),
+        ("model", lambda found: found | {"small_calls": []}, "small_calls: 5 of 5"),
+        ("model", lambda found: found | {"memory": {}}, "memory: 2 of 2"),
+    ],
+)  # fmt: skip
+def test_results_that_are_missing_are_told(monkeypatch, capsys, name, change, told):
+    """Nothing is outdated in what was never measured."""
+    assert run_check(monkeypatch, name, change(results(name))) == 1
+    output = capsys.readouterr()
+    assert told in output.err
+
+
+@pytest.mark.parametrize("name", list(check.CHECKS))
+def test_the_published_results_are_complete(name):
+    completeness.require_complete(name, results(name))
+
+
+def test_results_that_cannot_be_read(tmp_path):
     """Nothing is measured, since the other results of the file would be lost."""
     damaged = tmp_path / "fpga.json"
     damaged.write_text("[{")
-    with pytest.raises(SystemExit) as end:
-        results_files.kept_results(argparse.ArgumentParser("fpga"), damaged)
-    assert end.value.code == 2
-    assert f"fpga: error: {damaged} cannot be read" in capsys.readouterr().err
-    assert results_files.kept_results(argparse.ArgumentParser(), tmp_path / "none.json") == []
+    with pytest.raises(EvidenceError, match=f"^{damaged} cannot be read, and is left as it is"):
+        results_files.read_results(damaged)
+    assert results_files.read_results(tmp_path / "none.json") == []
 
 
 @pytest.mark.parametrize("name", ["fpga", "cycles", "block_clocks"])
@@ -156,15 +196,16 @@ def test_every_figure_tells_its_netlist(name):
 
 
 def test_every_time_tells_its_sources():
-    times = [row for part in check.PARTS for row in results("simulation")[part]]
+    parts = completeness.PARTS["simulation"]()
+    times = [row for part in parts for row in results("simulation")[part]]
     assert all(result["sources"] for result in (*times, results("model")))
 
 
 def test_the_results_are_those_of_the_bench():
-    """A block whose placement fails has none."""
+    """They are in its order, too."""
     runs = [run.key for run in clock_counts.runs()]
     for name in ("cycles", "block_clocks"):
         published = [tuple(result[key] for key in clock_counts.KEY) for result in results(name)]
         assert published == runs
     published = [result["name"] for result in results("fpga")]
-    assert published == [block.name for block in fpga.blocks() if block.name in published]
+    assert published == [block.name for block in fpga.blocks()]

@@ -1,6 +1,8 @@
 """Writes ``bench/RESULTS.md`` and its plots from what the other scripts measured.
 
-Usage: ``python bench/report.py``. It measures nothing itself.
+Usage: ``python bench/report.py``. It measures nothing itself. The sections of a file of results
+that does not exist are left out. If a file is damaged or incomplete, a line names it, nothing is
+written, and the exit status is 2. The status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -8,12 +10,14 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import plots
 import readme_parts
+from completeness import form_of, require_complete
 from cycles_sections import (
     block_clocks_headline,
     block_clocks_section,
@@ -34,32 +38,94 @@ from results_files import read_results
 from simulation_sections import simulation_section
 
 from extremum.host.replaced_files import write_together
+from extremum.tb.command import end
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
+TARGETS = FOLDER / "targets.toml"
 REPORT = FOLDER / "RESULTS.md"
 README = FOLDER.parent / "README.md"
 Records = list[dict[str, Any]]
 
 
+class Told(NamedTuple):
+    """What the report says of a file of results: its sections, and sentences in front of all."""
+
+    headlines: list[str]
+    sections: list[str]
+
+
 def load(name: str) -> Any:
-    """Return what a file of results has; see :func:`results_files.read_results`."""
-    return read_results(RESULTS / f"{name}.json")
+    """Return what a file of results has; nothing if there is no such file.
+
+    Raises
+    ------
+    EvidenceError
+        The file is damaged or incomplete: a report of it would say less than the one before.
+    """
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return []
+    found = read_results(path)
+    require_complete(name, found)
+    return found
 
 
-def with_figures(readme: str, fpga: Records, blocks: Records, simulation: Any) -> str:
+def told_of_cycles(records: Records, folder: Path) -> Told:
+    """Return what the report says of ``cycles.json``; write the plot to a folder."""
+    plots.cycles(records, folder / "cycles.svg")
+    return Told([cycles_headline(records)], [*cycles_section(records)])
+
+
+def told_of_blocks(records: Records, _: Path) -> Told:
+    """Return what the report says of ``block_clocks.json``."""
+    return Told([block_clocks_headline(records)], [*block_clocks_section(records)])
+
+
+def told_of_fpga(records: Records, folder: Path) -> Told:
+    """Return what the report says of ``fpga.json``; write the plots to a folder."""
+    targets = tomllib.loads(TARGETS.read_text())
+    blocks, peers = targets["block"], targets["peer"]
+    plots.fmax(records, blocks, folder / "fmax.svg")
+    plots.front(records, peers, folder / "front.svg")
+    plots.growth(records, folder / "growth.svg")
+    plots.rates(records, peers, folder / "rates.svg")
+    sections = [
+        *cores_section(records, blocks),
+        *small_section(records),
+        *settings_section(records),
+        *block_section(records),
+        *growth_section(records),
+        *peers_section(peers),
+    ]
+    return Told([cores_headline(records, blocks)], sections)
+
+
+TELLS: dict[str, Callable[[Any, Path], Told]] = {
+    "cycles": told_of_cycles,
+    "block_clocks": told_of_blocks,
+    "fpga": told_of_fpga,
+    "simulation": lambda found, _: Told([], [*simulation_section(found)]),
+    "model": lambda found, _: Told([], [*model_section(found)]),
+}
+"""For each file of results, in the order of the report, what tells of it."""
+
+
+def with_figures(readme: str, fpga: Records, simulation: Any) -> str:
     """Return a README whose parts about FPGAs and simulation tell what was measured."""
     if fpga:
+        blocks = tomllib.loads(TARGETS.read_text())["block"]
         readme = readme_parts.FPGA.replaced(readme, readme_parts.fpga_part(fpga, blocks))
     if simulation:
-        text = readme_parts.simulation_part(simulation)
+        with form_of("simulation"):
+            text = readme_parts.simulation_part(simulation)
         readme = readme_parts.SIMULATION.replaced(readme, text)
     return readme
 
 
-def wrong(*results: Records) -> Iterator[str]:
+def wrong(records: Records) -> Iterator[str]:
     """Yield a line for each run in results that is not what it should be."""
-    for record in (each for records in results for each in records):
+    for record in records:
         faults = record.get("faults", [] if record.get("agreement", True) else ["a wrong result"])
         if faults:
             yield f"{record['workload']}: {', '.join(faults)}"
@@ -75,51 +141,36 @@ def main() -> int:
 
 
 def write() -> int:
-    """Write the report, its plots and the README; return 1 if a result is wrong."""
-    targets = tomllib.loads((FOLDER / "targets.toml").read_text())
-    blocks, peers = targets["block"], targets["peer"]
-    cycles, fpga, block_clocks = load("cycles"), load("fpga"), load("block_clocks")
-    headlines: list[str] = []
-    parts: list[str] = []
-    if cycles:
-        headlines.append(cycles_headline(cycles))
-        parts += cycles_section(cycles)
-        plots.cycles(cycles, RESULTS / "cycles.svg")
-    if block_clocks:
-        headlines.append(block_clocks_headline(block_clocks))
-        parts += block_clocks_section(block_clocks)
-    if fpga:
-        headlines.append(cores_headline(fpga, blocks))
-        parts += cores_section(fpga, blocks)
-        parts += small_section(fpga)
-        parts += settings_section(fpga)
-        parts += block_section(fpga)
-        parts += growth_section(fpga)
-        parts += peers_section(peers)
-        plots.fmax(fpga, blocks, RESULTS / "fmax.svg")
-        plots.front(fpga, peers, RESULTS / "front.svg")
-        plots.growth(fpga, RESULTS / "growth.svg")
-        plots.rates(fpga, peers, RESULTS / "rates.svg")
-    if simulation := load("simulation"):
-        parts += simulation_section(simulation)
-    if model := load("model"):
-        parts += model_section(model)
+    """Write the report, its plots and the README; return 1 if a result is wrong.
+
+    They are written when all of them are made, so that results of another form change nothing.
+    """
+    results = {name: found for name in TELLS if (found := load(name))}
+    headlines, sections, faults = [], [], []
+    with TemporaryDirectory() as folder:
+        for name, found in results.items():
+            with form_of(name):
+                told = TELLS[name](found, Path(folder))
+                faults += wrong(found if isinstance(found, list) else found.get("workloads", []))
+            headlines += told.headlines
+            sections += told.sections
+        drawn = [(RESULTS / path.name, path.read_bytes()) for path in Path(folder).iterdir()]
     source = (
         "Written by `make bench-report` from the files in `bench/results/`: `cycles.json` and "
         "`block_clocks.json` are those of `make bench-cycles`, `fpga.json` of `make bench-fpga`, "
         "`simulation.json` of `make bench-simulation`, and `model.json` of `make bench-model`."
     )
-    report = "\n\n".join(["# Results", source, *headlines, *parts]) + "\n"
-    documents = [(REPORT, report.encode())]
+    report = "\n\n".join(["# Results", source, *headlines, *sections]) + "\n"
+    documents = [*drawn, (REPORT, report.encode())]
     if README.exists():
-        readme = with_figures(README.read_text(), fpga, blocks, simulation)
+        readme = README.read_text()
+        readme = with_figures(readme, results.get("fpga", []), results.get("simulation"))
         documents.append((README, readme.encode()))
     write_together(documents)
     print("\n".join(headlines))
-    found = list(wrong(cycles, block_clocks, simulation["workloads"] if simulation else []))
-    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
-    return int(bool(found))
+    print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
+    return int(bool(faults))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -77,9 +77,9 @@ def outdated_netlists(figures: Iterable[Figure]) -> list[list[str]]:
     """Return for each result what is outdated in it."""
     listed = list(figures)
     # An interrupt ends the main process; those that it started tell nothing of their own.
-    ignores = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
-    with ProcessPoolExecutor(**ignores) as pool:
-        netlists = pool.map(call, [each.digest for each in listed])
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(initializer=ignore) as pool:
+        netlists: Iterator[Any] = pool.map(call, [each.digest for each in listed])
         return [list(outdated(*each)) for each in zip(listed, netlists, strict=True)]
 
 

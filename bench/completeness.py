@@ -126,10 +126,12 @@ def require_complete(name: str, found: Any) -> None:
 
 def _records(found: Any, part: str) -> list[dict[str, Any]]:
     """Return the records of a part; none if nothing was measured."""
-    records = (found or {}).get(part) if part else found
-    if isinstance(records, dict) and part:  # the memory of the golden model: figures by case
+    if not found:
+        return []
+    records = found.get(part, []) if part else found
+    if part and hasattr(records, "items"):  # the memory of the golden model: figures by case
         return [figures | {"case": case} for case, figures in records.items()]
-    return records or []
+    return records
 
 
 def _fault(wanted: list[tuple[Any, ...]], counts: Counter[tuple[Any, ...]]) -> str | None:

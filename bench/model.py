@@ -171,7 +171,7 @@ def small_calls(seconds: float) -> list[dict[str, Any]]:
         (pool,),
         (partial(pool, return_indices=True),),
     )
-    cases = dict(zip(SMALL_CALLS, timed, strict=True))
+    cases: dict[str, tuple[Callable[[], Any], ...]] = dict(zip(SMALL_CALLS, timed, strict=True))
     if optional("onnx"):
         for case, outputs in zip(
             SMALL_POOLINGS, ([np.float32], [np.float32, np.int64]), strict=True

@@ -17,7 +17,10 @@ from extremum.model import DataType, Pooling, Reduction
 
 SOFT_RESET, CLEAR = 1, 2
 START = regs.command_address(regs.START_COMMAND)
+DONE = 1
+"""The mask of the event `done`."""
 COUNTERS = range(regs.COUNTER_BASE, regs.COUNTER_BASE + 4 * len(regs.COUNTERS), 4)
+JOBS = COUNTERS[[name for name, _ in regs.COUNTERS].index("JOBS")]
 CORE = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), coordinate_width=8)
 
 
@@ -50,6 +53,25 @@ def test_jobs_are_numbered_from_the_last_reset_on(pipelining):
                 block.write(regs.CONTROL, SOFT_RESET)
                 block.pass_clocks(50)
                 block.write(regs.IRQ_STATUS, 3)
+
+
+@pytest.mark.parametrize("pipelining", mostly_slow(["small", "fast"], ["fast"]))
+def test_done_is_told_of_the_jobs_that_count(pipelining):
+    """At whatever clock a soft reset ends a job of one result: both are told of it, or neither."""
+    config = CoreConfig(**vars(CORE) | {"pipelining": pipelining})
+    (job,) = plan(Reduction.of("argmax", (1, 3), np.int8, 1), config).jobs
+    counted = []
+    with closing(NativeBlock(config)) as block:
+        for clocks in range(60):
+            start(block, job)
+            block.pass_clocks(clocks)
+            block.write(regs.CONTROL, SOFT_RESET)
+            block.pass_clocks(60)
+            counted.append(block.read(JOBS))
+            assert block.read(regs.IRQ_STATUS) & DONE == counted[-1], clocks
+            block.reset(2)
+    assert counted == sorted(counted)
+    assert set(counted) == {0, 1}
 
 
 @pytest.mark.parametrize("stalls", [{"output_stalls": 99}, {"input_stalls": 99}, {}], ids=str)

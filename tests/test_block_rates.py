@@ -9,6 +9,7 @@ import pytest
 from amounts import mostly_slow
 from bench_files import bench_modules
 
+from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import INPUT
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import job_interval
@@ -141,6 +142,54 @@ def test_the_workloads_keep_their_clocks(clocks, lanes, setting):
             sizes = clocks.scaled(workload, 1 << 15)
             record = clocks.measure(workload | {"sizes": sizes}, lanes, setting, seed)
             assert not record["faults"], record
+
+
+def stalls_in(native, job, packets, words=()):
+    """Return what `STALLS_IN` counts of jobs that are alike, whose packets have so many beats.
+
+    All packets are offered before the first job is started, without a rest between their beats.
+    `words` are written behind the registers of the first job.
+    """
+    lanes_bytes = job.config.lanes * job.config.element_width // 8
+    counters = [regs.COUNTER_BASE + 4 * number for number in range(len(regs.COUNTERS))]
+    native.reset(2)
+    native.begin(StreamSettings())
+    for beats in packets:
+        native.send([np.zeros(beats * lanes_bytes, np.uint8)], beats * lanes_bytes)
+        for stream in ("m_axis_value", "m_axis_index"):
+            native.receive(stream, 1 << 20, lambda part, last: None)
+    for address, word in (*job_words(job).items(), *words):
+        native.write(address, word)
+    for _ in packets:
+        native.write(regs.command_address(regs.START_COMMAND), 1)
+    native.pass_clocks(1000)
+    told = dict(zip([name for name, _ in regs.COUNTERS], map(native.read, counters), strict=True))
+    assert (told["JOBS"], told["BEATS_IN"]) == (len(packets), sum(packets))
+    return told["STALLS_IN"]
+
+
+def test_beats_that_are_made_up_are_no_stalls(block):
+    """A packet that ends early costs the core no clock more than one of the right length."""
+    native, config = block
+    ((job, _),) = row_jobs(config, 50, 1)
+    whole = stalls_in(native, job, [50])
+    assert [stalls_in(native, job, [beats]) for beats in (1, 2, 25, 49)] == [whole] * 4
+
+
+def test_beats_that_are_dropped_are_stalls_of_the_job_behind(block):
+    """It waits for its own beats; while the packet of a refused job is dropped, no job waits."""
+    native, config = block
+    ((job, _),) = row_jobs(config, 50, 1)
+    more = (100, 101, 130)
+    late = [stalls_in(native, job, [50 + beats, 50]) for beats in more]
+    assert [stalls - late[0] for stalls in late] == [0, 1, 30]
+    misfit = next(
+        (regs.command_address(regs.command_number(name)), 1 << bits.width)
+        for name, bits in regs.written_bits(config).items()
+        if bits.width < regs.WORD_BITS and not regs.is_position(name)
+    )
+    refused = [stalls_in(native, job, [beats, 50], [misfit]) for beats in more]
+    assert refused == [stalls_in(native, job, [50])] * 3
 
 
 def test_packets_are_counted_by_the_simulation(block):

@@ -254,7 +254,8 @@ def test_the_first_error_is_told_until_it_is_cleared():
 
         await bus.write(regs.IRQ_STATUS, regs.IDLE)
         assert await told() == [0, 0, 0]
-        await bus.clock(**error(BlockError.TAIL, 0, 7))
+        # The register belongs to RANGE alone, whatever stands on the port.
+        await bus.clock(**error(BlockError.TAIL, 5, 7))
         await bus.clock(**error(BlockError.RANGE, 3, 8))
         assert await told() == [BlockError.TAIL, 0, 7]
         await bus.write(regs.IRQ_STATUS, DONE)
@@ -272,5 +273,19 @@ def test_the_first_error_is_told_until_it_is_cleared():
         assert await bus.write(COMMAND, 1)
         assert await bus.read(regs.IRQ_STATUS) == ERROR
         assert (await told())[:2] == [BlockError.QUEUE_FULL, 0]
+
+    carry_out(bench)
+
+
+def test_a_job_fails_in_the_clock_in_which_a_command_finds_no_space():
+    """The error of the job is told. The command is answered with an error all the same."""
+
+    async def bench(bus, context, control):
+        context.set(control.free, 0)
+        job = {"failed": 1, "code": BlockError.TLAST_LATE, "job": 7}
+        assert await bus.write(COMMAND, 1, **job)
+        assert await bus.field(regs.IRQ_STATUS, "error")
+        assert await bus.field(regs.ERROR, "code") == BlockError.TLAST_LATE
+        assert await bus.field(regs.ERROR, "job") == 7
 
     carry_out(bench)

@@ -95,9 +95,10 @@ FAULTS = {
     "blocks": [
         {
             "block": "image", "count": 200, "flip_flops": 900, "result": "passed", "reported": 3,
-            "effects": {"masked": 150, "wrong result": 50}, "hanging": [],
+            "effects": {"latent": 2, "masked": 148, "wrong result": 50}, "hanging": [],
             "cures": {
-                "masked": {"soft reset": 150}, "wrong result": {"soft reset": 49, "reset": 1},
+                "latent": {"soft reset": 2}, "masked": {"soft reset": 148},
+                "wrong result": {"soft reset": 49, "reset": 1},
             },
         }
     ],

@@ -165,8 +165,8 @@ def test_what_the_evidence_says_is_told(tmp_path):
         "| line | 100 | 98 | 2 | 0 | 100 % |",
         "| a \\| b | `hdl/key.py` | unit tests of the part |",
         "56 of 60 mutants killed by a test and 3 by the time, 1 explained, 0 open; a sample",
-        "200 upsets: 150 masked, 50 wrong result",
-        "| image | 900 | 200 | 150 | 50 | 199 | 1 | 0 | 3 | passed |",
+        "200 upsets: 2 latent, 148 masked, 50 wrong result",
+        "| image | 900 | 200 | 2 | 148 | 50 | 199 | 1 | 0 | 3 | passed |",
         "1,000 inputs to 1 target, in 10.0 minutes: 0 failures",
         "order-bounded (`hdl/key.py`) is proved for the first 2 clocks",
     ):

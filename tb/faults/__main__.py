@@ -126,6 +126,7 @@ def upset(bus: str, core: str, count: int) -> dict[str, Any]:
         "effects": dict(sorted(effects.items())),
         "flip_flops": told["bits"],
         "hanging": [each for each in unlike if each["effect"] == "hanging"],
+        "latent": [each for each in upsets if each["effect"] == "latent"],
         "needs aresetn": [each for each in unlike if bus == "axi" and each["cure"] == "reset"],
         "reported": sum(each["told"] for each in upsets),
         "result": result,

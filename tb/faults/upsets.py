@@ -29,10 +29,12 @@ REGISTER_PORT = "lite."
 
 
 class Effect(StrEnum):
-    """What an upset does to the jobs that are under way."""
+    """What an upset does to the jobs that are under way, or to the next one."""
 
     MASKED = "masked"
-    """All results are right and come in time."""
+    """All results are right and come in time, also those of the next job."""
+    LATENT = "latent"
+    """The jobs that are under way end well. The next one does not, or the core stays busy."""
     WRONG = "wrong result"
     """A result, a packet or an answer of a register is wrong, or an offer does not stay."""
     HANGING = "hanging"
@@ -81,7 +83,7 @@ class Upset:
     told
         Whether the block reported an error.
     cure
-        The mildest reset after which a job was right.
+        The mildest reset after which a job was right. It is given behind every upset.
     """
 
     register: str
@@ -138,12 +140,10 @@ class Upsets:
     ----------
     dut, clock
         The block, and its clock.
-    longest
-        Clocks in which the jobs are under way.
     """
 
-    def __init__(self, dut: Any, clock: Any, longest: int) -> None:
-        self._clock, self._longest = clock, longest
+    def __init__(self, dut: Any, clock: Any) -> None:
+        self._clock = clock
         self._random = Random(1)
         found = flip_flops(Path(os.environ[VERILOG]).read_text())
         signals = {path: _signals(dut, path) for path in {register.path for register in found}}
@@ -153,11 +153,11 @@ class Upsets:
         self.count = int(os.environ[COUNT])
         self._records: list[Upset] = []
 
-    def draw(self) -> tuple[FlipFlop, Any, int, int]:
-        """Return a register, its handle, a bit, and a clock."""
+    def draw(self, clocks: int) -> tuple[FlipFlop, Any, int, int]:
+        """Return a register, its handle, a bit, and one of so many clocks."""
         weights = self._weights if len(self._records) % 2 else None
         ((register, handle),) = self._random.choices(self._registers, weights)
-        bit, clock = self._random.randrange(len(handle)), self._random.randrange(self._longest)
+        bit, clock = self._random.randrange(len(handle)), self._random.randrange(clocks)
         return register, handle, bit, clock
 
     async def flip(self, handle: Any, bit: int, clock: int) -> None:

@@ -76,9 +76,10 @@ def faults(evidence: dict[str, Any]) -> Told:
     text = [
         paragraph(
             "One flip-flop is inverted while jobs run, and the results are compared with the right "
-            f"ones. {summary}. Behind each upset other jobs run after the mildest reset that makes "
-            "the block right; a core has one reset only. An upset is reported if the block itself "
-            "tells an error."
+            f"ones. {summary}. An upset is latent if it harms only the job behind them, which "
+            "follows without a reset, or leaves a core busy. Behind each upset other jobs run "
+            "after the mildest reset that makes the block right; a core has one reset only. An "
+            "upset is reported if the block itself tells an error."
         ),
         table([*columns, "reported", "result"], rows),
     ]
@@ -88,9 +89,9 @@ def faults(evidence: dict[str, Any]) -> Told:
         problems.append(f"{count(endless, 'upset')} that no reset ends")
     all_bits = sum(block["flip_flops"] for block in blocks)
     limits = (
-        f"The upsets are {number(upsets)} draws from {count(all_bits, 'flip-flop')} and all their "
-        "clocks; memories, and two upsets at once, are left out. Nothing in the gateware corrects "
-        "an upset.",
+        f"The upsets are {number(upsets)} draws from {count(all_bits, 'flip-flop')} and all the "
+        "clocks of a few jobs; memories, and two upsets at once, are left out. Nothing in the "
+        "gateware corrects an upset.",
     )
     return Told(summary, "\n\n".join(text), tuple(problems), limits)
 

@@ -18,7 +18,13 @@ ACCESSES = (
     "clear of the counters",
 )
 
-AROUND = ("alone", "a right job before it", "a right job behind it", "an error before it")
+AROUND = (
+    "alone",
+    "a right job before it",
+    "a right job behind it",
+    "an error before it",
+    "an earlier error is told",
+)
 
 BLOCK_POINTS = (
     Point(
@@ -47,7 +53,7 @@ BLOCK_POINTS = (
     ),
     Point(
         "errors ended by a reset",
-        "Which error did a job of a block have that a reset ended before its packet was over?",
+        "Which error did a job of a block have that a reset ended within its packet?",
         {
             "code": tuple(code for code in CODES if code != "QUEUE_FULL"),
             "reset": ("aresetn", "soft"),

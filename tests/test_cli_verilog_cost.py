@@ -80,10 +80,15 @@ def test_the_cost_is_that_of_the_part():
     told |= {"device": "ecp5-85k", "parameters": parameters_of(PRESETS["pool2x2-int8"])}
     Path("cost.json").write_text(json.dumps(told))
     line = "verilog --preset pool2x2-int8 --bus none --output out --cost cost.json"
-    remark = "with the own memories of the part, as `--device ecp5-85k` writes them"
     for device, is_told in (("", True), ("--device ecp5-85k", False)):
         assert run(f"{line} {device}")[0] == 0
-        assert (remark in Path("out/README.md").read_text()) == is_told
+        readme = Path("out/README.md").read_text()
+        assert ("That is what `--device ecp5-85k` writes." in readme) == is_told
+        assert ("tools infer the memories, and it may be larger and slower" in readme) == is_told
+    Path("cost.json").write_text(json.dumps(told | {"device": "ice40-up5k"}))
+    assert run(line.replace("--output out", "--output other"))[0] == 0
+    assert "it may ask for memories that the part has not" in Path("other/README.md").read_text()
+    Path("cost.json").write_text(json.dumps(told))
     status, _, err = run(f"{line} --device ice40-up5k")
     assert status == 2
     assert err == [

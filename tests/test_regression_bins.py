@@ -25,9 +25,9 @@ ROWS = Item(
     {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
 )
 FAILS = replace(ROWS, fault="early")
-BEFORE, BEHIND, LOOKED_AT = 1 << 8, 1 << 9, 1 << 10
-"""Bits of the number of a fault: a right job before it, one behind it, and whether the error of one
-before it is looked at first."""
+BEFORE, BEHIND, NEXT, LOOKED_AT = 1 << 8, 2 << 9, 3 << 9, 1 << 11
+"""Bits of the number of a fault: a right job before it; one behind it, or whatever is next, without
+a pause; and whether the error of one before it is looked at first."""
 
 
 @pytest.fixture(name="rig", scope="module")
@@ -93,8 +93,30 @@ def test_a_long_rest_fills_the_queues_if_there_are_enough_results():
     row = replace(ROWS, arguments=ROWS.arguments | {"sizes": [1, 40]})
     assert todo_of(target_named(CORE), Batch([row]))[0].job.beats_out == 1
     few, many = ([row] * count for count in (space, space + 1))
-    for items, before, expected in ((few, 0, None), (many, 0, "full"), (many, 1, None)):
-        assert phase(rests=[[before, 0], [600, 100], [1, 0]], end=700, items=items) == expected
+    long = 33 + 400 * len(many)
+    for items, before, rest, expected in (
+        (few, 0, long, None),
+        (many, 0, long, "full"),
+        (many, 1, long, None),
+        (many, 0, 501, None),  # too short for so many jobs
+    ):
+        assert phase(rests=[[before, 0], [rest, 100], [1, 0]], end=rest, items=items) == expected
+    for stalls in ({"input_stalls": 3}, {"job_stalls": 3}):
+        rests = [[0, 0], [long, 100], [1, 0]]
+        assert phase(rests=rests, end=long, items=many, **stalls) is None
+
+
+def test_the_results_of_rows_come_evenly():
+    rows = replace(ROWS, arguments=ROWS.arguments | {"sizes": [400, 8]})
+    config = target_named(CORE).config
+    job = todo_of(target_named(CORE), Batch([rows]))[0].job
+    space = queue_depth(config)
+    assert job.beats_out > space + 2
+    needed = latency(config) + -(-(space + 2) * job.cycles // job.beats_out)
+    for rest, expected in ((max(needed, 501) + 32, "full"), (501, None)):
+        if rest == 501 and needed <= 501 - 32:
+            continue
+        assert phase(rests=[[0, 0], [rest, 100], [1, 0]], end=9000, items=[rows]) == expected
 
 
 def test_a_rest_at_the_end_is_not_one_in_the_middle():
@@ -153,8 +175,20 @@ def test_values_count_if_their_job_ran(rig):
     for job in (jobs[0], jobs[-1]):
         tally = Tally()
         observe(tally, target, Batch([item]), [Offered(item, job, x)], clocks=9)
-        met = any("NaN" in name for name in tally.counts if name.startswith("values: float32"))
-        assert met == (job is jobs[0])
+        met = {name for name in tally.counts if name.startswith("values: float32")}
+        assert any("NaN" in name for name in met) == (job is jobs[0])
+        assert not any("zero" in name for name in met)  # as lanes without an element hold
+
+
+@pytest.mark.parametrize("sizes", [[7], [5, 7]])
+def test_lanes_without_an_element_are_no_values(sizes):
+    target = target_named(CORE)
+    item = Item("reduction", ROWS.arguments | {"sizes": sizes, "axes": [len(sizes) - 1]})
+    (job,) = jobs_of(item, target.config)
+    tally = Tally()
+    threes = np.full(sizes, 3, np.float32)
+    observe(tally, target, Batch([item]), [Offered(item, job, threes)], clocks=9)
+    assert not any("zero" in name for name in tally.counts if name.startswith("values"))
 
 
 @pytest.mark.parametrize(
@@ -169,12 +203,20 @@ def test_values_count_if_their_job_ran(rig):
             {"a right job before it", "a right job behind it"},
         ),
         (
-            [replace(FAILS, fault_number=n) for n in (BEHIND, BEFORE)],
-            {"a right job behind it", "an error before it"},
+            [replace(FAILS, fault_number=n) for n in (BEHIND, 0)],
+            {"a right job behind it", "a right job before it", "an earlier error is told"},
+        ),
+        (
+            [replace(FAILS, fault_number=n) for n in (NEXT, NEXT)],
+            {"an error before it", "an earlier error is told"},
         ),
         (
             [replace(FAILS, fault_number=n) for n in (BEHIND, LOOKED_AT)],
             {"a right job behind it", "alone"},
+        ),
+        (
+            [replace(FAILS, fault_number=n) for n in (NEXT, LOOKED_AT)],
+            {"alone"},
         ),
     ],
 )

@@ -23,7 +23,7 @@ ROWS = Item(
     {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
 )
 FAILS = replace(ROWS, fault="early")
-BEFORE, BEHIND = 1 << 8, 1 << 9
+BEFORE, BEHIND = 1 << 8, 2 << 9
 """Bits of the number of a fault: a right job before it, and one behind it."""
 
 
@@ -36,15 +36,27 @@ def native_rig():
 @pytest.mark.parametrize("clocks", [0, 1])
 @pytest.mark.parametrize("number", [0, BEFORE, BEHIND])
 def test_errors_that_a_reset_ends(rig, number, clocks):
-    """The job that follows is right. A packet that is over before the reset is none of them."""
+    """The job that follows is right. It counts if some beats of the wrong packet were taken."""
     way = "aresetn" if clocks else "soft"
-    fails = replace(FAILS, fault_number=number + 30)
-    for after, is_met in ((0, True), (900, False)):
-        batch = Batch([fails], reset_after=after, reset_clocks=clocks)
-        tally = Tally()
-        run_case(Case(BLOCK, [batch]), rig, tally)
-        found = {name for name in tally.counts if name.startswith("errors ended by a reset")}
-        assert found == ({f"errors ended by a reset: TLAST_EARLY, {way}"} if is_met else set())
+    fails = replace(FAILS, fault_number=number + 18)
+    wait = [[whole_beats() if number == BEFORE else 0, 0], [2000, 100], [1, 0]]
+    met = []
+    for rests in (0, [[0, 0], [2000, 100], [1, 0]], wait):
+        for after in (*range(0, 90, 6), 900):
+            batch = Batch([fails], input_stalls=rests, reset_after=after, reset_clocks=clocks)
+            tally = Tally()
+            run_case(Case(BLOCK, [batch]), rig, tally)
+            assert not [name for name in tally.counts if name.startswith("block errors")]
+            found = {name for name in tally.counts if name.startswith("errors ended by a reset")}
+            assert found <= {f"errors ended by a reset: TLAST_EARLY, {way}"}
+            met.append((rests == 0, after, bool(found)))
+    assert any(found for *_, found in met)
+    assert not any(found for plain, after, found in met if not plain or after == 900)
+
+
+def whole_beats():
+    (each,) = todo_of(target_named(BLOCK), Batch([ROWS]))
+    return each.job.beats_in
 
 
 @pytest.mark.parametrize("clocks", [0, 1, None])
@@ -71,7 +83,7 @@ def test_figures_of_jobs_that_fail(rig, clocks):
             assert found.beats < 2 * whole + cut.beats
 
 
-def resets(monkeypatch, alter, *, clocks):
+def resets(monkeypatch, alter, *, clocks, seed=4):
     """Return what differs behind a reset that ends a failing job, if registers read otherwise."""
     sound = BlockRegisters.field
 
@@ -82,7 +94,7 @@ def resets(monkeypatch, alter, *, clocks):
         [replace(ROWS, fault="early", fault_number=256)],
         reset_after=400,
         reset_clocks=clocks,
-        seed=4,
+        seed=seed,
     )
     with Rig("native") as rig, ExitStack() as stack:
         assert run_case(Case(BLOCK, [batch]), rig, Tally()).jobs >= 1
@@ -130,5 +142,10 @@ def test_an_error_behind_a_reset(monkeypatch):
     def flag(at, field, word):
         return 1 if (at, field) == ("IRQ_STATUS", "error") else word
 
+    def no_flag(at, field, word):
+        return next(flags) if (at, field) == ("IRQ_STATUS", "error") else word
+
+    flags = iter((1, 0))
     assert "ERROR.code is" in resets(monkeypatch, other_code, clocks=0)
+    assert "IRQ_STATUS.error is 0, expected 1" in resets(monkeypatch, no_flag, clocks=0, seed=6)
     assert "IRQ_STATUS.error is 1, expected 0" in resets(monkeypatch, flag, clocks=1)

@@ -260,7 +260,9 @@ def _cost(settings: Settings, cost: Mapping[str, Any] | None) -> Iterator[str]:
         yield (f"| {cost['comb']} | {cost['ff']} | {cost['block_ram']} | {cost['fmax_mhz']:.0f} |")
         if settings.device is None and cost["block_ram"]:
             yield ""
-            told = f"`--device {cost['device']}`"
-            yield f"That is with the own memories of the part, as {told} writes them."
-            yield "As the Verilog stands here, tools infer them, and it may be larger and slower."
+            yield f"That is what `--device {cost['device']}` writes. As the Verilog stands here,"
+            if DEVICES[cost["device"]].platform is None:
+                yield "it may ask for memories that the part has not."
+            else:
+                yield "tools infer the memories, and it may be larger and slower."
     yield ""

@@ -91,11 +91,16 @@ def _batch(source: random.Random, target: Target, beats: int | None) -> Batch:
         for side, last in lasts.items():
             if side != "job" or target.bus == "none":
                 batch[f"{side}_stalls"] = _stalls(source, last, long=beats is not None)
+        if source.random() < 0.5:
+            # What waits for a sink is known if no source rests.
+            batch |= {f"{side}_stalls": 0 for side in ("input", "job")}
     if is_jam:
         batch["output_stalls"] = [[source.randint(0, 80), 0], [600, 100], [1, 0]]
-    if source.random() < 0.2:
+    if source.random() < (0.35 if is_faulty else 0.2):
         jobs = [job for item in items for job in jobs_of(item, target.config)]
-        batch |= _reset(source, target, sum(job.cycles for job in jobs))
+        # A job that fails is soon over.
+        last = 20 if is_faulty else sum(job.cycles for job in jobs)
+        batch |= _reset(source, target, last)
     return Batch(**batch)
 
 
@@ -120,7 +125,11 @@ def _with_faults(source: random.Random, items: list[Item]) -> list[Item]:
     """Return items of a block with faults in most of them."""
     return [
         replace(
-            item, fault=source.choices(FAULTS, OFTEN)[0], fault_number=source.randrange(1 << 16)
+            item,
+            fault=source.choices(FAULTS, OFTEN)[0],
+            fault_number=source.randrange(1 << 16),
+            # So that jobs which fail follow each other, too.
+            jobs=source.choice((1, item.jobs)),
         )
         if source.random() < 0.7
         else item
@@ -156,7 +165,7 @@ def _stalls(source: random.Random, last: int, *, long: bool) -> Rests:
             [1, 0],
         ]
     if kind < 0.95:  # for so long that everything fills
-        return [[source.randint(0, max(0, min(80, last - 1))), 0], [600, 100], [1, 0]]
+        return [[source.randint(0, max(0, min(80, last - 1))), 0], [1200, 100], [1, 0]]
     turns = [[source.randint(1, 40), source.choice((0, 100, 0, 50, 95))] for _ in range(30)]
     return [*turns, [1, 0]]
 

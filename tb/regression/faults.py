@@ -50,7 +50,7 @@ class Fault:
 
 def fault_of(name: str, number: int, job: Job) -> Fault | None:
     """Return a fault of a kind, of all that there are; None if that cannot be wrong with a job."""
-    beats = 1 + number % 5
+    beats = 1 + number % 40
     if name == "early" and job.beats_in > 1:
         return Fault(BlockError.TLAST_EARLY, job_words(job), 1 + number % (job.beats_in - 1))
     if name == "late":

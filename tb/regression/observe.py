@@ -35,6 +35,9 @@ LONG = 100
 LONG_REST = 500
 """Clocks from which on a rest is long: all queues fill or drain in it."""
 
+BETWEEN = 256
+"""Clocks from a job's end to the first beat of the next one, at the most, if no source rests."""
+
 SOON = 32
 """Clocks within which a core whose sources do not rest takes its first beat, and passes results."""
 
@@ -136,26 +139,42 @@ def sink_phase(batch: Batch, offered: Sequence[Offered], end: int, started: int)
     rest; the first beat was taken in the clock ``started``, or shortly behind it. None means that a
     rest did not come before the last result, or that it is not sure what it held.
     """
-    rests = batch.output_stalls
+    rests, is_sure = batch.output_stalls, not (batch.input_stalls or batch.job_stalls)
+    jobs = [each.job for each in offered]
+    config = jobs[0].config
     if isinstance(rests, int):
         return _rate(rests)
     if len(rests) > 3:
         return _turns(rests, end)
+    is_sure &= not any(each.refused for each in offered)
     if len(rests) == 2:
-        job, config = offered[0].job, offered[0].job.config
-        waits = started + SOON + job.schedule.last_window + latency(config)
-        is_sure = not (batch.input_stalls or batch.job_stalls or offered[0].refused)
-        return "begin" if is_sure and rests[0][0] > waits else None
+        ready = started + SOON + jobs[0].schedule.last_window + latency(config)
+        return "begin" if is_sure and rests[0][0] > ready else None
     (before, _), (rest, _), _ = rests
     if before >= end:
         return None
     if rest <= LONG_REST:
         return _half(before, max(1, end - rest))
-    config = offered[0].job.config
     space = 0 if holds_one_job(config) else queue_depth(config)
     # In each clock before the rest a beat of results may have left.
-    held = sum(each.job.beats_out for each in offered if not each.refused) - before
-    return "full" if held > space else None
+    held = _results_within(jobs, before + rest - started - SOON) - before
+    return "full" if is_sure and held > space else None
+
+
+def _results_within(jobs: Sequence[Job], clocks: int) -> int:
+    """Return how many beats of results surely have come in so many clocks from the first beat on.
+
+    Those of a job's windows may come as late as with its last beats, those of rows come evenly.
+    """
+    results = 0
+    for job in jobs:
+        if job.cycles > clocks:
+            if isinstance(job, ReductionJob):
+                results += max(0, job.beats_out * (clocks - latency(job.config)) // job.cycles - 1)
+            break
+        results += job.beats_out
+        clocks -= job.cycles + BETWEEN
+    return results
 
 
 def _rate(percent: int) -> str:
@@ -195,8 +214,9 @@ def _observe_job(tally: Tally, each: Offered) -> None:
     tally.count("lanes", str(lanes), "fold" if rows.fold else "slices", tail)
     if isinstance(job, (SlidingJob, GatheredJob)):
         _observe_windows(tally, job)
-    beats = next(job.pieces(each.x)).reshape(-1)[:ELEMENTS]
-    for kind, mask in classes(beats).items():
+    slices = job.slices(each.x)
+    elements = slices[: 1 + ELEMENTS // slices.shape[1]].reshape(-1)[:ELEMENTS]
+    for kind, mask in classes(elements).items():
         if mask.any():
             tally.count("values", each.x.dtype.name, kind, "met")
     problem: Any = job.problem  # pyright: ignore[reportAttributeAccessIssue]

@@ -59,22 +59,23 @@ def run_on_faulty_block(
     for each in todo:
         fault = None
         if each.item.fault is not None and id(each.item) not in seen:
-            # The first job of the item is there twice: once as it must fail, once as it is right.
+            # The first job of the item may be there twice: as it must fail, and as it is right.
             seen.add(id(each.item))
             fault = fault_of(each.item.fault, each.item.fault_number, each.job)
         if fault is None:
             run.start(each)
             continue
         run.fail(each, fault)
-        is_followed = each.item.fault_number >> 9 & 1
+        follows = ("looks", "looks", "starts", "goes on")[each.item.fault_number >> 9 & 3]
         if batch.reset_after is not None and fault.code != BlockError.QUEUE_FULL:
-            if is_followed:
+            if follows == "starts":
                 run.start(each)
             run.reset(fault)
             break
-        if not is_followed:
+        if follows == "looks":
             run.settle()
-        run.start(each)
+        if follows != "goes on":
+            run.start(each)
     else:
         run.settle()
     clocks = block.clocks
@@ -108,6 +109,8 @@ class _Run:
         self._last: BlockError | None = None
         """How the job that was started last ends; None if the block has been idle since."""
         self._is_alone = False
+        self._met: list[tuple[BlockError, str]] = []
+        """The errors since then, and what was around each."""
         self._started = self._space = 0
         self._counts = Counts(self.registers)
         self._events = 0
@@ -155,13 +158,13 @@ class _Run:
         self._expect(each, received)
         self._send(each.job.beats_in, input_pieces(each.job, each.x), is_right=True)
         if self._last:
-            observe_fault(self.tally, self._last, "a right job behind it", self.batch)
+            self._met.append((self._last, "a right job behind it"))
         self._last, self._is_alone = BlockError.NONE, False
 
     def fail(self, each: Todo, fault: Fault) -> None:
         """Start a job that must fail; the error of one before it may not have been looked at."""
         number, is_full = each.item.fault_number, fault.code == BlockError.QUEUE_FULL
-        if self._wrong is not None and (is_full or number >> 10 & 1):
+        if self._wrong is not None and (is_full or number >> 11 & 1):
             self.settle()
         if number >> 8 & 1:
             self.start(each)
@@ -170,10 +173,11 @@ class _Run:
             observe_fault(self.tally, fault.code, "alone", self.batch)
             return
         self._is_alone = self._last is None
+        if self._last is not None:
+            before = "an error before it" if self._last else "a right job before it"
+            self._met.append((fault.code, before))
         if self._wrong is not None:
-            observe_fault(self.tally, fault.code, "an error before it", self.batch)
-        elif not self._is_alone:
-            observe_fault(self.tally, fault.code, "a right job before it", self.batch)
+            self._met.append((fault.code, "an earlier error is told"))
         self._access()
         if self._wrong is None:
             self._wrong = (fault, self._started % (1 << regs.JOB_BITS))
@@ -203,7 +207,10 @@ class _Run:
             if received is not None:
                 received.finish()
         if self._wrong is not None and self._is_alone:
-            observe_fault(self.tally, self._wrong[0].code, "alone", self.batch)
+            self._met.append((self._wrong[0].code, "alone"))
+        for code, around in self._met:
+            observe_fault(self.tally, code, around, self.batch)
+        self._met.clear()
         self._events |= DONE if self._pending or self._wrong else 0
         self._pending.clear()
         self._check_error()
@@ -218,9 +225,12 @@ class _Run:
         """Let the reset of the batch end a job that fails, and compare what is told behind it."""
         block, batch, registers = self.block, self.batch, self.registers
         wrong = max(n for n, (_, is_right) in enumerate(self._sent) if not is_right)
+        first = sum(beats for beats, _ in self._sent[:wrong])
         block.pass_clocks(batch.reset_after or 0)
         is_soft = isinstance(block, NativeBlock) and batch.reset_clocks == 0
-        if block.clocks.taken < sum(beats for beats, _ in self._sent[: wrong + 1]):
+        # To look takes clocks, so it is not always done.
+        was_told = bool(batch.seed & 2) and registers.field("IRQ_STATUS", "error")
+        if first < block.clocks.taken < first + self._sent[wrong][0]:
             observe_error_reset(self.tally, fault.code, is_soft=is_soft)
         clears = bool(is_soft and batch.seed & 1)
         if isinstance(block, NativeBlock) and is_soft:
@@ -229,6 +239,7 @@ class _Run:
         else:
             block.reset(batch.reset_clocks)
         self._pending.clear()
+        self._met.clear()
         registers.check("STATUS", "busy", 0)
         registers.check("STATUS", "queue_free", regs.command_queue_depth(self.config))
         jobs = self._counts.check_ended(are_cleared=clears or not is_soft)
@@ -237,6 +248,8 @@ class _Run:
             registers.check("IRQ_STATUS", "error", 0)
         elif jobs is not None:
             registers.check("IRQ_STATUS", "done", int(jobs > 0))
+        if is_soft and was_told:
+            registers.check("IRQ_STATUS", "error", 1)
         if registers.field("IRQ_STATUS", "error"):
             # It was told in front of the reset, which leaves it.
             self._check_told()

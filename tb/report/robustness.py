@@ -76,10 +76,10 @@ def faults(evidence: dict[str, Any]) -> Told:
     text = [
         paragraph(
             "One flip-flop is inverted while jobs run, and the results are compared with the right "
-            f"ones. {summary}. An upset is latent if it harms only the job behind them, which "
-            "follows without a reset, or leaves a core busy. Behind each upset other jobs run "
-            "after the mildest reset that makes the block right; a core has one reset only. An "
-            "upset is reported if the block itself tells an error."
+            f"ones. {summary}. An upset is latent if these jobs end well, and the next one, "
+            "without a reset between them, does not, or if the core stays busy behind them. Behind "
+            "each upset other jobs run after the mildest reset that makes the block right; a core "
+            "has one reset only. An upset is reported if the block itself tells an error."
         ),
         table([*columns, "reported", "result"], rows),
     ]

@@ -10,6 +10,7 @@ import pytest
 
 from extremum.hdl.latency import latency, queue_depth
 from extremum.tb.coverage import Tally
+from extremum.tb.regression import on_block
 from extremum.tb.regression.block_registers import BlockRegisters
 from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.observe import Offered, observe, sink_phase
@@ -238,3 +239,27 @@ def test_accesses_beside_jobs_are_made_while_the_block_is_busy(rig, monkeypatch)
     assert beside
     monkeypatch.setattr(BlockRegisters, "field", never_busy)
     assert not [name for name in counted(rig, BLOCK, Batch(**batch))[1] if "under way" in name]
+
+
+@pytest.mark.parametrize(("target", "bus"), [(CORE, "core"), (BLOCK, "block")])
+def test_clocks_of_one_job_and_of_several(rig, target, bus):
+    for items, jobs in (([ROWS], "one"), ([ROWS] * 2, "several")):
+        _, bins = counted(rig, target, Batch(items))
+        assert {name for name in bins if name.startswith("clocks")} == {f"clocks: {bus}, {jobs}"}
+
+
+def test_the_clocks_of_a_block_begin_with_its_first_beat(rig, monkeypatch):
+    told = []
+    monkeypatch.setattr(on_block, "observe", lambda *_, started, **__: told.append(started))
+    block = rig.block(target_named(BLOCK))
+    on_block.run_on_block(block, target_named(BLOCK), Batch([ROWS]), Tally())
+    assert told
+    assert told[0] > 20  # the registers are written first
+
+
+def test_commands_wait_until_the_queue_has_space(rig):
+    """No packet comes for long, and each job has other registers than the one before."""
+    other = replace(ROWS, arguments=ROWS.arguments | {"sizes": [4, 9]})
+    batch = Batch([ROWS, other] * 12, accesses=1, input_stalls=[[0, 0], [3000, 100], [1, 0]])
+    _, bins = counted(rig, BLOCK, batch)
+    assert not any(name.startswith("block errors") for name in bins)

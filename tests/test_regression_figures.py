@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -116,3 +117,16 @@ def test_a_database_in_a_folder_that_is_missing(tmp_path):
     database = Database(tmp_path / "no" / "such" / "lots", Revision("gateware", "bench", "core"))
     assert database.figures() == {}
     database.close()
+
+
+def test_evidence_of_other_sources_holds_nothing_of_these(tmp_path):
+    path = tmp_path / "evidence.json"
+    revision = Revision("gateware", "bench", "core")
+    database = Database(tmp_path / "lots", revision)
+    number = database.begin(0, "none", {})
+    assert database.add(number, Lot("native", 0, 0), LotResult(Figures(cases=6), {}))
+    path.write_text(json.dumps(evidence.evidence(database)))
+    database.close()
+    assert evidence.amounts(path, revision) == {"cases": 6, "differences": 0}
+    other = Revision("gateware", "other", "core")
+    assert evidence.amounts(path, other) == {"cases": 0, "differences": 0}

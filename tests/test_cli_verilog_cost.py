@@ -10,6 +10,7 @@ from extremum.hdl.interface import parameters as parameters_of
 from extremum.host.cli import verilog_command
 from extremum.host.fpga.clock_target import Found
 from extremum.host.fpga.critical_path import CriticalPath
+from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.measure import Measurement, Placement
 from extremum.host.fpga.presets import PRESETS
 
@@ -96,22 +97,25 @@ def test_the_cost_is_that_of_the_part():
     ]
 
 
-def test_what_was_measured_for_a_clock_is_written(monkeypatch):
-    """The part's memories are measured, so they are in the Verilog, too."""
-    asked = []
+@pytest.mark.parametrize(
+    ("option", "part", "is_told"),
+    [("", "ecp5-85k", True), ("--device ecp5-85k", "ecp5-85k", False),
+     ("--device ice40-hx8k", "ice40-hx8k", False)],
+)  # fmt: skip
+def test_a_clock_is_that_of_the_memories_of_a_part(monkeypatch, option, part, is_told):
+    """Verilog that leaves them to the tools may be slower, and that is told."""
 
-    def smallest(clock, config, part, **options):
-        asked.append(part.title)
+    def smallest(clock, config, device, **options):
+        assert device is DEVICES[part]
         measured = Measurement(1, 1, (Placement(1, 1, 1, clock, CriticalPath(())),))
         return Found(clock, config, {config.pipelining: measured})
 
     monkeypatch.setattr(verilog_command, "smallest_for", smallest)
-    line = "verilog --preset pool2x2-int8 --output a.v --clock 200"
-    for device, has_memory in (("ecp5-85k", True), ("ice40-hx8k", False)):
-        option = "" if has_memory else f"--device {device}"
-        status, out, _ = run(f"{line} {option}")
-        assert status == 0
-        assert out[1].startswith(f"  for {device}: fast is the smallest that reaches 200 MHz: ")
-        assert ("DP16KD" in Path("a.v").read_text()) == has_memory
-        assert json.loads("\n".join(run(f"{line} {option} --json")[1]))["device"] == device
-    assert [title.split()[0] for title in asked] == 2 * ["ECP5-85F,"] + 2 * ["iCE40"]
+    line = f"verilog --preset pool2x2-int8 --output a.v --clock 200 {option}"
+    status, out, _ = run(line)
+    assert status == 0
+    assert out[1].startswith(f"  on {part}: fast is the smallest that reaches 200 MHz: ")
+    remark = "These clocks are those of the part's own memories, which --device ecp5-85k writes."
+    assert any(each.startswith(remark) for each in out) == is_told
+    assert ("DP16KD" in Path("a.v").read_text()) == (option == "--device ecp5-85k")
+    assert json.loads("\n".join(run(f"{line} --json")[1]))["device"] == part

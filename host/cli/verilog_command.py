@@ -94,13 +94,11 @@ def verilog(
     if is_alone and cost is not None:
         raise click.UsageError("--cost needs a folder as --output: it goes into the README there")
     _refuse_unwritable(target, is_alone=is_alone)
-    found = None
+    found, part = None, settings.device or DEFAULT_DEVICE
     if clock is not None:
-        # What is written is what was measured: with the memories of the part.
-        device = settings.device or DEFAULT_DEVICE
         with progress_bar.status_line() as say:
-            found = smallest_for(clock, settings.config, DEVICES[device], say=say, bus=settings.bus)
-        settings = replace(settings, config=found.config, device=device)
+            found = smallest_for(clock, settings.config, DEVICES[part], say=say, bus=settings.bus)
+        settings = replace(settings, config=found.config)
     measured = _measured(cost, settings) if cost else None
     require(*GATEWARE)
     from extremum.host.package.description import describe  # noqa: PLC0415 (needs the gateware)
@@ -128,7 +126,7 @@ def verilog(
     if as_json:
         told: dict[str, Any] = {"command": "verilog", "written": written}
         if found is not None:
-            told |= {"clock_mhz": clock, "device": settings.device, "settings": found.as_dict()}
+            told |= {"clock_mhz": clock, "device": part, "settings": found.as_dict()}
         click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
         return
     ports = len(summary["ports"])
@@ -136,11 +134,25 @@ def verilog(
         f"{settings.name}: {settings.form}, {ports} ports, latency {summary['latency']} clocks"
     )
     if found is not None:
-        click.echo(f"  for {settings.device}: {found.summary}")
+        click.echo(f"  on {part}: {found.summary}")
     for path in grouped(written):
         click.echo(f"  {path}")
+    if found is not None and settings.device is None and _has_own_memories(settings, part):
+        click.echo(
+            f"These clocks are those of the part's own memories, which --device {part} writes. "
+            "Here tools infer the memories, and the clock may be lower."
+        )
     for note in notes:
         click.echo(note)
+
+
+def _has_own_memories(settings: Settings, part: str) -> bool:
+    """Tell whether the Verilog for a part has memories that only this part has."""
+    from extremum.host.package.ecp5_models import models  # noqa: PLC0415 (needs the gateware)
+    from extremum.host.package.verilog import block_verilog  # noqa: PLC0415
+
+    of_part = replace(settings, device=part)
+    return models(of_part, block_verilog(of_part)) is not None
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from regression_jobs import BEFORE, BEHIND, BLOCK, CORE, FAILS, LOOKED_AT, NEXT, ROWS
 
 from extremum.hdl.latency import latency, queue_depth
 from extremum.tb.coverage import Tally
@@ -16,25 +17,12 @@ from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.observe import Offered, observe, sink_phase
 from extremum.tb.regression.operators import jobs_of
 from extremum.tb.regression.pool import target_named
-from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.run import run_case
 from extremum.tb.regression.work import todo_of
 
-CORE, BLOCK, WINDOWS = "reduction", "axi-reduction", "image"
+pytest_plugins = ["regression_rig"]
 
-ROWS = Item(
-    "reduction",
-    {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
-)
-FAILS = replace(ROWS, fault="early")
-BEFORE, BEHIND, NEXT, LOOKED_AT = 1 << 8, 2 << 9, 3 << 9, 1 << 11
-"""Bits of the number of a fault: a right job before it; one behind it, or whatever is next, without
-a pause; and whether the error of one before it is looked at first."""
-
-
-@pytest.fixture(name="rig", scope="module")
-def native_rig():
-    with Rig("native") as rig:
-        yield rig
+WINDOWS = "image"
 
 
 def counted(rig, target, batch):

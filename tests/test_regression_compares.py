@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from regression_jobs import BLOCK, CORE, ROWS
 
 from extremum.hdl.axi import register_map as regs
 from extremum.host.driver.block import BlockDriver
@@ -21,24 +22,13 @@ from extremum.host.simulation.native_block import NativeBlock
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block, on_faulty_block
 from extremum.tb.regression.block_registers import COUNTERS, BlockRegisters
-from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.case import Batch, Case
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.received import Received
-from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.run import run_case
 from extremum.tb.regression.work import Difference
 
-CORE, BLOCK = "reduction", "axi-reduction"
-
-ROWS = Item(
-    "reduction",
-    {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
-)
-
-
-@pytest.fixture(name="rig", scope="module")
-def native_rig():
-    with Rig("native") as rig:
-        yield rig
+pytest_plugins = ["regression_rig"]
 
 
 def difference(rig, target, **batch):

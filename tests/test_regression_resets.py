@@ -6,31 +6,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
+from regression_jobs import BEFORE, BEHIND, BLOCK, FAILS, ROWS
 
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block, on_faulty_block
 from extremum.tb.regression.block_registers import BlockRegisters
-from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.case import Batch, Case
 from extremum.tb.regression.faults import fault_of
 from extremum.tb.regression.on_faulty_block import run_on_faulty_block
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.run import Rig, run_case
 from extremum.tb.regression.work import Difference, todo_of
 
-BLOCK = "axi-reduction"
-ROWS = Item(
-    "reduction",
-    {"function": "argmax", "sizes": [3, 40], "data_type": "float32", "axes": [1]},
-)
-FAILS = replace(ROWS, fault="early")
-BEFORE, BEHIND = 1 << 8, 2 << 9
-"""Bits of the number of a fault: a right job before it, and one behind it."""
-
-
-@pytest.fixture(name="rig", scope="module")
-def native_rig():
-    with Rig("native") as rig:
-        yield rig
+pytest_plugins = ["regression_rig"]
 
 
 @pytest.mark.parametrize("clocks", [0, 1])

@@ -89,7 +89,7 @@ PACKAGES = {
          "tb/regression/on_faulty_block.py", "tb/regression/block_registers.py",
          "tb/regression/received.py", "tb/regression/run.py", "tb/regression/work.py",
          "tb/regression/lots.py", "tb/regression/database.py", "tb/regression/evidence.py",
-         "tb/scoreboard.py"),
+         "tb/regression/observe.py", "tb/regression/ties.py", "tb/scoreboard.py"),
         ("tests/test_regression.py", "tests/test_regression_compares.py",
          "tests/test_regression_database.py", "tests/test_regression_finds.py",
          "tests/test_regression_figures.py", "tests/test_regression_runs.py",

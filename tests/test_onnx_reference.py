@@ -14,6 +14,7 @@ from extremum.onnx.values import session
 
 RNG = np.random.default_rng(6)
 PLAIN = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+OPTIMISED = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
 HALF: np.ndarray = RNG.standard_normal((1, 2, 30, 30)).astype(np.float16)
 
 
@@ -124,11 +125,11 @@ def test_a_tensor_that_reaches_the_wrong_part_is_found(monkeypatch):
     assert outputs.difference is not None
 
 
-def unoptimisable(monkeypatch, fails):
-    """Let ONNX Runtime's optimisation fail for some models."""
+def unoptimisable(monkeypatch, fails, levels=(OPTIMISED,)):
+    """Let ONNX Runtime refuse some models at some levels of optimisation."""
 
     def session_of(model, options):
-        if options.graph_optimization_level != PLAIN and fails(model):
+        if options.graph_optimization_level in levels and fails(model):
             raise RuntimeError("the optimisation fails")
         return session(model, options)
 
@@ -156,19 +157,21 @@ def test_parts_that_onnx_runtime_cannot_optimise():
     assert (outputs.rounding, outputs.agreement) == (None, True)
 
 
-def test_rounding_of_what_cannot_be_optimised_is_no_mismatch(monkeypatch):
+@pytest.mark.parametrize("levels", [(OPTIMISED,), (OPTIMISED, PLAIN)])
+def test_branches_that_cannot_be_optimised_or_not_run(monkeypatch, levels):
     """A product and a sum round once in the parts, and twice in the branches, which stay apart."""
     model, inputs = product()
-    unoptimisable(monkeypatch, of_branches)
+    unoptimisable(monkeypatch, of_branches, levels)
     outputs = run(model, inputs)
     assert outputs.nodes[0].compared
     assert (outputs.difference, outputs.differences) == (None, ())
     assert outputs.rounding is not None
-    assert outputs.agreement is None
+    assert outputs.agreement
     with Wrong(("float32",), backend="model") as accelerator:
         outputs = run(model, inputs, accelerator=accelerator)
     assert outputs.differences
-    assert outputs.agreement is False
+    assert outputs.difference is not None
+    assert (outputs.difference.count, outputs.difference.elements) == (8, 512)  # a column
 
 
 def test_what_fails_without_optimisation_too_is_told(monkeypatch):

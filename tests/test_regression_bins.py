@@ -1,11 +1,10 @@
-"""The bins of the regression: each is counted if what it names happened, and only then."""
+"""The bins of what happens at the ports: each is counted if it happened, and only then."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from regression_jobs import BEFORE, BEHIND, BLOCK, CORE, FAILS, LOOKED_AT, NEXT, ROWS
 
@@ -13,16 +12,13 @@ from extremum.hdl.latency import latency, queue_depth
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block
 from extremum.tb.regression.block_registers import BlockRegisters
-from extremum.tb.regression.case import Batch, Case, Item
-from extremum.tb.regression.observe import Offered, observe, sink_phase
-from extremum.tb.regression.operators import jobs_of
+from extremum.tb.regression.case import Batch, Case
+from extremum.tb.regression.observe import sink_phase
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.run import run_case
 from extremum.tb.regression.work import todo_of
 
 pytest_plugins = ["regression_rig"]
-
-WINDOWS = "image"
 
 
 def counted(rig, target, batch):
@@ -124,60 +120,6 @@ def test_a_rest_at_the_begin_holds_a_result_for_sure():
     assert phase(rests=rests, end=900, input_stalls=3) is None
     assert phase(rests=rests, end=900, job_stalls=3) is None
     assert phase(rests=rests, end=900, items=[replace(ROWS, refused=0)]) is None
-
-
-def bins_of(item, number):
-    """Return the bins of one job of an item, as if it had run."""
-    target = target_named(WINDOWS)
-    jobs = jobs_of(replace(item, first=0, jobs=1000), target.config)
-    x = np.zeros(item.problem.sizes, np.int8)
-    tally = Tally()
-    observe(tally, target, Batch([item]), [Offered(item, jobs[number], x)], clocks=9)
-    return len(jobs), set(tally.counts)
-
-
-def test_padding_counts_for_the_tile_that_has_it():
-    """The first tile of a line has it at its start, the last at its end, others have none."""
-    line = target_named(WINDOWS).config.max_line
-    pooling = {"sizes": [1, 1, 1, 2, 5 * line], "window": [1, 2, 3], "data_type": "int8",
-               "start_padding": [0, 0, 1], "end_padding": [0, 0, 1]}  # fmt: skip
-    item = Item("pooling", pooling)
-    count, first = bins_of(item, 0)
-    assert count > 2
-    assert "window: width, 3, 1, start" in first
-    assert "window: width, 3, 1, none" in bins_of(item, 1)[1]
-    assert "window: width, 3, 1, end" in bins_of(item, count - 1)[1]
-    far = Item("pooling", pooling | {"start_padding": [0, 0, 4]})
-    count, first = bins_of(far, 0)
-    assert {"window: width, 3, 1, beyond the window", "empty windows: sliding, some"} <= first
-    assert "empty windows: sliding, none" in bins_of(far, count - 1)[1]
-
-
-def test_values_count_if_their_job_ran(rig):
-    """Here the only NaN lies in a row whose job does not."""
-    target = target_named(CORE)
-    sizes = [5000, 3]
-    item = Item("reduction", ROWS.arguments | {"sizes": sizes})
-    jobs = jobs_of(replace(item, first=0, jobs=1000), target.config)
-    x = np.ones(sizes, np.float32)
-    x[0, 0] = np.nan
-    for job in (jobs[0], jobs[-1]):
-        tally = Tally()
-        observe(tally, target, Batch([item]), [Offered(item, job, x)], clocks=9)
-        met = {name for name in tally.counts if name.startswith("values: float32")}
-        assert any("NaN" in name for name in met) == (job is jobs[0])
-        assert not any("zero" in name for name in met)  # as lanes without an element hold
-
-
-@pytest.mark.parametrize("sizes", [[7], [5, 7]])
-def test_lanes_without_an_element_are_no_values(sizes):
-    target = target_named(CORE)
-    item = Item("reduction", ROWS.arguments | {"sizes": sizes, "axes": [len(sizes) - 1]})
-    (job,) = jobs_of(item, target.config)
-    tally = Tally()
-    threes = np.full(sizes, 3, np.float32)
-    observe(tally, target, Batch([item]), [Offered(item, job, threes)], clocks=9)
-    assert not any("zero" in name for name in tally.counts if name.startswith("values"))
 
 
 @pytest.mark.parametrize(

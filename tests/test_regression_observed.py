@@ -1,0 +1,381 @@
+"""The bins that a job belongs to by what it is: its rows, windows, values, ties and neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from extremum.hdl.axi.register_map import BlockError
+from extremum.hdl.ports import JobError
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.case import Batch, Item
+from extremum.tb.regression.observe import (
+    Offered,
+    observe,
+    observe_error_reset,
+    observe_fault,
+    observe_reset,
+)
+from extremum.tb.regression.operators import jobs_of
+from extremum.tb.regression.pool import target_named
+from extremum.tb.regression.target import Target
+from extremum.tb.regression.ties import ROWS, observe_ties
+
+REDUCTION: dict[str, Any] = {"function": "argmax", "axes": [1]}
+ONES = np.ones((3, 8), np.float32)
+
+
+def of(target: str, x: np.ndarray, number: int = 0, refused=JobError.NONE, **arguments) -> Offered:
+    """Return a job of an operator: of a pooling if it has a window."""
+    operator = "pooling" if "window" in arguments else "reduction"
+    basic = {} if "window" in arguments else REDUCTION
+    item = Item(
+        operator, basic | {"sizes": list(x.shape), "data_type": x.dtype.name} | arguments, jobs=999
+    )
+    return Offered(item, jobs_of(item, target_named(target).config)[number], x, refused)
+
+
+def counts(target: str, *offered: Offered, **stalls: Any) -> dict[str, int]:
+    """Return how often each bin is counted for jobs that follow each other."""
+    tally = Tally()
+    batch = Batch([each.item for each in offered], **stalls)
+    observe(tally, target_named(target), batch, list(offered), clocks=9)
+    return dict(tally.counts)
+
+
+def bins(point: str, target: str, *offered: Offered, **stalls: Any) -> set[str]:
+    """Return the bins of a point that such jobs belong to."""
+    found = counts(target, *offered, **stalls)
+    return {name.partition(": ")[2] for name in found if name.startswith(f"{point}: ")}
+
+
+def test_a_reduction_on_one_lane():
+    lowest = np.iinfo(np.int32).min
+    x = np.array([[7, lowest, 7]], np.int32)
+    job = of("deep", x, function="argmin", axis_direction="decreasing")
+    assert counts("deep", job) == {
+        "cores: deep": 1,
+        "stalls: core, input, none": 1,
+        "stalls: core, output, none": 1,
+        "stalls: core, job, none": 1,
+        "lanes: 1, slices, all": 1,
+        "operator: argmin, int32, decreasing, propagate": 1,
+        "values: int32, lowest, met": 1,
+        "values: int32, other, met": 1,
+        "values: int32, lowest, won": 1,
+        "ties: slices, decreasing, none": 1,
+    }
+
+
+def test_a_pooling_that_slides():
+    x = np.zeros((1, 1, 6, 7, 9), np.float16)
+    job = of(
+        "cubes", x, window=[2, 3, 1], dilations=[1, 2, 1], strides=[1, 2, 3],
+        start_padding=[1, 0, 0], end_padding=[0, 2, 0], nan="ignore",
+    )  # fmt: skip
+    assert counts("cubes", job) == {
+        "cores: cubes": 1,
+        "stalls: core, input, none": 1,
+        "stalls: core, output, none": 1,
+        "stalls: core, job, none": 1,
+        "lanes: 4, slices, one": 1,
+        "operator: max-pool, float16, increasing, ignore": 1,
+        "window: depth, 2, 1, start": 1,
+        "window: height, 3, 2, end": 1,
+        "window: width, 1, 3 or more, none": 1,
+        "dilation: depth, 2, 1, sliding": 1,
+        "dilation: height, 3, 2, sliding": 1,
+        "plan: whole, one": 1,
+        "empty windows: sliding, none": 1,
+        "values: float16, +zero, met": 1,
+        "values: float16, +zero, won": 1,
+        "ties: sliding, increasing, neighbours": ROWS,
+        "ties: sliding, increasing, first and last": ROWS,
+        "ties: sliding, increasing, all": ROWS,
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "shape", "way", "tail"),
+    [
+        ("floats4", (1, 8), "fold", "all"), ("floats4", (1, 7), "fold", "some"),
+        ("floats4", (1, 6), "fold", "some"), ("floats4", (1, 5), "fold", "one"),
+        ("floats4", (8, 2), "slices", "all"), ("floats4", (7, 2), "slices", "some"),
+        ("floats4", (5, 2), "slices", "one"), ("lanes5", (7, 8), "slices", "some"),
+    ],
+)  # fmt: skip
+def test_rows_in_lanes(target, shape, way, tail):
+    lanes = target_named(target).config.lanes
+    x = np.ones(shape, np.uint32 if target == "lanes5" else np.float32)
+    assert bins("lanes", target, of(target, x)) == {f"{lanes}, {way}, {tail}"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"window": [30, 2], "strides": [2, 2], "dilations": [1, 3]},
+         {"plan: gathered as slices, more", "empty windows: gathered, none",
+          "dilation: height, 4 or more, 1, gathered",
+          "dilation: width, 2, 3 or more, gathered"}),
+        ({"window": [3, 4], "strides": [1, 60], "dilations": [20, 2], "start_padding": [50, 0]},
+         {"plan: gathered as slices, more", "empty windows: gathered, some",
+          "dilation: height, 3, 3 or more, gathered", "dilation: width, 4 or more, 2, gathered"}),
+        ({"window": [60, 60]},
+         {"plan: gathered and folded, one", "empty windows: gathered, none",
+          "dilation: height, 4 or more, 1, gathered",
+          "dilation: width, 4 or more, 1, gathered"}),
+        ({"window": [30, 60], "strides": [30, 1]},
+         {"plan: gathered and folded, two", "empty windows: gathered, none",
+          "dilation: height, 4 or more, 1, gathered",
+          "dilation: width, 4 or more, 1, gathered"}),
+    ],
+)  # fmt: skip
+def test_poolings_whose_windows_are_gathered(arguments, expected):
+    job = of("cubes", np.zeros((1, 1, 60, 60), np.float16), **arguments)
+    points = ("plan", "empty windows", "dilation", "window")
+    assert {name for name in counts("cubes", job) if name.startswith(points)} == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "way"),
+    [
+        ((1, 1, 4, 4, 24), "whole, one"), ((1, 8, 4, 4, 24), "whole, two"),
+        ((3, 3, 4, 4, 24), "whole, more"), ((1, 1, 2, 2, 200), "tiles in width, one"),
+        ((1, 1, 40, 200, 200), "tiles in several dimensions, one"),
+    ],
+)  # fmt: skip
+def test_how_a_pooling_is_cut(shape, way):
+    job = of("cubes", np.zeros(shape, np.uint8), window=[2, 2, 2])
+    assert bins("plan", "cubes", job) == {way}
+
+
+@pytest.mark.parametrize(
+    ("window", "start", "end", "stride", "expected"),
+    [
+        (3, 0, 0, 1, "3, 1, none"), (3, 1, 0, 2, "3, 2, start"), (3, 0, 1, 3, "3, 3 or more, end"),
+        (2, 1, 1, 1, "2, 1, both"), (3, 2, 2, 1, "3, 1, both"),
+        (3, 3, 0, 1, "3, 1, beyond the window"), (3, 0, 3, 1, "3, 1, beyond the window"),
+        (1, 1, 0, 1, "1, 1, beyond the window"),
+    ],
+)  # fmt: skip
+def test_padding_of_a_window(window, start, end, stride, expected):
+    sizes: dict[str, Any] = {
+        "window": [2, 1, window],
+        "strides": [1, 1, stride],
+        "start_padding": [0, 0, start],
+        "end_padding": [0, 0, end],
+    }
+    job = of("cubes", np.zeros((1, 1, 4, 4, 9), np.uint8), **sizes)
+    found = bins("window", "cubes", job)
+    assert {name for name in found if name.startswith("width")} == {f"width, {expected}"}
+
+
+def test_padding_counts_for_the_tile_that_has_it():
+    """The first tile of a line has it at its start, the last at its end, others have none."""
+    x = np.zeros((1, 1, 1, 2, 5 * target_named("image").config.max_line), np.int8)
+    line: dict[str, Any] = {"window": [1, 2, 3], "end_padding": [0, 0, 1]}
+    padded: dict[str, Any] = line | {"start_padding": [0, 0, 1]}
+    for number, padding in ((0, "start"), (1, "none"), (-1, "end")):
+        job = of("image", x, number, **padded)
+        assert f"width, 3, 1, {padding}" in bins("window", "image", job)
+    beyond: dict[str, Any] = line | {"start_padding": [0, 0, 4]}
+    first, last = (of("image", x, number, **beyond) for number in (0, -1))
+    assert "width, 3, 1, beyond the window" in bins("window", "image", first)
+    assert bins("empty windows", "image", first) == {"sliding, some"}
+    assert bins("empty windows", "image", last) == {"sliding, none"}
+
+
+def test_values_count_if_their_job_ran():
+    """Here the only NaN lies in the first tile of a line, and the last tile runs."""
+    x = np.ones((1, 1, 1, 2, 200), np.float16)
+    x[..., 0] = np.nan
+    first, last = (of("cubes", x, number, window=[1, 2, 2]) for number in (0, -1))
+    others = {"float16, +other, met", "float16, +other, won"}
+    nan = {"float16, +quiet NaN, met", "float16, +quiet NaN, won"}
+    assert bins("values", "cubes", first) == others | nan
+    assert bins("values", "cubes", last) == others
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (5, 7)])
+def test_lanes_without_an_element_are_no_values(shape):
+    job = of("reduction", np.full(shape, 3, np.float32))
+    assert bins("values", "reduction", job) == {"float32, +other, met", "float32, +other, won"}
+
+
+def row_bins(x, *, kind="slices", target="every_type", **arguments):
+    """Return how the elements of one row tie, and of what class the winner is."""
+    job, tally = of(target, np.array([x]), **arguments).job, Tally()
+    observe_ties(tally, job, np.array([x]), kind, "increasing")
+    ties = {name.split(", ")[-1] for name in tally.counts if name.startswith("ties")}
+    return ties, {name.split(", ")[1] for name in tally.counts if name.startswith("values")}
+
+
+def nan(bits):
+    return np.array([bits], np.uint32).view(np.float32)[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "ties", "winner"),
+    [
+        ([1, 3, 2], {"none"}, "+other"),
+        ([3, 1, 3], {"first and last"}, "+other"),
+        ([3, 1, 3, 1], set(), "+other"),
+        ([1, 3, 1, 3], set(), "+other"),
+        ([1, 3, 3, 1], {"neighbours"}, "+other"),
+        ([2, 2], {"neighbours", "first and last", "all"}, "+other"),
+        ([0.0, -1, -0.0, -1], {"zeros of both signs"}, "+zero"),
+        ([-0.0, -1, -0.0, -1], set(), "-zero"),
+        ([np.inf, nan(0x7FC00000), 1, nan(0x7FC00001), 1], {"NaN of several payloads"},
+         "+quiet NaN"),
+        ([np.inf, nan(0xFFC00000), 1, nan(0xFFC00000), 1], set(), "-quiet NaN"),
+    ],
+)  # fmt: skip
+def test_ties_of_a_row(row, ties, winner):
+    assert row_bins(np.array(row, np.float32)) == (ties, {winner})
+
+
+def test_winners_of_a_minimum_and_of_a_row_with_nan():
+    row = np.array([5, 1, 5, 1, 5], np.float32)
+    assert row_bins(row, function="argmin")[0] == set()
+    assert row_bins(row)[0] == {"first and last"}
+    row[2] = np.nan
+    assert row_bins(row) == ({"none"}, {"+quiet NaN"})
+    assert row_bins(row, nan="ignore")[0] == {"first and last"}
+    assert row_bins(np.full(3, np.nan, np.float32), nan="ignore")[1] == {"+quiet NaN"}
+
+
+@pytest.mark.parametrize(
+    ("places", "ties"),
+    [
+        ((1, 3), {"within a beat"}), ((3, 4), {"between beats", "neighbours"}),
+        ((1, 3, 6), {"within a beat", "between beats"}), ((1,), {"none"}),
+        ((0, 11), {"between beats", "first and last"}),
+    ],
+)  # fmt: skip
+def test_ties_of_a_fold(places, ties):
+    row = np.zeros(12, np.float32)
+    row[list(places)] = 1
+    assert row_bins(row, kind="fold", target="floats4")[0] == ties
+    assert not any("beat" in tie for tie in row_bins(row, target="floats4")[0])
+
+
+def test_ties_of_windows_are_those_of_their_taps():
+    """One window of the twelve that are looked at holds both of the greatest elements."""
+    x = np.arange(27, dtype=np.uint8).reshape(1, 1, 3, 9)
+    x[0, 0, 0, 0] = x[0, 0, 1, 1] = 200
+    job, tally = of("cubes", x, window=[2, 2], start_padding=[1, 1]).job, Tally()
+    observe_ties(tally, job, x, "sliding", "increasing")
+    ties = {name.split(", ")[-1]: n for name, n in tally.counts.items() if name[:4] == "ties"}
+    assert ties == {"none": 11, "first and last": 1}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (ONES, ONES, {"the very same job"}),
+        (ONES, ONES.astype(np.int32), {"another type of that width", "float to integer"}),
+        (ONES.astype(np.int32), ONES, {"another type of that width", "integer to float"}),
+        (ONES, ONES.astype(np.int64), {"a wider type", "float to integer"}),
+        (ONES.astype(np.uint64), ONES, {"a narrower type", "integer to float"}),
+        (ONES, ONES[:, :7], set()),
+        (ONES[:1, :1], ONES[:1, :1], {"one beat after one beat", "the very same job"}),
+        (ONES[:1, :1], np.ones((1, 100), np.float32), {"a long job after one beat"}),
+        (ONES[:1, :1], np.ones((1, 99), np.float32), set()),
+        (np.ones((1, 100), np.float32), ONES[:1, :1], {"one beat after a long job"}),
+        (np.ones((1, 99), np.float32), ONES[:1, :1], set()),
+    ],
+)
+def test_changes_of_type_and_length(first, second, expected):
+    jobs = [of("every_type", x) for x in (first, second)]
+    assert bins("changes", "every_type", *jobs) == expected
+    assert bins("neighbours", "every_type", *jobs) == {"slices, slices"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "there", "back"),
+    [
+        ("function", ("argmax", "argmin"), "maximum to minimum", "minimum to maximum"),
+        ("nan", ("propagate", "ignore"), "another NaN mode", "another NaN mode"),
+        ("axis_direction", ("increasing", "decreasing"), "another direction",
+         "another direction"),
+    ],
+)  # fmt: skip
+def test_changes_of_the_operator(name, values, there, back):
+    one, two = (of("every_type", ONES, **{name: value}) for value in values)
+    assert bins("changes", "every_type", one, two) == {there}
+    assert bins("changes", "every_type", two, one) == {back}
+
+
+def test_neighbours_are_jobs_without_a_pause():
+    x = np.zeros((1, 1, 4, 9), np.float32)
+    pairs = np.ones((8, 2), np.float32)
+    rows, fold = of("floats4", pairs), of("floats4", ONES)
+    slides = of("floats4", x, window=[2, 2])
+    gathers = of("floats4", x, window=[4, 9])
+    refused = of("floats4", pairs, refused=JobError.DATA_TYPE)
+    jobs = (rows, fold, slides, gathers, refused, rows)
+    assert bins("neighbours", "floats4", *jobs) == {
+        "slices, fold", "fold, sliding", "sliding, gathered", "gathered, refused",
+        "refused, slices",
+    }  # fmt: skip
+    assert bins("refused jobs", "floats4", *jobs) == {"DATA_TYPE"}
+    assert not bins("neighbours", "floats4", *jobs, job_stalls=1)
+    assert not bins("changes", "floats4", refused, rows)
+    assert not bins("changes", "floats4", rows, refused)
+    assert "operator" not in str(counts("floats4", refused))
+
+
+def test_an_operator_counts_once_for_all_of_its_jobs():
+    x = np.zeros((1, 1, 2, 200), np.uint8)
+    jobs = [of("cubes", x, number, window=[2, 2]) for number in range(3)]
+    found = counts("cubes", *jobs)
+    assert found["operator: max-pool, uint8, increasing, propagate"] == 1
+    assert found["plan: tiles in width, one"] == 3
+    assert found["neighbours: sliding, sliding"] == 2
+
+
+@pytest.mark.parametrize(
+    ("percent", "phase"), [(0, "none"), (1, "seldom"), (9, "seldom"), (10, "often"),
+                           (59, "often"), (60, "mostly"), (100, "mostly")],
+)  # fmt: skip
+def test_rates_of_rests(percent, phase):
+    job = of("floats4", ONES)
+    for port in ("input", "output", "job"):
+        found = bins("stalls", "floats4", job, **{f"{port}_stalls": percent})
+        assert f"core, {port}, {phase}" in found
+
+
+@pytest.mark.parametrize(
+    ("bus", "clocks", "taken", "given", "phase"),
+    [
+        ("none", 1, (0, 9), (0, 3), "core reset: before the first beat, 1"),
+        ("none", 2, (1, 9), (0, 3), "core reset: before the first result, 2 or more"),
+        ("none", 1, (8, 9), (1, 3), "core reset: while results come, 1"),
+        ("none", 1, (9, 9), (2, 3), "core reset: after the last beat, 1"),
+        ("none", 3, (9, 9), (3, 3), "core reset: when all is over, 2 or more"),
+        ("axi", 0, (0, 9), (0, 3), "block reset: before the first beat, soft"),
+        ("axi", 1, (8, 9), (0, 3), "block reset: between beats, aresetn"),
+        ("axi", 0, (9, 9), (0, 3), "block reset: after the last beat, soft"),
+    ],
+)
+def test_phases_of_a_reset(bus, clocks, taken, given, phase):
+    name = "axi-reduction" if bus == "axi" else "reduction"
+    target, tally = target_named(name), Tally()
+    assert isinstance(target, Target)
+    batch = Batch([], reset_after=5, reset_clocks=clocks)
+    observe_reset(tally, target, batch, taken=taken, given=given)
+    assert dict(tally.counts) == {f"cores: {name}": 1, phase: 1}
+
+
+@pytest.mark.parametrize(("stalls", "some"), [({}, "none"), ({"input_stalls": 1}, "some")])
+def test_errors_of_a_block(stalls, some):
+    tally = Tally()
+    observe_fault(tally, BlockError.TLAST_LATE, "alone", Batch([], **stalls))
+    observe_error_reset(tally, BlockError.TLAST_LATE, is_soft=not stalls)
+    assert dict(tally.counts) == {
+        "block errors: TLAST_LATE, alone": 1,
+        f"block errors and stalls: TLAST_LATE, {some}": 1,
+        f"errors ended by a reset: TLAST_LATE, {'aresetn' if stalls else 'soft'}": 1,
+    }

@@ -57,8 +57,8 @@ class Admission(wiring.Component):
     slot : Out(1)
         A slot enters.
     end : Out(1)
-        The slot would be the job's last. In a fast core it stays 0 where nobody asks: where a job
-        ends with its plane, or never.
+        The slot would be the job's last. It stays 0 in a fast core whose jobs end with their plane
+        or never (:class:`extremum.hdl.job_kinds.PlaneJobs`, ``EndlessJobs``), which do not use it.
     advance : Out(AdvanceSignature())
         What the control is told of the slot, as many clocks after it entered as the kind of jobs
         has registers there (:mod:`extremum.hdl.job_kinds`).
@@ -66,13 +66,13 @@ class Admission(wiring.Component):
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
     plane_end : In(1)
-        The slot of the clock before, if there was one, was the last of a plane or volume. In a
-        small or balanced core the slot at hand is that.
+        In a fast core, the slot that entered in the clock before was the last of a plane or volume;
+        in a small or balanced core, the slot that is about to enter is.
     beat_waits : In(1)
         A beat waits to leave. Only a small or balanced core looks at it.
     job_entered : In(1)
-        The job may leave its port: its token has reached the pipeline's end, or its last slot in a
-        small or balanced core.
+        The job may leave its port, since no stage needs it there any more: in a fast core its token
+        has reached the pipeline's end, in a small or balanced core its last slot has.
     empty_given : In(1)
         An empty window has been given.
     active : Out(1)

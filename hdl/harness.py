@@ -89,7 +89,10 @@ class TimingHarness(wiring.Component):
 def netlist(
     config: CoreConfig, *, bus: str = "none", pins: bool = True, platform: object = None
 ) -> str:
-    """Return the RTLIL of a core in its harness; a comment in the sources changes only attributes.
+    """Return the RTLIL of a core in its harness.
+
+    Measurements are stored by its text. The lines of the sources are in its attributes alone, so
+    a changed comment leaves the rest of it as it is.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.coordinates import slots_before_zero
 from extremum.hdl.register_table import constant_registers, is_indifferent, is_position
 from extremum.hdl.registers import encode, job_shapes, value_range
 
@@ -65,7 +66,7 @@ class DimensionRegisters:
     @property
     def lead(self) -> int:
         """Slots at the start of a line that take no element, because windows come first."""
-        return max(-self.head, 0)
+        return slots_before_zero(self.head)
 
     @property
     def has_padding(self) -> bool:

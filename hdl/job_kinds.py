@@ -217,8 +217,9 @@ class PlaneJobs(_DimensionsTogether):
 class EndlessJobs:
     """A reduction that repeats forever: every beat is taken while there is space for its result.
 
-    Where that space is told by credits, the input is told so by a register, and its beat goes into
-    a register: no gate stands at the port (:func:`takes_by_registers`).
+    A fast core counts that space as credits. Then ``i.ready`` is a register that says whether there
+    is a credit, and the beat goes straight into a register: no gate stands at the input port
+    (:func:`takes_by_registers`).
     """
 
     is_endless = True

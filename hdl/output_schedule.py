@@ -127,7 +127,7 @@ class OutputSchedule(wiring.Component):
         return register(self.config, self.job, f"{DIMENSIONS[self.axis]}.{name}")
 
     def _is_due(self, m: Module, advance: Advance, last: Value) -> Timed:
-        """Return whether the slot is on the grid of strides; ``last`` if it is its line's last."""
+        """Return whether the slot is on the grid of strides. ``last`` is set for a line's last."""
         return is_due(
             m, self.parameters, advance, last, head=self._register("head"),
             stride_less_one=self._register("stride"), begins_on_grid=self.config.padding,

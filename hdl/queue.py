@@ -118,7 +118,11 @@ class Queue(QueuePorts):
         return waiting, read.data
 
     def _read_ahead(self, m: Module) -> None:
-        """Keep beats in a block memory, whose registers hold the oldest two for the output."""
+        """Keep beats in a block memory, whose registers hold the oldest two for the output.
+
+        ``is_read`` is set while the register of the read port holds a beat, and ``both`` while that
+        and the output register do.
+        """
         m.submodules.memory = memory = RegisteredMemory(len(self.i), self.depth)
         is_read, both = Signal(), Signal()
         # Each register takes its next word as soon as its own word goes on.

@@ -19,7 +19,11 @@ DIMENSIONS = ("depth", "height", "width")
 """The pooled dimensions, outermost first: the order of every triple in this package."""
 
 LESS_ONE = ("slots", "volumes", "length", "groups", "size", "stride", "period", "spacing")
-"""Registers that the job port carries less one, so that none can be zero."""
+"""Registers that the job port carries less one, so that none can be zero.
+
+The others that must not be zero (``window``, ``dilation``, ``tail``) come as they are: the core
+compares them with its limits and refuses a zero (:class:`extremum.hdl.ports.JobError`).
+"""
 
 INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "regular", "final")
 """Registers that a job may set to any value where the core does not have them, besides positions.

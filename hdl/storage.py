@@ -176,8 +176,10 @@ class DelayLine(DelayLinePorts):
     def _memory(self, m: Module) -> None:
         """Keep the words in the rows of a memory: read a row, and write it back one tap further.
 
-        The memory can show a row only if it was written before the row's address came. If there are
-        no more rows than clocks of latency, they come from registers and the memory is not used.
+        The memory can show a row only if it was written before the row's address came. Rows that
+        were written too recently come from registers: ``near`` holds the row that is shown next,
+        ``other`` the one behind it, and if there is a single row, it is written back to ``near`` at
+        once. If there are never more rows than these, the memory is left out.
         """
         given, shown, fixed = (
             self._given_spacing_less_one,

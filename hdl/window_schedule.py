@@ -36,9 +36,9 @@ def group_latency(config: CoreConfig) -> int:
 
 
 def gives_number(config: CoreConfig) -> bool:
-    """Return whether the number of a window in its row is told.
+    """Return whether the schedule gives the number of a window in its row.
 
-    Who looks at it does not count it again: :func:`extremum.hdl.reduction.is_ordinal_given`.
+    Then the reducer needs no counter of its own: :func:`extremum.hdl.reduction.is_ordinal_given`.
     """
     has_ordinal = config.has_reduction and config.index_width > 0
     return has_ordinal and not timing_parameters(config).counts_ahead

@@ -143,7 +143,8 @@ class Team:
     def _leave_original(self) -> None:
         """Forget the processes of the team that this one is a forked copy of."""
         if self._process != os.getpid():
-            self._original = self._executor  # it is kept: its end would be told to its processes
+            # If it were collected here, it would shut down the processes of the original.
+            self._original = self._executor
             self._executor = self._client = self._end = None
             self._lock = Lock()  # whoever held it is in another process
             self._process = os.getpid()

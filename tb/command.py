@@ -63,7 +63,7 @@ def refuse_unwritable(parser: argparse.ArgumentParser, path: Path | None) -> Non
 
 
 def is_kept(what: str, before: float, now: float) -> bool:
-    """Tell, and say, that evidence stays since what was run now is less than it speaks of.
+    """Return whether older evidence is kept since this run was smaller, and print that.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ def is_kept(what: str, before: float, now: float) -> bool:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Take SIGTERM, by which what started a campaign ends it, for an interrupt: it cleans up.
+    """Let the first SIGTERM raise KeyboardInterrupt, so that a campaign cleans up when it is ended.
 
-    Another one does not disturb that. Where the caller has said what it does, nothing changes; nor
-    does it in a thread, which gets no signals.
+    Later ones are ignored, so that they do not disturb that. A handler that is set already stays,
+    and so do those of a process whose campaign runs in another thread, which gets no signals.
     """
     in_thread = threading.current_thread() is not threading.main_thread()
     if in_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

@@ -423,9 +423,10 @@ enum extremum_error extremum_check_job(
     const struct extremum_core *core, const struct extremum_job *job
 );
 
-/* Return what the core is given for a register of a job: the value, less one if it can never be
- * zero, a position modulo 2^index_width, and a negative coordinate in two's complement of 32 bits.
- * The core takes as many of the low bits as its register has. */
+/* Return what the core is given for a register of a job: slots, volumes, length, groups, and of each
+ * dimension size, stride, period and spacing less one; a position modulo 2^index_width; a negative
+ * coordinate in two's complement of 32 bits; all others as they are. The core takes as many of the
+ * low bits as its register has. */
 uint32_t extremum_register_word(
     const struct extremum_core *core,
     const struct extremum_job *job,

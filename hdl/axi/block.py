@@ -150,19 +150,20 @@ class AxiBlock(wiring.Component):
             outputs.give_directly(m, self, core)
 
     def _domains(self, m: Module, soft_reset: Value) -> Signal:
-        """Add what a soft reset ends as two domains, one reset a clock before the other.
+        """Add the clock domains that a soft reset resets, one after the other.
 
-        First comes the input, so that no beat that is taken behind the answer to the write is lost;
-        then the jobs: the core and what serves it. A reset by ``aresetn`` begins in both at once.
-        Each reset goes to many flip-flops, so it comes from a register. A third domain has the
-        events that are counted.
+        ``input``, the buffer of ``s_axis``, is reset first, so that it keeps every beat that is
+        taken after the write of the soft reset was answered. ``jobs``, the core and what serves it,
+        follows a clock later. ``counted``, the events that are counted, stays in reset until the
+        last event of the ended jobs has passed. ``aresetn`` resets all three at once. Each reset
+        goes to many flip-flops, so it comes from a register.
 
         Returns
         -------
         Signal
-            Whether jobs are being ended: from the first of these resets on, until nothing shows of
-            what the core did before the last. What happens in these clocks ends no job, is no
-            error, and is not counted, so counters that the same write clears stay zero.
+            Set while jobs are being ended, from the first of these resets until the end of the
+            last. What happens in these clocks ends no job, is no error, and is not counted, so
+            counters that the same write clears stay zero.
         """
         names = ("reset", "input_reset", "jobs_reset", "late_reset", "ends")
         reset, input_reset, jobs_reset, late_reset, ends = (
@@ -256,8 +257,8 @@ class AxiBlock(wiring.Component):
     ) -> None:
         """Tell the registers what happens: errors, ends of jobs, and what is counted."""
         job_left = outputs.job_left(m, self.config, taken, ends)
-        # A command that passes through the queue's memory does not count, and what counts is told a
-        # clock late. No reader sees that: the soonest read behind the answer to START comes later.
+        # `busy` leaves out a command that is still inside the memory of the queue, and comes a
+        # clock late. No read can see this: the earliest one after the answer to START comes later.
         widths = port_widths(self.config)
         busy = (
             queue.valid | starter.busy | packets.busy | core.status.busy

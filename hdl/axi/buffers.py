@@ -48,8 +48,8 @@ class _Buffer(wiring.Component):
 class InputBuffer(_Buffer):
     """A register slice that takes a stream in: words go into registers, a multiplexer gives them.
 
-    A sink that decides late in the clock turns only the multiplexer. While ``i_ready`` is not set
-    it holds two words; during a reset nothing is taken.
+    ``o_ready`` may come late in the clock: it enables none of these registers, and only turns the
+    multiplexer. While ``i_ready`` is not set the buffer holds two words, or is in reset.
 
     Latency: 1 clock. Throughput: one word per clock.
     """

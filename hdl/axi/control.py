@@ -202,7 +202,8 @@ class BlockControl(wiring.Component):
                 register.eq(self.register),
                 job.eq(self.job),
             ]
-        # Emptied by the reset of its flip-flops, it needs no gates for that.
+        # Zero is written by a statement of its own: then synthesis uses the reset of the
+        # flip-flops, and no gates.
         with m.If(is_first & ~(self.failed & (self.code == BlockError.RANGE))):
             m.d.sync += register.eq(0)
         return {

@@ -1,12 +1,14 @@
 """The register map of the AXI block: every register, its address and its fields, described once.
 
-The gateware, the SystemRDL description and the drivers are made from this table. It uses no
-hardware library itself. Each register is a word of 32 bits at an address that is the same for every
-core; a core leaves out the job registers that it does not have.
+The gateware, the SystemRDL description and the Python driver use this table. The C header repeats
+its addresses and fields, and a test compares the two. The table uses no hardware library itself.
+Each register is a word of 32 bits at an address that is the same for every core; a core leaves out
+the job registers that it does not have.
 
-Job registers are written and not read. They hold what the job port of the core holds: a number that
-is never zero is written less one (:data:`extremum.hdl.register_table.LESS_ONE`), and a position
-modulo ``2**index_width``.
+A job register is written, and cannot be read back; one that the configuration fixes cannot be
+written, and its constant is read at its address. They hold what the job port of the core holds: the
+registers of :data:`extremum.hdl.register_table.LESS_ONE` their value less one, positions their
+value modulo ``2**index_width``, all others their value.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ def look_up(index: Value, rows: Mapping[int, int], width: int) -> Value:
 
 
 def is_one_of(number: Value, members: Collection[int], among: Iterable[int]) -> Value:
-    """Return whether a number is one of some, if it is known to be one of ``among``."""
+    """Return whether ``number`` is in ``members``.
+
+    It must be in ``among``: for others the result is arbitrary, which saves gates.
+    """
     return look_up(number, {own: int(own in members) for own in among}, 1)
 
 

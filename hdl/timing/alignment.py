@@ -50,9 +50,10 @@ def delay(m: Module, signal: ValueLike, clocks: int) -> Value:
 
 
 def wired(m: Module, value: ValueLike, clocks: int, name: str) -> Value:
-    """Return a value as a signal of its own, unless it comes out of registers, ``clocks`` of them.
+    """Give the result of gates a name, so that the gates appear once in the Verilog.
 
-    What is no signal is written as gates wherever it is used, and again where it is used again.
+    Amaranth copies an expression without a name to each place that uses it. With ``clocks`` above 0
+    the value comes out of a register and is returned as it is.
     """
     value = Value.cast(value)
     if clocks or isinstance(value, (Const, Signal)):

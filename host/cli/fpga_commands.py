@@ -24,7 +24,7 @@ MOST_SEED = (1 << 31) - 1
 """The largest seed that nextpnr takes."""
 
 MOST_FREQUENCY = 10_000
-"""In MHz; what ABC is told has no picoseconds left for logic not far beyond."""
+"""In MHz. ABC is told half of the period in whole picoseconds, of which few are left above this."""
 
 
 @click.command()

@@ -213,9 +213,10 @@ def _job(settings: Settings, example: Example | None) -> Iterator[str]:
     yield "## The registers of the example job"
     yield ""
     if settings.has_registers:
-        yield "Each is written on AXI4-Lite, the start last. A number that is never zero is written"
-        yield "less one. A register keeps its value from job to job, so only what changes need be"
-        yield "written for the next one."
+        yield "Each is written on AXI4-Lite, the start last. Some are written as their value less one:"
+        yield "`slots`, `volumes`, `length`, `groups`, and of each dimension `size`, `stride`,"
+        yield "`period` and `spacing`. A register keeps its value from job to job, so only what"
+        yield "changes need be written for the next one."
         yield ""
         yield "| address | register | value | word |"
         yield "|---|---|---:|---:|"

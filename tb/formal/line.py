@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import Cat, Mux, Value
@@ -37,25 +38,38 @@ class LineJob:
             }
             for job in (block.job, self.job.registers)
         )
-        rules = follows_rules(self.on_port, config)
-        p.assume(~advance.token | rules)
-        p.invariant("the job at hand follows the rules",
-                    ~self.job.begun | follows_rules(self.own, config))  # fmt: skip
+        on_port, own = (Cat(rules(r, config, WIDTH)).all() for r in (self.on_port, self.own))
+        p.assume(~advance.token | on_port)
+        p.invariant("the job at hand follows the rules", ~self.job.begun | own)
 
     def __getattr__(self, name: str) -> Any:
         return self.own[name]
 
 
-def lead(registers: Any) -> Value:
-    """Return the slots of a line in front of coordinate 0."""
-    head = registers["head"]
-    return Mux(head < 0, -head, 0)
+def lead(head: Any) -> Any:
+    """Return the slots of a line in front of coordinate 0, of a number or of a signal."""
+    return max(-head, 0) if isinstance(head, int) else Mux(head < 0, -head, 0)
 
 
-def follows_rules(registers: dict[str, Any], config: CoreConfig) -> Value:
-    """Return whether registers of a dimension follow the rules of ``extremum.hdl.job``."""
+def rules(registers: Mapping[str, Any], config: CoreConfig, axis: int) -> list[Any]:
+    """Return whether registers of a dimension agree with each other, as those of a plan do.
+
+    Parameters
+    ----------
+    registers
+        The registers of one dimension by name: numbers, or signals with room for sums.
+    config
+        Configuration of the core.
+    axis
+        The dimension, by its place in a triple.
+
+    Returns
+    -------
+    list
+        A truth value, or a signal of one bit, for each rule.
+    """
     r, most = registers, 1 << config.coordinate_width
-    taps = config.max_window[WIDTH]
+    before, reach = lead(r["head"]), (r["window"] - 1) * r["dilation"]
     if config.padding:
         within = [
             r["final"] < r["head"] + r["period"],
@@ -64,23 +78,23 @@ def follows_rules(registers: dict[str, Any], config: CoreConfig) -> Value:
         ]
     else:
         within = [
-            r["head"] == (r["window"] - 1) * r["dilation"],
+            r["head"] == reach,
             r["size"] == r["period"],
             r["head"] <= r["final"],
             r["final"] < r["period"],
         ]
-    return Cat(
+    return [
         *within,
-        lead(r) + r["size"] <= r["period"],
+        before + r["size"] <= r["period"],
         r["size"] < most,
-        lead(r) < most,
-        Mux(r["head"] < 0, 0, r["head"]) + r["period"] < most,
+        before < most,
+        r["head"] + before + r["period"] < most,
         r["window"] >= 1,
-        r["window"] <= taps,
+        r["window"] <= config.max_window[axis],
         r["shift"] < r["window"],
         r["dilation"] >= 1,
-        (r["window"] - 1) * r["dilation"] < most,
-    ).all()
+        reach < most,
+    ]
 
 
 def help_line(

@@ -23,12 +23,12 @@ class Marked:
     most
         Words that the block holds.
     comes, word
-        A word comes; it.
+        Whether a word enters in this clock, and its bits.
     leaves, given
-        A word leaves; it.
+        Whether a word leaves in this clock, and its bits.
     drops
-        All words but the first are dropped, if words may be; one that comes is not among them, so
-        that `comes` must not tell of it.
+        Whether every word but the oldest is discarded in this clock. A word that is discarded as it
+        arrives never enters: `comes` must not be set for it.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Marked:
     is_in
         The marked word is in the block.
     ahead
-        Words in front of it.
+        Words in front of the marked one.
     word
-        It.
+        Bits of the marked word.
     begins
-        The word that comes in this clock is marked.
+        The word that enters in this clock is marked.
     """
 
     def __init__(

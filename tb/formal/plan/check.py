@@ -18,6 +18,7 @@ from extremum.host.plan.results import Results
 from extremum.host.plan.tiles import cut, storage_limits
 from extremum.model import Pooling, SpatialDimension
 from extremum.tb.formal.fault import Fault
+from extremum.tb.formal.line import rules
 from extremum.tb.formal.plan.definition import Axis, windows
 from extremum.tb.formal.plan.driver import GATHERED, planned_in_c, pooling_words
 from extremum.tb.formal.plan.walk import POSITIONS, walk
@@ -77,31 +78,38 @@ def _wrongly_gathered(
 ) -> str | None:
     """Return what is wrong if the host gathers the windows of a pooling, or None.
 
-    They are gathered if a tap meets padding, in a core without it; or if the counters of the core
-    are too short for each way to cut a dimension into tiles, in the width into such as the storage
-    holds.
+    They must be gathered in two cases: a tap meets padding in a core without it; or the counters of
+    the core are too short, however a dimension is cut into tiles. A line of a tile must also fit
+    the storage.
     """
     seen["windows gathered by the host"] += 1
     meets_padding = not config.padding and any(axis.meets_padding for axis in axes)
-    *others, width = volume_of(problem)
-    most = min(storage_limits((*others, width), config))
-    slides = _can_be_counted(width, most, config) and all(
-        _can_be_counted(line, line.outputs, config) for line in others
-    )
+    volume = volume_of(problem)
+    most = [line.outputs for line in volume]
+    most[-1] = min(storage_limits(volume, config))
+    slides = all(_can_be_counted(*each, config) for each in zip(volume, most, range(3), strict=True))
     if meets_padding or not slides:
         return None
     return "the windows are gathered, and the core could slide them"
 
 
-def _can_be_counted(line: SpatialDimension, most: int, config: CoreConfig) -> bool:
-    """Return whether a dimension can be cut into tiles whose registers follow the rules."""
+def _can_be_counted(line: SpatialDimension, most: int, axis: int, config: CoreConfig) -> bool:
+    """Return whether a dimension can be cut into tiles whose registers follow the rules.
+
+    A tile has ``most`` outputs at the most; ``axis`` is the place of the dimension in a triple.
+    """
     for tiles in range(-(-line.outputs // most), line.outputs + 1):
         edges = [line.outputs * number // tiles for number in range(tiles + 1)]
         found = [cut(line, first, stop - first) for first, stop in itertools.pairwise(edges)]
         registers = (dimension_registers([tile.dimension], [0]) for tile in found if tile)
-        if all(_follows_rules(one, config) for (one,) in registers):
+        if all(_follows_rules(one, config, axis) for (one,) in registers):
             return True
     return False
+
+
+def _follows_rules(one: DimensionRegisters, config: CoreConfig, axis: int) -> bool:
+    """Return whether registers follow the rules that the proofs of the gateware assume."""
+    return all(rules(vars(one), config, axis))
 
 
 def _wrong(
@@ -135,7 +143,9 @@ def _wrong(
                 if elements[beat, lane] != own:
                     return f"result {output} calls an element {own} that is another"
                 found[output].append(own)
-        if not all(_follows_rules(one, job.config) for one in registers.dimensions):
+        if not all(
+            _follows_rules(one, job.config, axis) for axis, one in enumerate(registers.dimensions)
+        ):
             return "the registers of a dimension do not follow the rules"
         _note(seen, registers.dimensions)
     seen["cut into tiles"] += len(jobs) > 1
@@ -148,26 +158,6 @@ def _wrong(
         if given != right:
             return f"result {output} is of the elements {given}, not {right}"
     return None
-
-
-def _follows_rules(one: DimensionRegisters, config: CoreConfig) -> bool:
-    """Return whether registers follow the rules that the proofs of the gateware assume.
-
-    These are ``follows_rules`` of ``extremum.tb.formal.line``.
-    """
-    most = 1 << config.coordinate_width
-    if config.padding:
-        within = one.head <= one.regular <= one.final < one.head + one.period
-    else:
-        head = (one.window - 1) * one.dilation
-        within = one.head == head <= one.final < one.period == one.size
-    return (
-        within
-        and one.lead + one.size <= one.period
-        and max(one.head, 0) + one.period < most
-        and max(one.lead, (one.window - 1) * one.dilation) < most
-        and one.shift < one.window
-    )
 
 
 def _note(seen: Counter[str], dimensions: Iterable[DimensionRegisters]) -> None:

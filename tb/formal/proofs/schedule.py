@@ -29,7 +29,7 @@ def elements(config: CoreConfig, p: Property) -> None:
         p.m.d.sync += place.eq(0)
     with p.m.Elif(advance.step):
         p.m.d.sync += place.eq(Mux(is_last, 0, place + 1))
-    before = lead(own.own)
+    before = lead(own.head)
     present = (place >= before) & (place < before + own.size)
     p.claim("the last slot of a line is told", ~begun | (block.last == is_last))
     p.claim("the slots of the elements are told", ~begun | (block.present == present))

@@ -29,7 +29,7 @@ from extremum.hdl.registers import is_endless
 from extremum.hdl.timing import delay, fanout_copy, timing_parameters
 
 
-class JobPort(Protocol):
+class OfferedJob(Protocol):
     """The signals of :class:`extremum.hdl.job_port.CheckedJobPort` that a kind of job uses."""
 
     may_offer: Signal
@@ -37,7 +37,7 @@ class JobPort(Protocol):
     taken: Signal
 
 
-class Gate(Protocol):
+class AdmissionPorts(Protocol):
     """The signals of :class:`extremum.hdl.admission.Admission` that a kind of job uses."""
 
     job: data.View
@@ -67,7 +67,12 @@ class JobKind(Protocol):
         ...
 
     def admit(
-        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+        self,
+        m: Module,
+        config: CoreConfig,
+        gate: AdmissionPorts,
+        port: OfferedJob,
+        has_credit: Value,
     ) -> tuple[Advance, Value]:
         """Add the logic that lets slots in.
 
@@ -93,7 +98,7 @@ class JobKind(Protocol):
         """
         ...
 
-    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+    def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
         """Return whether the slot that entered in the clock before was its job's last.
 
         ``go`` tells whether a slot may enter at all, in a core whose pipeline can stop; such a core
@@ -105,7 +110,7 @@ class JobKind(Protocol):
 class _EndIsTold:
     """What jobs have in common whose last slot is known when it enters."""
 
-    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+    def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
         """Return whether the slot that entered in the clock before was its job's last."""
         return delay(m, gate.slot & gate.end & go, 1)
 
@@ -125,7 +130,12 @@ class QueuedJobs(_EndIsTold):
         return advance.outward(m, line_ends)
 
     def admit(
-        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+        self,
+        m: Module,
+        config: CoreConfig,
+        gate: AdmissionPorts,
+        port: OfferedJob,
+        has_credit: Value,
     ) -> tuple[Advance, Value]:
         """Let in the slots that the queue holds, and a token in front of each job's first slot."""
         m.submodules.slots = queued = slots.SlotSchedule(config)
@@ -182,7 +192,12 @@ class PlaneJobs(_DimensionsTogether):
     """
 
     def admit(
-        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+        self,
+        m: Module,
+        config: CoreConfig,
+        gate: AdmissionPorts,
+        port: OfferedJob,
+        has_credit: Value,
     ) -> tuple[Advance, Value]:
         """Let in beats until the plane ends, then at once those of the next job, if offered."""
         active, token = Signal(name="active"), Signal(name="token")
@@ -209,7 +224,7 @@ class PlaneJobs(_DimensionsTogether):
             slot=late_slot,
         ), active
 
-    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+    def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
         """Return whether the slot that entered in the clock before was its job's last."""
         return gate.advance.slot & gate.plane_end
 
@@ -234,14 +249,19 @@ class EndlessJobs:
         return advance
 
     def admit(
-        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+        self,
+        m: Module,
+        config: CoreConfig,
+        gate: AdmissionPorts,
+        port: OfferedJob,
+        has_credit: Value,
     ) -> tuple[Advance, Value]:
         """Let every beat in."""
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
         slot, never = delay(m, gate.slot, beat_clocks(config)), Const(0, 1)
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
 
-    def has_ended(self, m: Module, gate: Gate, go: Value) -> Value:
+    def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
         """Return 0: no job ever ends."""
         return Const(0, 1)
 
@@ -254,7 +274,12 @@ class SingleJobs(_DimensionsTogether, _EndIsTold):
     """
 
     def admit(
-        self, m: Module, config: CoreConfig, gate: Gate, port: JobPort, has_credit: Value
+        self,
+        m: Module,
+        config: CoreConfig,
+        gate: AdmissionPorts,
+        port: OfferedJob,
+        has_credit: Value,
     ) -> tuple[Advance, Value]:
         """Let in the slots of a job, then its last; a token comes a clock before the first slot."""
         active, token, final = (Signal(name=name) for name in ("active", "token", "final"))

@@ -19,7 +19,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.verilog import MEMORY, VerilogMemories, component_of
 from extremum.hdl.whole_nets import with_whole_nets
 
-__all__ = ["block", "plain_names", "plain_verilog", "relative_sources"]
+__all__ = ["plain_names", "plain_verilog", "relative_sources", "verilog_of"]
 
 Attributes = Mapping[str, Mapping[str, str]]
 """Attributes of ports, by the port's name."""
@@ -44,7 +44,7 @@ ESCAPED = re.compile(r"\\(\S+)\s")
 """An escaped identifier. It ends with the first white space, which belongs to it."""
 
 
-def block(
+def verilog_of(
     config: CoreConfig,
     name: str,
     *,

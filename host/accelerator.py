@@ -16,7 +16,7 @@ from extremum.host import checks
 from extremum.host.errors import WaveformError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, RunSettings, report_of
-from extremum.host.progress import Progress, Tell
+from extremum.host.progress import Progress, TellProgress
 from extremum.host.report import Report
 from extremum.host.session import Session
 from extremum.host.tools import BACKEND_TOOLS
@@ -143,7 +143,7 @@ class Accelerator:
         input_stalls: int = 0,
         output_stalls: int = 0,
         seed: int = 0,
-        progress: Tell | None = None,
+        progress: TellProgress | None = None,
     ) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")

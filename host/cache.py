@@ -23,7 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from extremum.host import cache_files, yosys_cache
+from extremum.host import cache_files, yosys_startup
 from extremum.host.cache_files import ReadOnlyCacheError
 from extremum.host.errors import CacheError
 
@@ -336,7 +336,7 @@ def verilog(
             generating()
         from extremum.hdl.verilog import generate  # noqa: PLC0415 - slow, seldom needed
 
-        with yosys_cache.explained():
+        with yosys_startup.explained():
             text = generate(config, bus=bus)
         (folder / "core.v").write_text(text)
 

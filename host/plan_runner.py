@@ -20,7 +20,7 @@ from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan
 from extremum.host.plan.jobs import Job, scattering
 from extremum.host.plan.results import Results
-from extremum.host.progress import Progress, Tell
+from extremum.host.progress import Progress, TellProgress
 from extremum.host.report import BlockReport, Report
 from extremum.host.simulation.backend import (
     BlockSimulation,
@@ -58,7 +58,12 @@ class RunSettings:
 
 
 def run_plan(
-    simulator: Simulator, plan: Plan, tensor: np.ndarray, tell: Tell, *, settings: RunSettings
+    simulator: Simulator,
+    plan: Plan,
+    tensor: np.ndarray,
+    tell: TellProgress,
+    *,
+    settings: RunSettings,
 ) -> tuple[Results, int]:
     """Carry out an operator on a simulation; return the results, and the clocks that it took.
 
@@ -169,7 +174,7 @@ def run_plan_on_block(
     simulation: BlockSimulation,
     plan: Plan,
     tensor: np.ndarray,
-    tell: Tell,
+    tell: TellProgress,
     *,
     settings: RunSettings,
 ) -> tuple[Results, BlockFigures]:

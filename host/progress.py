@@ -37,5 +37,5 @@ class Progress:
     stage: str = ""
 
 
-Tell = Callable[[Progress], None]
+TellProgress = Callable[[Progress], None]
 """Is called when a phase or a stage begins, and about ten times a second during a simulation."""

@@ -25,7 +25,7 @@ from extremum.host.plan_runner import (
     run_plan,
     run_plan_on_block,
 )
-from extremum.host.progress import Progress, Tell
+from extremum.host.progress import Progress, TellProgress
 from extremum.host.simulation.backend import Simulator
 from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.cocotb_simulator import CocotbSimulator
@@ -86,7 +86,7 @@ class Session:
             "_original_writes": self._original_writes or writes,
         }  # fmt: skip
 
-    def start(self, tell: Tell) -> Simulation:
+    def start(self, tell: TellProgress) -> Simulation:
         """Return the simulation; compile the core and start it, if this process has none.
 
         Raises
@@ -136,7 +136,7 @@ class Session:
                 )
             _writers[place], self._is_starting = self, True
 
-    def _simulation(self, tell: Tell) -> Simulation:
+    def _simulation(self, tell: TellProgress) -> Simulation:
         """Compile the core, unless it is kept, and start the simulation."""
 
         def tell_stage(stage: str) -> None:
@@ -149,7 +149,7 @@ class Session:
         return cocotb(self._config, self._backend, self._waves, tell=tell_stage)
 
     def run(
-        self, todo: Plan, tensor: np.ndarray, tell: Tell, settings: RunSettings
+        self, todo: Plan, tensor: np.ndarray, tell: TellProgress, settings: RunSettings
     ) -> tuple[Results, int | BlockFigures, int]:
         """Run a plan; return the results, what it took, and how many windows were empty.
 
@@ -178,7 +178,7 @@ class Session:
             raise
 
     def _carry_out(
-        self, todo: Plan, tensor: np.ndarray, tell: Tell, settings: RunSettings
+        self, todo: Plan, tensor: np.ndarray, tell: TellProgress, settings: RunSettings
     ) -> tuple[Results, int | BlockFigures]:
         simulation = self.start(tell)
         if isinstance(simulation, (NativeBlock, CocotbBlock)):
@@ -190,7 +190,7 @@ class Session:
         return run_plan(simulation, todo, tensor, tell, settings=settings)
 
     def run_jobs(
-        self, todo: Plan, tensor: np.ndarray, numbers: Iterable[int], tell: Tell
+        self, todo: Plan, tensor: np.ndarray, numbers: Iterable[int], tell: TellProgress
     ) -> list[JobResults]:
         """Run some jobs of a plan on a bare core, without stalls.
 

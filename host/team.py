@@ -26,13 +26,13 @@ from extremum.host.checks import tensor_for, warn_of_empty_windows
 from extremum.host.errors import SimulationError
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, joined_results, report_of
-from extremum.host.progress import Tell
+from extremum.host.progress import TellProgress
 from extremum.host.report import Report
 from extremum.model import Pooling, Reduction
 
 __all__ = ["Team"]
 
-Work = tuple[Reduction | Pooling, np.ndarray]
+Operation = tuple[Reduction | Pooling, np.ndarray]
 """An operator and its tensor."""
 
 Done = tuple[Any, Report]
@@ -89,7 +89,7 @@ class Team:
         bus: str = "none",
         workers: int | None = None,
         scheduler: str | None = None,
-        progress: Tell | None = None,
+        progress: TellProgress | None = None,
     ) -> None:
         if not isinstance(config, CoreConfig):
             raise TypeError(f"config must be a CoreConfig, not {config!r}")
@@ -154,7 +154,7 @@ class Team:
         ((result, self.report),) = self.run_all([(problem, x)])
         return result
 
-    def run_all(self, work: Sequence[Work], *, warns: bool = True) -> list[Done]:
+    def run_all(self, work: Sequence[Operation], *, warns: bool = True) -> list[Done]:
         """Carry out operators side by side.
 
         Parameters
@@ -206,7 +206,10 @@ class Team:
         return done
 
     def _carry_out(
-        self, executor: Executor, work: Sequence[Work], shares: Sequence[Sequence[range | None]]
+        self,
+        executor: Executor,
+        work: Sequence[Operation],
+        shares: Sequence[Sequence[range | None]],
     ) -> list[list[Any]]:
         """Carry out all shares of operators; return what each gave.
 

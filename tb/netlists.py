@@ -130,8 +130,8 @@ def earlier_revisions(
     }
 
 
-def upset() -> frozenset[str]:
-    """Return the names of the cores and blocks that faults and planted bugs speak of.
+def names_for_faults() -> frozenset[str]:
+    """Return the names of the cores and blocks that upsets and planted bugs are tried on.
 
     They are fast and small ones of the random regression, which runs balanced ones, too, and the
     fast ones of the mutation.

@@ -13,6 +13,9 @@ from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
 from extremum.model import DataType, Pooling, Reduction
 
+ELEMENTS = 60
+"""Elements of the tensor of a reduction, at the most: so they are streamed in few clocks."""
+
 
 def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:
     """Return a tensor of random bits or, more often, of few different elements, which tie."""
@@ -41,9 +44,9 @@ def _element(source: random.Random, data_type: DataType) -> int:
     return source.choice(choices)
 
 
-def reduction(source: random.Random, data_type: DataType, most: int = 60) -> Reduction:
-    """Return a reduction of a tensor of about ``most`` elements at the most."""
-    sizes, left = [], most
+def reduction(source: random.Random, data_type: DataType) -> Reduction:
+    """Return a reduction of a tensor of about :data:`ELEMENTS` elements at the most."""
+    sizes, left = [], ELEMENTS
     for _ in range(source.randint(1, 4)):
         sizes.append(source.randint(1, max(1, min(left, 25))))
         left //= sizes[-1]

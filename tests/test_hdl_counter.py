@@ -109,7 +109,7 @@ def rounds(lengths, rng, gaps, extra=(1,), load_alone=0.5) -> Iterator[tuple[int
 @pytest.mark.parametrize(
     "parameters",
     [TimingParameters(whole_count=bits) for bits in (8, 12)]
-    + [TimingParameters(counts_ahead=False)],
+    + [TimingParameters(holds_one_job=True)],
     ids=["split", "whole", "plain"],
 )
 def test_every_number_of_steps(part, parameters):

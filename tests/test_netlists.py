@@ -72,7 +72,7 @@ def test_what_was_held_against_another_golden_model_counts_no_more(tmp_path, pre
 
 
 def test_upsets_speak_of_fast_and_small_cores():
-    names = netlists.upset()
+    names = netlists.names_for_faults()
     assert {"every_type", "mutated rows"} <= names
     assert "mutated small.rows" not in names
     assert "small-pool2" in names

@@ -21,7 +21,7 @@ from test_native import carry_out, runs
 
 from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.config import PIPELINING, CoreConfig
-from extremum.hdl.plain_verilog import block
+from extremum.hdl.plain_verilog import verilog_of
 from extremum.hdl.verilog import TOP, generate
 from extremum.host.package.example import example_job
 from extremum.host.package.files import COMPONENTS
@@ -301,7 +301,7 @@ def test_the_bench_of_any_core(core, bus, tmp_path):
 def test_plain_verilog_is_the_same_core(core):
     """Results, cycles and statuses of random jobs are those of the Verilog that is simulated."""
     config = CORES[core]
-    plain = NativeSimulator(config, verilog=block(config, TOP, bus="none"))
+    plain = NativeSimulator(config, verilog=verilog_of(config, TOP, bus="none"))
     usual = NativeSimulator(config)
     try:
         for batch, options in runs(random.Random(core), config):
@@ -316,7 +316,7 @@ def test_plain_verilog_is_the_same_core(core):
 def test_source_attributes_change_nothing_else():
     settings = settings_of("pool2x2_28x28_int8")
     plain, marked = (
-        block(settings.config, "a", bus="axi", source=source) for source in (False, True)
+        verilog_of(settings.config, "a", bus="axi", source=source) for source in (False, True)
     )
     stripped = re.sub(r'\(\* src = "[^"]*" \*\)', "", marked)
     assert stripped != marked

@@ -13,7 +13,7 @@ from amounts import mostly_slow
 from simulation import NEEDS_ICARUS, run_bench
 from test_unknowns import BENCHES
 
-from extremum.hdl.plain_verilog import block
+from extremum.hdl.plain_verilog import verilog_of
 from extremum.hdl.verilog import TOPS
 from extremum.tb.cores import CORES
 
@@ -48,7 +48,7 @@ POWER_UPS = {"unknown": unknown, "random": drawn}
 
 def powered_up(bus, core, power_up):
     """Return the Verilog of a package whose registers and memories have no values of their own."""
-    verilog = block(CORES[core], TOPS[bus], bus=bus)
+    verilog = verilog_of(CORES[core], TOPS[bus], bus=bus)
     assert len(REGISTER.findall(verilog)) > 100
     assert MEMORY.search(verilog) or (bus, core) == ("none", "reduction")
     verilog = POWER_UPS[power_up](MEMORY.sub("", verilog))

@@ -95,9 +95,6 @@ class TimingParameters:
         leave. Then the job stays on its port, so no part needs a copy of its registers, and there
         are no credits and no queues; but a signal reaches every flip-flop within a clock, and the
         next job begins when the one before has left. Otherwise the pipeline never waits.
-    counts_ahead
-        Whether counters know their end a step ahead, from registers. Otherwise they are plain, and
-        look at the registers on the port: so it is unset exactly if ``holds_one_job`` is set.
     beat_clocks
         Registers for the beat that is taken, 0 or 1. A core that holds one job at a time
         has none if its jobs end with their plane: that end must be known in the clock of the slot.
@@ -154,7 +151,6 @@ class TimingParameters:
     queue_parts: int = 1
     queue_margin: int = 12
     holds_one_job: bool = False
-    counts_ahead: bool = True
     beat_clocks: int = 1
     precomputed_clocks: int = 1
     control_clocks: int = 1
@@ -169,6 +165,15 @@ class TimingParameters:
     stage_clocks: int = 0
     multiple_clocks: int = 1
     sum_clocks: int = 1
+
+    @property
+    def counts_ahead(self) -> bool:
+        """Whether counters know their end a step ahead, from registers.
+
+        Otherwise they are plain, and compare with the registers on the port, which stay there as
+        long as the pipeline holds the job.
+        """
+        return not self.holds_one_job
 
 
 @cache
@@ -219,7 +224,6 @@ def _small(config: CoreConfig) -> TimingParameters:
         position_segment=64,
         tap_digit=8,
         holds_one_job=True,
-        counts_ahead=False,
         beat_clocks=0,
         precomputed_clocks=0,
         control_clocks=0,

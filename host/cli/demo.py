@@ -21,7 +21,7 @@ from extremum.host.accelerator import Accelerator
 from extremum.host.cli.printing import difference_dict, difference_text, print_rich
 from extremum.host.comparison import Check, compute
 from extremum.host.plan import Plan, plan
-from extremum.host.progress import Progress, Tell
+from extremum.host.progress import Progress, TellProgress
 from extremum.host.replaced_files import write_whole
 from extremum.model import DataType, Pooling, Reduction
 
@@ -108,7 +108,7 @@ class Demo:
         backend: str = "native",
         bus: str = "none",
         lanes: int = 4,
-        progress: Tell | None = None,
+        progress: TellProgress | None = None,
     ) -> Demo:
         """Run every step on one accelerator.
 

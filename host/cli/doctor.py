@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from extremum.host import cache, yosys_cache
+from extremum.host import cache, yosys_startup
 from extremum.host.tools import BACKEND_TOOLS, TOOLS
 
 __all__ = ["DEFAULT_BACKEND", "Finding", "examine", "is_ready", "report"]
@@ -81,7 +81,7 @@ def _as_dict(findings: Sequence[Finding]) -> dict[str, Any]:
         "command": "doctor",
         "backend": DEFAULT_BACKEND,
         "ready": is_ready(findings),
-        "cache": cache.problem() or yosys_cache.problem(),
+        "cache": cache.problem() or yosys_startup.problem(),
         "tools": [asdict(finding) for finding in findings],
     }
 
@@ -101,6 +101,6 @@ def _table(findings: Sequence[Finding]) -> str:
     told = [*lines, "", f"The default backend, {DEFAULT_BACKEND}, {verdict}."]
     if problem := cache.problem():
         told += ["", f"New cores cannot be kept: {problem}."]
-    if problem := yosys_cache.problem():
+    if problem := yosys_startup.problem():
         told += ["", f"New cores cannot be generated: {problem}."]
     return "\n".join(told)

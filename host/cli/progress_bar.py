@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from extremum.host.progress import Progress, Tell
+from extremum.host.progress import Progress, TellProgress
 
 __all__ = ["progress", "status_line"]
 
@@ -23,7 +23,7 @@ PHASES = {
 
 
 @contextmanager
-def progress() -> Iterator[Tell]:
+def progress() -> Iterator[TellProgress]:
     """Show a bar on stderr; unless that is a terminal, a line for each stage of a compilation.
 
     While a core is simulated the bar shows the beats done, cycles per second, and the times gone

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "run_network"]
 
-Watch = Callable[[str, Layer, np.ndarray], None]
+WatchLayer = Callable[[str, Layer, np.ndarray], None]
 """Is told the name of what was carried out, the layer, and what its operator took."""
 
 
@@ -94,7 +94,7 @@ def run_network(
     accelerator: Accelerator | Team | None = None,
     strict: bool = False,
     compare: bool = True,
-    watch: Watch | None = None,
+    watch: WatchLayer | None = None,
 ) -> Outputs:
     """Do as :func:`run` with a network that was loaded for the sizes of these inputs.
 
@@ -117,7 +117,7 @@ class _Execution:
         *,
         strict: bool,
         compare: bool,
-        watch: Watch | None,
+        watch: WatchLayer | None,
     ) -> None:
         self._network = network
         if accelerator is not None and not isinstance(accelerator, Accelerator | Team):

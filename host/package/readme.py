@@ -213,8 +213,8 @@ def _job(settings: Settings, example: Example | None) -> Iterator[str]:
     yield "## The registers of the example job"
     yield ""
     if settings.has_registers:
-        yield "Each is written on AXI4-Lite, the start last. Some are written as their value less one:"
-        yield "`slots`, `volumes`, `length`, `groups`, and of each dimension `size`, `stride`,"
+        yield "Each is written on AXI4-Lite, the start last. Some are written as their value less"
+        yield "one: `slots`, `volumes`, `length`, `groups`, and of each dimension `size`, `stride`,"
         yield "`period` and `spacing`. A register keeps its value from job to job, so only what"
         yield "changes need be written for the next one."
         yield ""

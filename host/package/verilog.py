@@ -6,8 +6,8 @@ import re
 import textwrap
 from importlib.metadata import version
 
-from extremum.hdl.plain_verilog import block
-from extremum.host import yosys_cache
+from extremum.hdl.plain_verilog import verilog_of
+from extremum.host import yosys_startup
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.attributes import interface_attributes
 from extremum.host.package.configuration import toml_text
@@ -24,11 +24,11 @@ RAM_STYLE = re.compile(r'^ *\(\* ram_style = "\w+" \*\)\n', re.MULTILINE)
 def block_verilog(settings: Settings) -> str:
     """Return the block as one self-contained Verilog file; equal settings give equal text.
 
-    The modules are named as :func:`extremum.hdl.plain_verilog.block` says.
+    The modules are named as :func:`extremum.hdl.plain_verilog.verilog_of` says.
     """
     device = DEVICES[settings.device] if settings.device else None
-    with yosys_cache.explained():
-        text = block(
+    with yosys_startup.explained():
+        text = verilog_of(
             settings.config,
             settings.name,
             bus=settings.bus,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
-from extremum.hdl.coordinates import slots_before_zero
 from extremum.hdl.job import DimensionRegisters
 from extremum.hdl.register_table import DIMENSIONS
 from extremum.model import SpatialDimension
@@ -121,7 +120,7 @@ class _Line:
     @property
     def period(self) -> int:
         """Slots from one line to the next: as many as its elements need, and its windows."""
-        return max(slots_before_zero(self.head) + self.size, self.final - self.head + 1)
+        return max(max(-self.head, 0) + self.size, self.final - self.head + 1)
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,14 @@ Take = Callable[[np.ndarray, np.ndarray], None]
 The arrays are overwritten by the next results, so they must be copied if they are kept.
 """
 
-Watch = Callable[[int, int], None]
+WatchClocks = Callable[[int, int], None]
 """Is called now and then with the clocks simulated, and the input beats taken."""
 
 
 class Simulator(Protocol):
     """A core that runs in a simulation. It keeps its state from one run to the next."""
 
-    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: WatchClocks | None = None) -> Measured:
         """Carry out a run and give its results, in order.
 
         Raises

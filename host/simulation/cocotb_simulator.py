@@ -18,7 +18,7 @@ from extremum.hdl.verilog import TOP, TOPS
 from extremum.host import cache, tools
 from extremum.host.errors import SimulationError
 from extremum.host.processes import CommandFailedError, Processes
-from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
+from extremum.host.simulation.backend import JobRun, Measured, Take, WatchClocks
 from extremum.host.simulation.cocotb_link import PROCESS, CocotbLink
 from extremum.host.simulation.packing import pack_beats, unpack_results
 from extremum.host.simulation.plain_paths import plain
@@ -214,7 +214,7 @@ class CocotbSimulator(CocotbLink):
         build = compile_core(config, name, waves=waves is not None, verilog=verilog, tell=tell)
         super().__init__(name, build, TOP, _BENCH, waves)
 
-    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: WatchClocks | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`."""
         packed = [pack_beats(piece, self._config) for piece in run.beats]
         if (beats := sum(map(len, packed))) != run.beats_in:

@@ -15,7 +15,7 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
 from extremum.host.pieces import exactly
 from extremum.host.simulation import native_library, stalls
-from extremum.host.simulation.backend import JobRun, Measured, Take, Watch
+from extremum.host.simulation.backend import JobRun, Measured, Take, WatchClocks
 from extremum.host.simulation.native_build import compile_native
 from extremum.host.simulation.native_library import (
     COUNT,
@@ -122,7 +122,7 @@ class NativeSimulator(NativeModel):
             library = compile_native(config, waves=waves is not None, verilog=verilog, tell=tell)
         super().__init__(load(library), waves, wave_window)
 
-    def run(self, run: JobRun, take: Take, watch: Watch | None = None) -> Measured:
+    def run(self, run: JobRun, take: Take, watch: WatchClocks | None = None) -> Measured:
         """Do as :meth:`extremum.host.simulation.backend.Simulator.run`.
 
         A message names the clock of the run, and of the simulation if they differ.
@@ -137,7 +137,7 @@ class NativeSimulator(NativeModel):
         finally:
             self._caller = None
 
-    def _carry_out(self, pump: int, run: JobRun, take: Take, watch: Watch | None) -> Measured:
+    def _carry_out(self, pump: int, run: JobRun, take: Take, watch: WatchClocks | None) -> Measured:
         # These names keep the buffers alive while the pump works on them.
         jobs = np.frombuffer(
             b"".join(job.to_bytes(self._job_bytes, "little") for job in run.jobs), np.uint8

@@ -75,7 +75,7 @@ COMMON_HEADER = "common.hpp"
 VERILATOR = ("verilated.cpp", "verilated_threads.cpp")
 VERILATOR_WAVES = ("verilated_vcd_c.cpp",)
 
-Tell = Callable[[str], None]
+TellStage = Callable[[str], None]
 """Is called with what is done next: ``"translating it to C++ (Verilator)"``, for example."""
 
 
@@ -145,7 +145,7 @@ def compile_native(
     bus: str = "none",
     waves: bool = False,
     verilog: str | None = None,
-    tell: Tell | None = None,
+    tell: TellStage | None = None,
     flags: Sequence[str] = (),
 ) -> Path:
     """Compile a core to a shared library, unless that has been done before.
@@ -211,7 +211,7 @@ class _Build:
         self,
         pump: Pump,
         waves: bool,
-        tell: Tell,
+        tell: TellStage,
         processes: Processes,
         pool: ThreadPoolExecutor,
         *,

@@ -84,10 +84,10 @@ class Property:
         self.shown.append(name)
         return signal
 
-    def before(self, value: ValueLike, init: int = 0) -> Signal:
-        """Return what a value was a clock ago; ``init`` in the first clock after a reset."""
+    def before(self, value: ValueLike) -> Signal:
+        """Return what a value was a clock ago; 0 in the first clock after a reset."""
         value = Value.cast(value)
-        register = Signal(value.shape(), name="before", init=init)
+        register = Signal(value.shape(), name="before")
         self.m.d.sync += register.eq(value)
         return register
 

@@ -130,11 +130,6 @@ class Logic:
             return None
         return list(self._solver.get_model())
 
-    def always(self, *literals: int) -> None:
-        """Look at no example any more in which none of some literals holds."""
-        self._tell(literal // 2 for literal in literals)
-        self._solver.add_clause([self._variable(literal) for literal in literals])
-
     def _tell(self, nodes: Iterable[int]) -> None:
         """Tell the solver of gates, and of all that they depend on."""
         pending = list(nodes)

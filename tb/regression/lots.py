@@ -22,7 +22,7 @@ LOT_CASES = {"native": 12, "verilator": 8, "icarus": 8}
 RANDOM_CORES = 8
 """Cores drawn at random that run after each round, in which every core of the pool runs a lot."""
 
-Tell = Callable[[int], None]
+TellSeed = Callable[[int], None]
 """Is called with the seed of each case before it runs."""
 
 
@@ -128,7 +128,7 @@ def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot])
         number += 1
 
 
-def run_lot(lot: Lot, tell: Tell = lambda seed: None) -> LotResult:
+def run_lot(lot: Lot, tell: TellSeed = lambda seed: None) -> LotResult:
     """Run the cases of a lot in this process, which keeps its simulations for the next lot.
 
     A case with a difference counts for no bin, wherever in it the difference was.

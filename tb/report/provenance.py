@@ -14,7 +14,7 @@ from extremum.tb.evidence import read_evidence
 from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.mutation.blocks import DESIGN_OF
-from extremum.tb.netlists import earlier_revisions, upset
+from extremum.tb.netlists import earlier_revisions, names_for_faults
 from extremum.tb.regression.pool import TARGETS
 from extremum.tb.regression.revision import revision
 from extremum.tb.report.section import Section
@@ -109,7 +109,7 @@ def _netlists_of(evidence: Mapping[str, Any]) -> set[str]:
     if evidence.get("kind") == "formal":
         proofs = [proof for proof in all_proofs() if isinstance(proof, Proof)]
         return {f"proof {proof.name}" for proof in proofs}
-    return set(upset())
+    return set(names_for_faults())
 
 
 def _sources_of(whole: Mapping[str, Any], part: str | None = None) -> dict[str, str]:

@@ -87,7 +87,9 @@ def _wrongly_gathered(
     volume = volume_of(problem)
     most = [line.outputs for line in volume]
     most[-1] = min(storage_limits(volume, config))
-    slides = all(_can_be_counted(*each, config) for each in zip(volume, most, range(3), strict=True))
+    slides = all(
+        _can_be_counted(*each, config) for each in zip(volume, most, range(3), strict=True)
+    )
     if meets_padding or not slides:
         return None
     return "the windows are gathered, and the core could slide them"

@@ -14,7 +14,7 @@ from extremum.tb.formal.proof import Proof
 from extremum.tb.formal.property import Inside, Property
 
 PARAMETERS = TimingParameters()
-PLAIN = TimingParameters(counts_ahead=False)
+PLAIN = TimingParameters(holds_one_job=True)
 """Counters are plain, as in a small core."""
 
 

@@ -1,7 +1,7 @@
-"""What keeps Yosys, as Amaranth brings it, from starting, so that no Verilog can be made.
+"""Explains why Yosys cannot start, so that no Verilog can be made.
 
-It keeps what it compiled of itself in a folder of the user's, without which it does not start, and
-it reserves addresses.
+Amaranth brings Yosys as WebAssembly, which wasmtime compiles and runs. For that wasmtime needs a
+folder in the user's cache that it can write, and more than 4 GiB of addresses.
 """
 
 from __future__ import annotations

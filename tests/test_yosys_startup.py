@@ -9,7 +9,7 @@ import pytest
 from command_line import run
 
 from extremum.hdl.config import CoreConfig
-from extremum.host import cache, yosys_cache
+from extremum.host import cache, yosys_startup
 from extremum.host.errors import CacheError, SynthesisError
 from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import block_verilog
@@ -46,7 +46,7 @@ def test_doctor_tells_it(file):
         "New cores cannot be generated: Yosys keeps what it compiled of itself"
     )
     assert str(file) in out[-1]
-    assert json.loads(run("doctor --json")[1][0])["cache"] == yosys_cache.problem()
+    assert json.loads(run("doctor --json")[1][0])["cache"] == yosys_startup.problem()
 
 
 @only_on_linux
@@ -59,23 +59,23 @@ def test_nothing_is_told_of_a_folder_that_can_be_made(tmp_path, monkeypatch, giv
     monkeypatch.setenv("HOME", str(tmp_path / "folder"))
     is_path = given.startswith("folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / given) if is_path else given)
-    assert yosys_cache.problem() is None
+    assert yosys_startup.problem() is None
     assert os.listdir(tmp_path / "folder") == []
 
 
 def test_a_user_without_a_home():
     said = "WasmtimeError: Cache directory not specified and failed to get the default"
     told = r"in the user's folder for caches, which cannot be made: set XDG_CACHE_HOME"
-    with pytest.raises(CacheError, match=told), yosys_cache.explained():
+    with pytest.raises(CacheError, match=told), yosys_startup.explained():
         raise subprocess.CalledProcessError(1, "yosys", stderr=said)
 
 
 def test_too_few_addresses():
     said = "WasmtimeError: mmap failed to reserve 0x104000000 bytes: Cannot allocate memory"
-    with pytest.raises(SynthesisError, match=r"ulimit -v"), yosys_cache.explained():
+    with pytest.raises(SynthesisError, match=r"ulimit -v"), yosys_startup.explained():
         raise subprocess.CalledProcessError(1, "yosys", stderr=said)
 
 
 def test_other_errors_are_left_alone():
-    with pytest.raises(subprocess.CalledProcessError), yosys_cache.explained():
+    with pytest.raises(subprocess.CalledProcessError), yosys_startup.explained():
         raise subprocess.CalledProcessError(1, "yosys", stderr="ERROR: of another kind")

@@ -7,8 +7,13 @@ from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.coordinates import slots_before_zero
-from extremum.hdl.register_table import constant_registers, is_indifferent, is_position
-from extremum.hdl.registers import encode, job_shapes, value_range
+from extremum.hdl.register_table import (
+    constant_registers,
+    is_indifferent,
+    is_position,
+    port_bits,
+    port_number,
+)
 
 
 @dataclass(frozen=True)
@@ -187,15 +192,10 @@ class JobRegisters:
                     f"the job needs {values[name]}"
                 )
         bits = offset = 0
-        for name, shape in job_shapes(config).items():
-            value = values[name]
-            low, high = value_range(name, shape)
-            if not low <= value <= high:
-                raise OverflowError(
-                    f"job register {name} has {shape.width} bits, too few for {values[name]}"
-                )
-            bits |= (encode(name, value) & ((1 << shape.width) - 1)) << offset
-            offset += shape.width
+        for name, own in port_bits(config).items():
+            number = port_number(name, own, values[name])
+            bits |= (number & ((1 << own.width) - 1)) << offset
+            offset += own.width
         return bits
 
     def _check_padding(self, config: CoreConfig) -> None:

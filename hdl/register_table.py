@@ -190,6 +190,34 @@ def constant_registers(config: CoreConfig) -> dict[str, int]:
     return absent_registers(config) | dict(config.fixed)
 
 
+@cache
+def port_bits(config: CoreConfig) -> dict[str, Bits]:
+    """Return the bits of every register on the job port, by name: ``"length"``, ``"width.size"``.
+
+    A register that the core does not need, that is fixed, or that has no bits is not on the port.
+    """
+    constants = constant_registers(config)
+    return {
+        name: bits
+        for name, bits in all_bits(config).items()
+        if name not in constants and bits.width
+    }
+
+
+def port_number(name: str, bits: Bits, value: int) -> int:
+    """Return the number that the job port carries for a register's value.
+
+    Raises
+    ------
+    OverflowError
+        The value does not fit the register.
+    """
+    low, high = value_range(name, bits)
+    if not low <= value <= high:
+        raise OverflowError(f"job register {name} has {bits.width} bits, too few for {value}")
+    return value - is_less_one(name)
+
+
 def ends_with_plane(config: CoreConfig) -> bool:
     """Return whether every job is one plane or volume without padding, so that its lines end it.
 

@@ -27,9 +27,10 @@ from extremum.hdl.config import CoreConfig
 from extremum.hdl.register_table import (
     Bits,
     all_bits,
-    constant_registers,
     is_less_one,
     is_position,
+    port_bits,
+    port_number,
     register_names,
     value_range,
 )
@@ -157,11 +158,8 @@ def command_address(number: int) -> int:
 
 
 def written_bits(config: CoreConfig) -> dict[str, Bits]:
-    """Return the bits of every register that is written for a job, by name."""
-    fixed = constant_registers(config)
-    return {
-        name: bits for name, bits in all_bits(config).items() if name not in fixed and bits.width
-    }
+    """Return the bits of every register that is written for a job, by name: those of the port."""
+    return port_bits(config)
 
 
 def word_of(name: str, bits: Bits, value: int) -> int:
@@ -174,11 +172,7 @@ def word_of(name: str, bits: Bits, value: int) -> int:
     """
     if is_position(name):
         return value % (1 << bits.width)
-    low, high = word_range(name, bits)
-    word = value - is_less_one(name)
-    if not low <= word <= high:
-        raise OverflowError(f"job register {name} has {bits.width} bits, too few for {value}")
-    return word % (1 << WORD_BITS)
+    return port_number(name, bits, value) % (1 << WORD_BITS)
 
 
 def word_range(name: str, bits: Bits) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from amaranth.hdl import Cat, Signal, Value, signed
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
-from extremum.hdl.registers import encode, job_shapes
+from extremum.hdl.register_table import is_less_one
+from extremum.hdl.registers import job_shapes
 from extremum.model import DataType, SpatialDimension
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.geometry import Line, Range, kept, pooling_registers
@@ -151,7 +152,7 @@ def _drive_job(p: Property, block: Core, config: CoreConfig, registers: dict[str
     p.m.d.sync += given.eq(given | (job.valid & job.ready))
     p.m.d.comb += job.valid.eq(~given)
     for name in job_shapes(config):
-        less = 1 - encode(name, 1)
+        less = int(is_less_one(name))
         p.m.d.comb += job.payload[name.replace(".", "_")].eq(registers[name] - less)
 
 

@@ -1,4 +1,4 @@
-"""Arrays that come piece by piece, and hold together what was said before."""
+"""Checks that arrays which come piece by piece have the total size that was announced."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-__all__ = ["exactly"]
+__all__ = ["checked_total"]
 
 
-def exactly(
-    pieces: Iterable[np.ndarray], size: int, measure: Callable[[np.ndarray], int], told: str
+def checked_total(
+    pieces: Iterable[np.ndarray], size: int, size_of: Callable[[np.ndarray], int], message: str
 ) -> Iterator[np.ndarray]:
-    """Yield pieces of something; they must hold as much together as was said before.
+    """Yield the pieces, and refuse them if their sizes do not add up to what was announced.
 
     Parameters
     ----------
     pieces
         Arrays.
     size
-        What they hold together.
-    measure
-        Returns what a piece holds.
-    told
+        The size that was announced for all of them together.
+    size_of
+        Returns the size of a piece, in the same unit.
+    message
         The message of the error, with ``{}`` for the word ``more`` or ``fewer``.
 
     Raises
     ------
     ValueError
-        They hold more or fewer. A piece with which they hold more is not given.
+        The total is larger or smaller. A piece that makes it larger is not yielded.
     """
     left = size
     for piece in pieces:
-        left -= measure(piece)
+        left -= size_of(piece)
         if left < 0:
-            raise ValueError(told.format("more"))
+            raise ValueError(message.format("more"))
         yield piece
     if left:
-        raise ValueError(told.format("fewer"))
+        raise ValueError(message.format("fewer"))

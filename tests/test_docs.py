@@ -142,6 +142,14 @@ def test_files_that_are_named_exist(path: Path) -> None:
         assert list(ROOT.glob(name.rstrip("./"))), f"{path.name} names {name}"
 
 
+@pytest.mark.parametrize("folder", ["hdl", "hdl/axi", "hdl/timing", "host"])
+def test_the_architecture_names_every_file(folder: str) -> None:
+    text = (ROOT / "docs/architecture.md").read_text()
+    named = {Path(name).name for name in re.findall(r"`([\w./]+\.py)`", text)}
+    files = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+    assert not files - named
+
+
 def test_the_glossary_is_in_order() -> None:
     terms = re.findall(r"^\*\*([^*]+)\*\*", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
     assert terms == sorted(set(terms), key=str.casefold)

@@ -15,7 +15,7 @@ import numpy as np
 
 from extremum.host.driver.transport import Part
 from extremum.host.errors import DeviceError
-from extremum.host.pieces import exactly
+from extremum.host.pieces import checked_total
 
 LOOK_SECONDS = 0.001
 """Time between two reads of the register that tells of errors, if the interrupt cannot be seen."""
@@ -130,7 +130,7 @@ class DmaTransport:
         start = 0
         told = "the pieces of a packet hold {} bytes than its size says"
         try:
-            for piece in exactly(pieces, size, len, told):
+            for piece in checked_total(pieces, size, len, told):
                 buffer[start : start + len(piece)] = piece
                 start += len(piece)
         except BaseException:  # also an interrupt while much is copied

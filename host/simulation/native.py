@@ -13,7 +13,7 @@ from amaranth.hdl import Shape
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import job_layout
-from extremum.host.pieces import exactly
+from extremum.host.pieces import checked_total
 from extremum.host.simulation import native_library, stalls
 from extremum.host.simulation.backend import JobRun, Measured, Take, WatchClocks
 from extremum.host.simulation.native_build import compile_native
@@ -157,7 +157,7 @@ class NativeSimulator(NativeModel):
         self._library.pump_begin(pump, ctypes.byref(request))
         outcome: _Outcome = self._library.pump_outcome(pump).contents
         told = "the pieces hold {} beats than beats_in says"
-        pieces = exactly(run.beats, run.beats_in, len, told)
+        pieces = checked_total(run.beats, run.beats_in, len, told)
         buffer = _ResultBuffer(self._lanes, run, take)
         watched = time.monotonic()
         while (state := self._library.pump_advance(pump, SLICE_SECONDS)) != State.DONE:

@@ -14,7 +14,7 @@ import numpy as np
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import DeviceError
-from extremum.host.pieces import exactly
+from extremum.host.pieces import checked_total
 from extremum.host.simulation import native, native_library
 from extremum.host.simulation.backend import (
     RESET_CLOCKS,
@@ -176,7 +176,7 @@ class NativeBlock(NativeModel):
     def send(self, pieces: Iterable[np.ndarray], size: int) -> None:
         """Do as :meth:`extremum.host.driver.transport.Transport.send`."""
         told = "the pieces of a packet hold {} bytes than its size says"
-        self._sent.append(exactly(pieces, size, lambda piece: piece.nbytes, told))
+        self._sent.append(checked_total(pieces, size, lambda piece: piece.nbytes, told))
         self._library.pump_send(self._pump, size // self._beat_bytes[INPUT])
 
     def receive(self, stream: str, size: int, take: Callable[[np.ndarray, bool], None]) -> None:

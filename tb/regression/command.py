@@ -8,7 +8,7 @@ import re
 import shlex
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -153,65 +153,82 @@ def regress(
         if others := _given_beside("text", "backends"):
             raise click.UsageError(f"--case stands alone, or with --backend: not with {others}")
         return _run_one(text, backends[0])
-    names = [*(target.name for target in TARGETS), RANDOM]
-    if unknown := set(cores) - set(names):
-        known = ", ".join(names)
-        raise click.UsageError(f"--core must be of {known}, not {sorted(unknown)[0]!r}")
-    for target in TARGETS:
-        if target.name in cores and not any(map(target.runs_on, backends)):
-            raise click.UsageError(
-                f"--core {target.name}: {_NO_JOBS}, not on {', '.join(backends)}"
-            )
+    _refuse_cores(cores, backends)
     seconds = 3600 * (hours or 0) + 60 * (minutes or 0)
     if hours is None and minutes is None:
         seconds = 60.0 if most_lots is None else float("inf")
-    path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
     settings = Settings(backends, cores, seconds, most_lots, workers, scheduler)
-    before = dict.fromkeys(("cases", "differences"), 0)
-    if report is not None:
-        # SQLite has files of its own beside the database, and removes them.
-        if report.resolve() in (Path(f"{path.resolve()}{end}") for end in ("", *BESIDE)):
-            raise click.UsageError(f"--evidence names a file of --database: {report}")
-        require_writable(report)
+    path = path or Path(platformdirs.user_data_dir("extremum")) / "regression.sqlite"
+    before = {} if report is None else _amounts_before(report, path)
+    with _opened(path) as database:
         try:
-            before = evidence.amounts(report, revision())  # what else is there would be lost
-        except EvidenceError as error:
-            raise click.UsageError(f"--evidence: {error}") from error
-    try:
-        from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much
+            with terminated_as_interrupted():
+                try:
+                    with _progress(seconds) as tell:
+                        number = run_pass(settings, database, tell, evidence.versions())
+                finally:
+                    if report is not None:  # what was run counts, whatever has ended it
+                        _write_evidence(report, database, before)
+        except SchedulerError as error:
+            raise click.UsageError(f"--scheduler: {error}") from error
+        return _tell_result(database, number, full_coverage=full_coverage)
 
+
+def _refuse_cores(names: Sequence[str], backends: Sequence[str]) -> None:
+    """Refuse cores that there are not, and such as none of the backends runs."""
+    known = [*(target.name for target in TARGETS), RANDOM]
+    if unknown := set(names) - set(known):
+        told = ", ".join(known)
+        raise click.UsageError(f"--core must be of {told}, not {sorted(unknown)[0]!r}")
+    for target in TARGETS:
+        if target.name in names and not any(map(target.runs_on, backends)):
+            raise click.UsageError(
+                f"--core {target.name}: {_NO_JOBS}, not on {', '.join(backends)}"
+            )
+
+
+def _amounts_before(report: Path, path: Path) -> Mapping[str, int]:
+    """Return how much the evidence in a file speaks of, and refuse a file that cannot take it."""
+    # SQLite has files of its own beside the database, and removes them.
+    if report.resolve() in (Path(f"{path.resolve()}{end}") for end in ("", *BESIDE)):
+        raise click.UsageError(f"--evidence names a file of --database: {report}")
+    require_writable(report)
+    try:
+        return evidence.amounts(report, revision())  # what else is there would be lost
+    except EvidenceError as error:
+        raise click.UsageError(f"--evidence: {error}") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Database]:
+    """Open the database, and close it."""
+    from extremum.tb.netlists import earlier_revisions  # noqa: PLC0415 - imports much
+
+    try:
         database = Database(path, revision(), earlier_revisions(with_model=True))
     except ValueError as error:
         raise click.UsageError(f"--database: {error}") from error
-
-    def keep() -> None:
-        """Write what was run; nothing is no evidence, and replaces none of the same sources.
-
-        Nor do fewer cases, unless there are more differences among them.
-        """
-        if report is None or not (figures := database.figures()):
-            return
-        cases, differences = (
-            sum(each[name] for each in figures.values()) for name in ("cases", "differences")
-        )
-        is_worse = differences > before["differences"]
-        if is_worse or not is_kept("the regression", before["cases"], cases):
-            evidence.write(database, report)
-
     try:
-        with terminated_as_interrupted():
-            try:
-                with _progress(seconds) as tell:
-                    number = run_pass(settings, database, tell, evidence.versions())
-            finally:
-                keep()  # what was run counts, whatever has ended it
-        return _tell_result(database, number, full_coverage=full_coverage)
-    except SchedulerError as error:
-        raise click.UsageError(f"--scheduler: {error}") from error
+        yield database
     except sqlite3.Error as error:
         raise click.UsageError(f"--database: {path}: {error}") from error
     finally:
         database.close()
+
+
+def _write_evidence(report: Path, database: Database, before: Mapping[str, int]) -> None:
+    """Write the evidence, unless nothing ran.
+
+    Evidence of more cases of the same sources stays, if the new one does not have more differences.
+    """
+    if not (figures := database.figures()):
+        return
+    cases, differences = (
+        sum(each[name] for each in figures.values()) for name in ("cases", "differences")
+    )
+    is_worse = differences > before["differences"]
+    if is_worse or not is_kept("the regression", before["cases"], cases):
+        evidence.write(database, report)
 
 
 def _run_one(text: str, backend: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +14,8 @@ from extremum.hdl.latency import latency, queue_depth
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block
 from extremum.tb.regression.block_registers import BlockRegisters
-from extremum.tb.regression.case import Batch, Case
-from extremum.tb.regression.observe import sink_phase
+from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.observe import sink_phase, source_phase
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.run import run_case
 from extremum.tb.regression.work import todo_of
@@ -71,42 +73,88 @@ def phase(*, rests, end, items=(ROWS,), started=0, **stalls):
     return sink_phase(batch, todo_of(target_named(CORE), batch), end, started)
 
 
+def least_rest(items, before=0, target=CORE):
+    """Return the fewest clocks of a rest that surely fills the queues."""
+    todo = todo_of(target_named(target), Batch(items))
+
+    def is_full(rest):
+        batch = Batch(items, output_stalls=[[before, 0], [rest, 100], [1, 0]])
+        return sink_phase(batch, todo, before + rest, 0) == "full"
+
+    rests = range(501, 1_000_000)
+    found = bisect.bisect_left(rests, True, key=is_full)
+    return rests[found] if found < len(rests) else None
+
+
 def test_a_long_rest_fills_the_queues_if_there_are_enough_results():
-    """Of a result in each clock before it as many may have left."""
+    """Of a result in each clock before it as many may have left.
+
+    A job's only result has come with its end, 256 clocks may pass to the next job, and 32 to the
+    first beat.
+    """
     config = target_named(CORE).config
     space = queue_depth(config)
     row = replace(ROWS, arguments=ROWS.arguments | {"sizes": [1, 40]})
-    assert todo_of(target_named(CORE), Batch([row]))[0].job.beats_out == 1
-    few, many = ([row] * count for count in (space, space + 1))
-    long = 33 + 400 * len(many)
-    for items, before, rest, expected in (
-        (few, 0, long, None),
-        (many, 0, long, "full"),
-        (many, 1, long, None),
-        (many, 0, 501, None),  # too short for so many jobs
-    ):
-        assert phase(rests=[[before, 0], [rest, 100], [1, 0]], end=rest, items=items) == expected
+    (one,) = (each.job for each in todo_of(target_named(CORE), Batch([row])))
+    assert one.beats_out == 1
+    assert least_rest([row] * space) is None
+    enough = space * (one.cycles + 256) + one.cycles + 32
+    assert least_rest([row] * (space + 1)) == enough
+    assert least_rest([row] * (space + 1), before=1) is None
+    assert least_rest([row] * (space + 3), before=2) == enough + 2 * (one.cycles + 256) - 2
+    rests = [[0, 0], [enough, 100], [1, 0]]
+    items = [row] * (space + 1)
+    assert phase(rests=rests, end=enough, items=items) == "full"
+    assert phase(rests=rests, end=enough, items=items, started=1) is None
     for stalls in ({"input_stalls": 3}, {"job_stalls": 3}):
-        rests = [[0, 0], [long, 100], [1, 0]]
-        assert phase(rests=rests, end=long, items=many, **stalls) is None
+        assert phase(rests=rests, end=enough, items=items, **stalls) is None
+    assert phase(rests=rests, end=enough, items=[*items, replace(ROWS, refused=0)]) is None
+
+
+def test_a_core_without_a_queue_is_full_with_one_result():
+    row = replace(ROWS, arguments=ROWS.arguments | {"sizes": [1, 2400]})
+    target = "small-reduction"
+    (one,) = (each.job for each in todo_of(target_named(target), Batch([row])))
+    assert one.cycles > 501
+    assert least_rest([row], target=target) == one.cycles + 32
 
 
 def test_the_results_of_rows_come_evenly():
-    rows = replace(ROWS, arguments=ROWS.arguments | {"sizes": [400, 8]})
+    """One less than what the clocks behind the pipeline give, since they are not quite even."""
     config = target_named(CORE).config
-    job = todo_of(target_named(CORE), Batch([rows]))[0].job
     space = queue_depth(config)
+    rows = replace(ROWS, arguments=ROWS.arguments | {"sizes": [900, 80]})
+    (job,) = (each.job for each in todo_of(target_named(CORE), Batch([rows])))
     assert job.beats_out > space + 2
-    needed = latency(config) + -(-(space + 2) * job.cycles // job.beats_out)
-    for rest, expected in ((max(needed, 501) + 32, "full"), (501, None)):
-        if rest == 501 and needed <= 501 - 32:
-            continue
-        assert phase(rests=[[0, 0], [rest, 100], [1, 0]], end=9000, items=[rows]) == expected
+    given = -(-(space + 2) * job.cycles // job.beats_out)
+    assert least_rest([rows]) == latency(config) + given + 32
+
+
+def test_the_results_of_windows_have_come_with_their_job():
+    image = Item("pooling", {"sizes": [1, 1, 40, 40], "window": [2, 2], "data_type": "int8"})
+    jobs = [each.job for each in todo_of(target_named("image"), Batch([image]))]
+    space = queue_depth(jobs[0].config)
+    came = list(itertools.accumulate(job.beats_out for job in jobs))
+    needed = next(n for n, beats in enumerate(came) if beats > space)
+    clocks = sum(job.cycles for job in jobs[: needed + 1]) + 256 * needed
+    assert least_rest([image], target="image") == clocks + 32
+
+
+def test_a_rest_of_500_clocks_is_a_short_one():
+    for rest, expected in ((500, "middle"), (501, None)):
+        assert phase(rests=[[0, 0], [rest, 100], [1, 0]], end=9000) == expected
+    for rest, expected in ((500, "middle"), (501, "drained")):
+        assert source_phase([[0, 0], [rest, 100], [1, 0]], 9) == expected
+
+
+@pytest.mark.parametrize(("items", "expected"), [(9, None), (10, "turns")])
+def test_turns_of_a_source_that_begin_before_its_last_item(items, expected):
+    assert source_phase([[4, 0], [5, 0], [1, 7], [1, 0]], items) == expected
 
 
 def test_a_rest_at_the_end_is_not_one_in_the_middle():
     """The clocks of the rest itself do not count."""
-    for before, expected in ((74, "middle"), (75, "end"), (160, None)):
+    for before, expected in ((74, "middle"), (75, "end"), (159, "end"), (160, None)):
         assert phase(rests=[[before, 0], [60, 100], [1, 0]], end=160) == expected
 
 

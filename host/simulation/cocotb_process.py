@@ -9,13 +9,16 @@ to a user's process. Whether a test has failed is told by ``results.xml``, not b
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cocotb_tools import config
 from cocotb_tools.runner import Icarus, Runner, Verilator
 
 from extremum.hdl.verilog import TOP
+from extremum.host.simulation.plain_paths import is_plain, link_to
 
 
 class _Icarus(Icarus):
@@ -27,10 +30,18 @@ class _Icarus(Icarus):
 
 
 class _Verilator(Verilator):
-    """Verilator that keeps only the ports visible: its sources say which (``ports.vlt``)."""
+    """Verilator that keeps only the ports visible: its sources say which (``ports.vlt``).
+
+    The makefile that it writes takes no space in the paths of cocotb's own files.
+    """
 
     def _build_command(self) -> list[list[str]]:
-        commands = super()._build_command()
+        own = config.share_dir, config.libs_dir
+        config.share_dir, config.libs_dir = map(link_to, own)
+        try:
+            commands = super()._build_command()
+        finally:
+            config.share_dir, config.libs_dir = own
         return [[word for word in words if word != "--public-flat-rw"] for words in commands]
 
 
@@ -110,6 +121,11 @@ def simulate(
             arguments = ("--trace-file", waves)
         else:
             plusargs = [f"+dumpfile_path={waves}"]
+    variables = dict(environment or {})
+    if not is_plain(config.libs_dir):
+        given = os.environ.get("LD_LIBRARY_PATH", "")
+        # The link with which it was compiled is gone.
+        variables["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, (str(config.libs_dir), given)))
     _runner(simulator).test(
         test_module=module,
         hdl_toplevel=top,
@@ -119,7 +135,7 @@ def simulate(
         results_xml=str(Path(test_dir) / "results.xml"),
         test_args=list(arguments),
         plusargs=plusargs,
-        extra_env=dict(environment or {}),
+        extra_env=variables,
         waves=waves is not None,
     )
 

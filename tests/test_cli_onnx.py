@@ -107,6 +107,7 @@ def test_a_mismatch(network, monkeypatch):
         (["--strict"], "ReduceMax left is not taken: elements of type bool are not taken"),
         (["--input", "x=x.npy"], "--input gives x twice"),
         (["--input", "y=x.npy"], "the network has no input y: it has x, flag"),
+        (["--input", ""], "--input is written NAME=VALUE, not ''"),
         (["--input", "x.npy"], "--input is written NAME=VALUE, not 'x.npy'"),
         (["--sizes", "x=3,4,8,8"], "--sizes gives x, and so does --input"),
         (["--sizes", "x=0"], "the sizes of x must be at least 1, not 0"),
@@ -157,6 +158,9 @@ def test_a_wrong_name_of_the_only_input_is_no_file(tmp_path, monkeypatch):
     for file in ("x.npy", "z=x.npy"):
         np.save(file, np.arange(3, dtype=np.float32))
         assert run("", "onnx", "net.onnx", *GOLDEN, "--input", file)[0] == 0
+    status, out, err = run("", "onnx", "net.onnx", *GOLDEN, "--input", "")
+    assert (status, out) == (2, "")
+    assert "'' names no file" in err
     status, out, err = run("", "onnx", "net.onnx", *GOLDEN, "--input", "image=x.npy")
     assert (status, out) == (2, [])
     assert err == ["extremum: the network has no input image: it has x (see extremum onnx --help)"]

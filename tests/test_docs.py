@@ -21,6 +21,7 @@ from extremum.host import cache
 from extremum.host.cli.commands import commands
 from extremum.host.plan import plan
 from extremum.model import DataType, Pooling
+from extremum.tb.mutation.planted import known_files
 
 CLI = click.Context(commands)
 COMMANDS = {
@@ -269,12 +270,10 @@ def test_a_type_is_one_entry(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def sources() -> list[str]:
     """The files that belong to the project."""
-    if not (ROOT / ".git").exists():
+    try:
+        return known_files(ROOT)
+    except (OSError, subprocess.CalledProcessError):
         pytest.skip("only a checkout tells which files belong to the project")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return listed.stdout.rstrip("\0").split("\0")
 
 
 BUILD = """

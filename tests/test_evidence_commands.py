@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -97,6 +98,22 @@ OTHER_FORMS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("path", "told"), [(os.environ["PATH"], "fatal: invalid gitfile"), ("", "git: No such file")]
+)
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs Git")
+def test_what_git_says_is_told(monkeypatch, tmp_path, capsys, path, told):
+    """As it does of a working tree that belongs to another user."""
+    (tmp_path / ".git").write_text("nothing")
+    monkeypatch.setattr(planted, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["command"])
+    monkeypatch.setenv("PATH", path)
+    with pytest.raises(SystemExit) as caught:
+        planted.main()
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err.splitlines()[-1]
+
+
 @pytest.mark.parametrize(("module", "found", "arguments"), OTHER_FORMS)
 def test_evidence_of_another_form_is_told_in_one_line(
     monkeypatch, tmp_path, capsys, module, found, arguments
@@ -106,6 +123,7 @@ def test_evidence_of_another_form_is_told_in_one_line(
     path.write_text(json.dumps(found))
     monkeypatch.setattr(module, "EVIDENCE", path)
     monkeypatch.setattr(netlists, "digests", dict)
+    monkeypatch.setattr(software, "refuse_no_tree", lambda parser: None)
     given = ["--evidence", str(path)] if module is faults else arguments.split()
     monkeypatch.setattr(sys, "argv", ["command", *given])
     with pytest.raises(SystemExit) as caught:

@@ -41,6 +41,7 @@ from firmware_build import build  # noqa: E402
 
 from extremum.host import cache  # noqa: E402
 from extremum.host.processes import Processes  # noqa: E402
+from extremum.host.simulation.plain_paths import is_plain  # noqa: E402
 from extremum.host.simulation.verilated import MAKE_SETTINGS, verilator_variables  # noqa: E402
 
 LONGEST = 3600
@@ -179,6 +180,9 @@ def main() -> int:
     parser.add_argument("what", choices=("simulate", "bitstream"))
     parser.add_argument("--output", type=Path, default=Path("build/litex"))
     arguments = parser.parse_args()
+    for path in (arguments.output.resolve(), Path(sys.executable)):
+        if not is_plain(path):
+            parser.error(f"LiteX takes no path with a space or a special character: {path}")
     make = {"simulate": simulate, "bitstream": bitstream}[arguments.what]
     try:
         print(make(arguments.output / arguments.what), end="")

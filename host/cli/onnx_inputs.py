@@ -57,6 +57,8 @@ def files(network: Network, inputs: Sequence[str]) -> dict[str, str]:
     names = network.input_names
     if len(inputs) == len(names) == 1:
         only, is_named = inputs[0], inputs[0].startswith(f"{names[0]}=")
+        if not only:
+            raise click.UsageError("--input: '' names no file")
         # A file may have any name. What is no file is more likely NAME=FILE with a wrong name.
         if not is_named and ("=" not in only or Path(only).exists()):
             return {names[0]: only}

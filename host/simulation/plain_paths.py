@@ -36,7 +36,7 @@ def link_to(folder: Path) -> Path:
     if is_plain(folder):
         return folder
     place, owner = Path(tempfile.mkdtemp(prefix="extremum-", dir=_temporary())), os.getpid()
-    link = place / folder.name
+    link = place / "folder"
     link.symlink_to(folder, target_is_directory=True)
 
     def remove() -> None:

@@ -112,19 +112,37 @@ BUGS = (
 
 
 def refuse_no_tree(parser: argparse.ArgumentParser) -> None:
-    """Refuse sources that are no working tree of Git, which knows what is to be copied."""
+    """Refuse sources of which Git does not tell the files."""
+    needed = "its sources must be a working tree of Git: it copies the files that Git knows"
     if not (ROOT / ".git").exists():
-        parser.error(
-            "its sources must be a working tree of Git: it copies the files that Git knows"
-        )
+        parser.error(needed)
+    try:
+        known_files(ROOT)
+    except OSError as error:
+        parser.error(f"{needed}. git: {error.strerror or error}")
+    except subprocess.CalledProcessError as error:
+        parser.error(f"{needed}. {error.stderr.strip().partition(chr(10))[0]}")
+
+
+def known_files(root: Path) -> list[str]:
+    """Return the files of a working tree that Git knows.
+
+    Raises
+    ------
+    OSError
+        There is no Git.
+    subprocess.CalledProcessError
+        Git does not take the folder for a working tree of this user.
+    """
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True
+    ).stdout
+    return [name for name in listed.split("\0") if name]
 
 
 def copy(root: Path, folder: Path) -> None:
     """Copy the files that Git knows into a folder."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True
-    ).stdout.split("\0")
-    for name in filter(None, names):
+    for name in known_files(root):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if (root / name).is_symlink():

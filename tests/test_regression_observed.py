@@ -198,6 +198,15 @@ def test_values_count_if_their_job_ran():
     assert bins("values", "cubes", last) == others
 
 
+@pytest.mark.parametrize(("place", "is_met"), [(0, True), (2047, True), (2048, False)])
+def test_values_of_the_first_elements_are_looked_at(place, is_met):
+    x = np.zeros((900, 3), np.int32)
+    x.reshape(-1)[place] = np.iinfo(np.int32).max
+    met = bins("values", "deep", of("deep", x, function="argmin"))
+    assert ("int32, highest, met" in met) == is_met
+    assert "int32, highest, won" not in met
+
+
 @pytest.mark.parametrize("shape", [(1, 7), (5, 7)])
 def test_lanes_without_an_element_are_no_values(shape):
     job = of("reduction", np.full(shape, 3, np.float32))
@@ -285,6 +294,8 @@ def test_ties_of_windows_are_those_of_their_taps():
         (ONES[:1, :1], np.ones((1, 99), np.float32), set()),
         (np.ones((1, 100), np.float32), ONES[:1, :1], {"one beat after a long job"}),
         (np.ones((1, 99), np.float32), ONES[:1, :1], set()),
+        (np.ones((1, 100), np.float32), np.ones((1, 101), np.float32), set()),
+        (ONES[:1, :2], ONES[:1, :3], set()),
     ],
 )
 def test_changes_of_type_and_length(first, second, expected):

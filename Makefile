@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The sources are UTF-8, whatever the user's locale is.
 export PYTHONUTF8 := 1
 # With -j, two groups would be installed into one environment at once, and benchmarks would share
-# the processors. The tests and the campaigns use all of these by themselves.
+# the processors. The tests use two of these by themselves, and the campaigns all.
 .NOTPARALLEL:
 
 .PHONY: help demo test test-all lint format workloads waveform clean

@@ -57,8 +57,9 @@ class Admission(wiring.Component):
     slot : Out(1)
         A slot enters.
     end : Out(1)
-        The slot would be the job's last. It stays 0 in a fast core whose jobs end with their plane
-        or never (:class:`extremum.hdl.job_kinds.PlaneJobs`, ``EndlessJobs``), which do not use it.
+        The slot would be the job's last. It stays 0 where jobs never end
+        (:class:`extremum.hdl.job_kinds.EndlessJobs`), and in a fast core whose jobs end with their
+        plane (``PlaneJobs``): these do not use it.
     advance : Out(AdvanceSignature())
         What the control is told of the slot, as many clocks after it entered as the kind of jobs
         has registers there (:mod:`extremum.hdl.job_kinds`).
@@ -66,8 +67,8 @@ class Admission(wiring.Component):
         A slot that was let in gives a result; a result shares its beat with the next one; a beat
         left the core.
     plane_end : In(1)
-        In a fast core, the slot that entered in the clock before was the last of a plane or volume;
-        in a small or balanced core, the slot that is about to enter is.
+        In a fast core, the slot that entered in the clock before, if one did, was the last of a
+        plane or volume; in a small or balanced core, the slot that is about to enter is.
     beat_waits : In(1)
         A beat waits to leave. Only a small or balanced core looks at it.
     job_entered : In(1)

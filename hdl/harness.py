@@ -91,8 +91,8 @@ def netlist(
 ) -> str:
     """Return the RTLIL of a core in its harness.
 
-    Measurements are stored by its text. The lines of the sources are in its attributes alone, so
-    a changed comment leaves the rest of it as it is.
+    Measurements are stored by its text without the attributes that name lines of the sources, so a
+    changed comment does not make them stale.
 
     Parameters
     ----------

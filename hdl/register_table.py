@@ -21,8 +21,8 @@ DIMENSIONS = ("depth", "height", "width")
 LESS_ONE = ("slots", "volumes", "length", "groups", "size", "stride", "period", "spacing")
 """Registers that the job port carries less one, so that none can be zero.
 
-The others that must not be zero (``window``, ``dilation``, ``tail``) come as they are: the core
-compares them with its limits and refuses a zero (:class:`extremum.hdl.ports.JobError`).
+The others that must not be zero (``window``, ``dilation``, ``tail``) come as they are, and the core
+refuses a zero in them (``COUNT`` of :class:`extremum.hdl.ports.JobError`).
 """
 
 INDIFFERENT = ("ignore_nan", "slots", "volumes", "groups", "regular", "final")

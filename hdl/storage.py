@@ -177,9 +177,9 @@ class DelayLine(DelayLinePorts):
         """Keep the words in the rows of a memory: read a row, and write it back one tap further.
 
         The memory can show a row only if it was written before the row's address came. Rows that
-        were written too recently come from registers: ``near`` holds the row that is shown next,
-        ``other`` the one behind it, and if there is a single row, it is written back to ``near`` at
-        once. If there are never more rows than these, the memory is left out.
+        were written too recently come from registers, as many as the clocks of latency: ``near``
+        holds the row that is shown next, ``other`` the one behind it, if there are two. If the
+        spacing is fixed at no more rows than that, the memory is left out.
         """
         given, shown, fixed = (
             self._given_spacing_less_one,

@@ -108,6 +108,8 @@ def test_what_git_says_is_told(monkeypatch, tmp_path, capsys, path, told):
     monkeypatch.setattr(planted, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["command"])
     monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.delenv("GIT_DIR", raising=False)
     with pytest.raises(SystemExit) as caught:
         planted.main()
     assert caught.value.code == 2

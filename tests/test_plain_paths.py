@@ -1,5 +1,7 @@
 """Folders of any name are given to the tools by paths that each of them takes."""
 
+import multiprocessing
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +32,10 @@ def test_a_link_leads_to_a_folder_of_any_name(spaced):
     assert is_plain(link)
     assert (link / "file").read_text() == "here"
     assert link_to(spaced) == link
+    shutil.rmtree(link.parent)
+    other = link_to(spaced)
+    assert other != link
+    assert (other / "file").read_text() == "here"
 
 
 def test_a_link_lasts_as_long_as_its_process_and_not_its_copies(spaced):
@@ -50,9 +56,18 @@ print(link / "file", (link / "file").read_text())
     assert (spaced / "file").exists()
 
 
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_links_of_workers_do_not_stay(spaced, method):
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        link = pool.apply(link_to, (spaced,))
+        assert link.exists()
+        pool.close()
+        pool.join()
+    assert not link.parent.exists()
+
+
 def test_a_temporary_folder_whose_path_is_not_plain_is_not_used(spaced, monkeypatch):
     monkeypatch.setattr(plain_paths.tempfile, "tempdir", str(spaced))
-    link_to.cache_clear()
     assert is_plain(link_to(spaced))
 
 

@@ -13,8 +13,8 @@ TEXTS = {
     "ignore_nan": "1: NaN loses to every number, instead of winning.",
     "fold": "1: the lanes carry consecutive elements of one row, and results leave packed.",
     "slots": "Slots of the job, up to its last window or its last element, whichever is later.",
-    "volumes": "Planes or volumes of the input: as many as `groups` in a pooling, as beats in a "
-    "reduction.",
+    "volumes": "Groups of planes or volumes, one in each lane: as many as `groups` in a pooling, "
+    "as beats in a reduction.",
     "length": "Consecutive windows that are reduced to one result; 1 in a pooling.",
     "groups": "Groups of slices, one in each lane: planes of a pooling, rows of a reduction.",
     "tail": "Lanes that carry something in the last group; in a fold, in the last beat of a row.",

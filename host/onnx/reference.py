@@ -10,8 +10,9 @@ If that is always taken, by a condition that is only known in the run. A branch 
 as a part is. Any fault of a layer, or of the way in which tensors pass from part to part, shows in
 a comparison with it.
 
-If that session cannot run, or ONNX Runtime could optimise only some of what ran, the parts run once
-more one by one, with the layers in ONNX Runtime as well. A fault of the cut itself would not show.
+The parts run once more one by one, with the layers in ONNX Runtime as well, if that session cannot
+run, or if the outputs differ from it and ONNX Runtime could optimise only some of what ran. A fault
+of the cut itself would not show then.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 __all__ = ["is_plain", "link_to", "plain"]
@@ -27,24 +27,31 @@ def is_plain(path: Path) -> bool:
     return _PLAIN.fullmatch(str(path)) is not None
 
 
-@cache
+_links: dict[Path, Path] = {}
+"""The links of this process, or of the one that it is a forked copy of, by what they lead to."""
+
+
 def link_to(folder: Path) -> Path:
     """Return a plain path of a folder that is only read: its own, or that of a link.
 
-    The link is removed when this process ends.
+    The link is removed at the end of the process that made it, unless that ends by force. A forked
+    copy that goes on after it makes another one.
     """
     if is_plain(folder):
         return folder
-    place, owner = Path(tempfile.mkdtemp(prefix="extremum-", dir=_temporary())), os.getpid()
-    link = place / "folder"
-    link.symlink_to(folder, target_is_directory=True)
+    if folder not in _links or not _links[folder].is_symlink():
+        place, owner = Path(tempfile.mkdtemp(prefix="extremum-", dir=_temporary())), os.getpid()
+        _links[folder] = place / "folder"
+        _links[folder].symlink_to(folder, target_is_directory=True)
 
-    def remove() -> None:
-        if os.getpid() == owner:  # and not a forked copy
-            shutil.rmtree(place, ignore_errors=True)
+        def remove() -> None:
+            if os.getpid() == owner:  # and not a forked copy
+                shutil.rmtree(place, ignore_errors=True)
 
-    atexit.register(remove)
-    return link
+        atexit.register(remove)
+        # The processes of multiprocessing end without what is registered there.
+        Finalize(None, remove, exitpriority=0)
+    return _links[folder]
 
 
 @contextmanager

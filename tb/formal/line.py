@@ -52,7 +52,7 @@ def lead(head: Any) -> Any:
 
 
 def rules(registers: Mapping[str, Any], config: CoreConfig, axis: int) -> list[Any]:
-    """Return whether registers of a dimension agree with each other, as those of a plan do.
+    """Return for each rule whether the registers of a dimension follow it, as those of a plan do.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Progress:
     seconds: float = 0.0
 
 
-Tell = Callable[[Progress], None]
+TellPass = Callable[[Progress], None]
 
 
 class _Local:
@@ -166,7 +166,9 @@ class _Cluster:
         return [message for _, message in events]
 
 
-def run_pass(settings: Settings, database: Database, tell: Tell, versions: dict[str, str]) -> int:
+def run_pass(
+    settings: Settings, database: Database, tell: TellPass, versions: dict[str, str]
+) -> int:
     """Run a pass, write its results as they come, and return its number.
 
     Raises

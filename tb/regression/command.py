@@ -29,7 +29,7 @@ from extremum.tb.regression.campaign import (
     Progress,
     SchedulerError,
     Settings,
-    Tell,
+    TellPass,
     run_pass,
 )
 from extremum.tb.regression.case import Case
@@ -326,7 +326,7 @@ def _tell_result(database: Database, number: int, *, full_coverage: bool) -> int
 
 
 @contextmanager
-def _progress(seconds: float) -> Iterator[Tell]:
+def _progress(seconds: float) -> Iterator[TellPass]:
     """Show a bar of the time on stderr; unless that is a terminal, a line now and then."""
     console = Console(stderr=True)
     if not console.is_terminal:

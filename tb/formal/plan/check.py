@@ -78,9 +78,9 @@ def _wrongly_gathered(
 ) -> str | None:
     """Return what is wrong if the host gathers the windows of a pooling, or None.
 
-    They must be gathered in two cases: a tap meets padding in a core without it; or the counters of
-    the core are too short, however a dimension is cut into tiles. A line of a tile must also fit
-    the storage.
+    They must be gathered in three cases: a tap meets padding in a core without it; a window has
+    more taps than the core was built for; or the counters of the core are too short, however a
+    dimension is cut into tiles. A line of a tile must also fit the storage.
     """
     seen["windows gathered by the host"] += 1
     meets_padding = not config.padding and any(axis.meets_padding for axis in axes)

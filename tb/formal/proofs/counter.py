@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from extremum.hdl.counter import ModuloCounter
 from extremum.hdl.shadow import shadow
@@ -21,22 +21,28 @@ PLAIN = TimingParameters(holds_one_job=True)
 def cycle(width: int, parameters: TimingParameters, p: Property) -> None:
     """State that ``last`` tells the last step, for any number of steps, and pauses between them."""
     load, enable, new = p.input("load"), p.input("enable"), p.input("new", width)
+    plain, begun = Signal(width, name="plain"), Signal(name="begun")
     earlier = p.before(new)
-    # A number that is loaded has been there for two clocks.
-    stable = (new == earlier) & (earlier == p.before(earlier)) & (p.age(2) == 2)
-    p.assume(~load | (enable & stable))
+    p.assume(~load | enable)
+    if parameters.holds_one_job:
+        # There is no copy of a number: it stays until the next one is loaded.
+        p.assume(~begun | load | (new == earlier))
+    else:
+        # A number that is loaded has been there for two clocks.
+        stable = (new == earlier) & (earlier == p.before(earlier)) & (p.age(2) == 2)
+        p.assume(~load | stable)
     built = Module()
     goal = shadow(built, parameters, new, load & enable, "goal")
     counted = ModuloCounter(built, parameters, goal, "cut")
     counted.run(load, enable, new)
     inside = p.enclose("built", built)
-    plain, begun = Signal(width, name="plain"), Signal(name="begun")
     with p.m.If(load):
         p.m.d.sync += [plain.eq(0), begun.eq(1)]
     with p.m.Elif(enable):
         p.m.d.sync += plain.eq(Mux(plain == goal, 0, plain + 1))
     p.claim("last tells the last step", ~begun | (counted.last == (plain == goal)))
-    p.claim("the steps stay in their range", ~begun | (plain <= goal))
+    changes = load if parameters.holds_one_job else Const(0, 1)
+    p.claim("the steps stay in their range", ~begun | changes | (plain <= goal))
     p.reached("the last of many steps", begun & counted.last & (plain == min(5, (1 << width) - 1)))
     p.reached("another cycle of the same steps", begun & p.before(counted.last & enable & ~load))
     if parameters.counts_ahead:

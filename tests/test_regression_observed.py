@@ -339,6 +339,7 @@ def test_neighbours_are_jobs_without_a_pause():
     assert not bins("changes", "floats4", refused, rows)
     assert not bins("changes", "floats4", rows, refused)
     assert "operator" not in str(counts("floats4", refused))
+    assert "operator" in str(counts("floats4", refused, rows))
 
 
 def test_an_operator_counts_once_for_all_of_its_jobs():

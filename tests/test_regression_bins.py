@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from regression_jobs import BEFORE, BEHIND, BLOCK, CORE, FAILS, LOOKED_AT, NEXT,
 
 from extremum.hdl.latency import latency, queue_depth
 from extremum.tb.coverage import Tally
-from extremum.tb.regression import on_block
-from extremum.tb.regression.block_registers import BlockRegisters
+from extremum.tb.regression import on_block, on_faulty_block
+from extremum.tb.regression.block_registers import DONE, ERROR, IDLE, BlockRegisters
 from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.observe import sink_phase, source_phase
 from extremum.tb.regression.pool import target_named
@@ -241,3 +242,31 @@ def test_commands_wait_until_the_queue_has_space(rig):
     batch = Batch([ROWS, other] * 12, accesses=1, input_stalls=[[0, 0], [3000, 100], [1, 0]])
     _, bins = counted(rig, BLOCK, batch)
     assert not any(name.startswith("block errors") for name in bins)
+
+
+def test_each_event_of_a_failed_job_is_cleared_alone(rig, monkeypatch):
+    sound, written = BlockRegisters.write, []
+
+    def write(self, register, value):
+        if register == "IRQ_STATUS":
+            written.append(value)
+        sound(self, register, value)
+
+    monkeypatch.setattr(BlockRegisters, "write", write)
+    counted(rig, BLOCK, Batch([FAILS]))
+    alone = [0, DONE, ERROR, IDLE]
+    assert any(written[n : n + 4] == alone for n in range(len(written)))
+
+
+def test_a_faulty_block_is_accessed_while_it_is_idle(rig):
+    """An access that is made then counts in any case, whatever is read."""
+    _, bins = counted(rig, BLOCK, Batch([FAILS] * 8, accesses=100))
+    assert any(name.startswith("accesses") and name.endswith(", idle") for name in bins)
+
+
+@pytest.mark.parametrize(("taken", "begun"), [(0, 0), (1, 1), (5, 1), (6, 1), (10, 1), (11, 2)])
+def test_right_jobs_of_a_faulty_block_that_began(taken, begun):
+    sent = [(5, True), (5, False), (5, True)]
+    block = SimpleNamespace(clocks=SimpleNamespace(taken=taken))
+    run = SimpleNamespace(_sent=sent, block=block)
+    assert on_faulty_block._Run.begun.fget(run) == begun  # pyright: ignore[reportOptionalCall]

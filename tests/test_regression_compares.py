@@ -103,6 +103,20 @@ def test_a_result_of_a_core_that_does_not_come(rig, monkeypatch):
     assert "results came" in difference(rig, CORE)
 
 
+def test_results_of_a_core_that_come_one_by_one(rig, monkeypatch):
+    """Several jobs, so that what has come is added up."""
+
+    def alter(run, take):
+        def one_by_one(values, positions):
+            for n in range(len(values)):
+                take(values[n : n + 1], positions[n : n + 1])
+
+        return run(one_by_one)
+
+    altered(monkeypatch, alter)
+    run_case(Case(CORE, [Batch([ROWS] * 3)]), rig, Tally())
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

@@ -210,6 +210,11 @@ def test_values_of_the_first_elements_are_looked_at(place, is_met):
     assert "int32, highest, won" not in met
 
 
+def test_values_of_a_row_that_is_longer_than_what_is_looked_at():
+    job = of("deep", np.zeros((2, 2049), np.int32), function="argmin")
+    assert "int32, zero, met" in bins("values", "deep", job)
+
+
 @pytest.mark.parametrize("shape", [(1, 7), (5, 7)])
 def test_lanes_without_an_element_are_no_values(shape):
     job = of("reduction", np.full(shape, 3, np.float32))
@@ -274,13 +279,13 @@ def test_ties_of_a_fold(places, ties):
 
 
 def test_ties_of_windows_are_those_of_their_taps():
-    """One window of the twelve that are looked at holds both of the greatest elements."""
+    """Two windows of the twelve that are looked at hold both of the greatest elements."""
     x = np.arange(27, dtype=np.uint8).reshape(1, 1, 3, 9)
-    x[0, 0, 0, 0] = x[0, 0, 1, 1] = 200
+    x[0, 0, 0, :2] = 200
     job, tally = of("cubes", x, window=[2, 2], start_padding=[1, 1]).job, Tally()
     observe_ties(tally, job, x, "sliding", "increasing")
     ties = {name.split(", ")[-1]: n for name, n in tally.counts.items() if name[:4] == "ties"}
-    assert ties == {"none": 11, "first and last": 1}
+    assert ties == {"none": 10, "neighbours": 2, "first and last": 1, "all": 1}
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,11 @@ from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block, on_faulty_block
 from extremum.tb.regression.block_registers import COUNTERS, BlockRegisters
 from extremum.tb.regression.case import Batch, Case
+from extremum.tb.regression.on_core import _compare
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.received import Received
 from extremum.tb.regression.run import run_case
-from extremum.tb.regression.work import Difference
+from extremum.tb.regression.work import Difference, todo_of
 
 pytest_plugins = ["regression_rig"]
 
@@ -115,6 +116,15 @@ def test_results_of_a_core_that_come_one_by_one(rig, monkeypatch):
 
     altered(monkeypatch, alter)
     run_case(Case(CORE, [Batch([ROWS] * 3)]), rig, Tally())
+
+
+def test_results_that_end_between_two_jobs():
+    """As those of a core do that was reset there: the second job has none to compare."""
+    rows = dataclasses.replace(ROWS, arguments=ROWS.arguments | {"sizes": [2000, 8]})
+    todo = todo_of(target_named(CORE), Batch([rows, rows]))
+    values, positions = todo[0].expected()
+    assert len(values) > 256
+    _compare(todo, values.view(f"u{values.itemsize}"), positions)
 
 
 @pytest.mark.parametrize(

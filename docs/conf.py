@@ -83,7 +83,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|collections|pathlib|onnx|torch|amaranth)\..*"),
     ("py:class", r"ArrayLike|DTypeLike|ModelProto|Path|Tensor|ndarray"),
     ("py:class", r"array_like|bytes-like|collection|dtype_like|sequence"),  # words, as in NumPy
-    ("py:class", r"Dims|Integers|OperatorDesc|Sizes|Tell"),  # aliases of types
+    ("py:class", r"Dims|Integers|OperatorDesc|Sizes|TellProgress"),  # aliases of types
 ]
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}

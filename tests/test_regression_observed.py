@@ -1,4 +1,4 @@
-"""The bins that a job belongs to by what it is: its rows, windows, values, ties and neighbours."""
+"""The bins that a job belongs to by what it is: its rows, windows, values and neighbours."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from regression_jobs import offered
 
 from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.ports import JobError
 from extremum.tb.coverage import Tally
-from extremum.tb.regression.case import Batch, Item
+from extremum.tb.regression.case import Batch
 from extremum.tb.regression.observe import (
     Offered,
     observe,
@@ -18,43 +19,30 @@ from extremum.tb.regression.observe import (
     observe_fault,
     observe_reset,
 )
-from extremum.tb.regression.operators import jobs_of
 from extremum.tb.regression.pool import target_named
 from extremum.tb.regression.target import Target
-from extremum.tb.regression.ties import observe_ties
 
-REDUCTION: dict[str, Any] = {"function": "argmax", "axes": [1]}
 ONES = np.ones((3, 8), np.float32)
 
 
-def of(target: str, x: np.ndarray, number: int = 0, refused=JobError.NONE, **arguments) -> Offered:
-    """Return a job of an operator: of a pooling if it has a window."""
-    operator = "pooling" if "window" in arguments else "reduction"
-    basic = {} if "window" in arguments else REDUCTION
-    item = Item(
-        operator, basic | {"sizes": list(x.shape), "data_type": x.dtype.name} | arguments, jobs=999
-    )
-    return Offered(item, jobs_of(item, target_named(target).config)[number], x, refused)
-
-
-def counts(target: str, *offered: Offered, **stalls: Any) -> dict[str, int]:
+def counts(target: str, *jobs: Offered, **stalls: Any) -> dict[str, int]:
     """Return how often each bin is counted for jobs that follow each other."""
     tally = Tally()
-    batch = Batch([each.item for each in offered], **stalls)
-    observe(tally, target_named(target), batch, list(offered), clocks=9)
+    batch = Batch([each.item for each in jobs], **stalls)
+    observe(tally, target_named(target), batch, list(jobs), clocks=9)
     return dict(tally.counts)
 
 
-def bins(point: str, target: str, *offered: Offered, **stalls: Any) -> set[str]:
+def bins(point: str, target: str, *jobs: Offered, **stalls: Any) -> set[str]:
     """Return the bins of a point that such jobs belong to."""
-    found = counts(target, *offered, **stalls)
+    found = counts(target, *jobs, **stalls)
     return {name.partition(": ")[2] for name in found if name.startswith(f"{point}: ")}
 
 
 def test_a_reduction_on_one_lane():
     lowest = np.iinfo(np.int32).min
     x = np.array([[7, lowest, 7]], np.int32)
-    job = of("deep", x, function="argmin", axis_direction="decreasing")
+    job = offered("deep", x, function="argmin", axis_direction="decreasing")
     assert counts("deep", job) == {
         "cores: deep": 1,
         "stalls: core, input, none": 1,
@@ -71,7 +59,7 @@ def test_a_reduction_on_one_lane():
 
 def test_a_pooling_that_slides():
     x = np.zeros((1, 1, 6, 7, 9), np.float16)
-    job = of(
+    job = offered(
         "cubes", x, window=[2, 3, 1], dilations=[1, 2, 1], strides=[1, 2, 3],
         start_padding=[1, 0, 0], end_padding=[0, 2, 0], nan="ignore",
     )  # fmt: skip
@@ -109,7 +97,7 @@ def test_a_pooling_that_slides():
 def test_rows_in_lanes(target, shape, way, tail):
     lanes = target_named(target).config.lanes
     x = np.ones(shape, np.uint32 if target == "lanes5" else np.float32)
-    assert bins("lanes", target, of(target, x)) == {f"{lanes}, {way}, {tail}"}
+    assert bins("lanes", target, offered(target, x)) == {f"{lanes}, {way}, {tail}"}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +124,7 @@ def test_rows_in_lanes(target, shape, way, tail):
     ],
 )  # fmt: skip
 def test_poolings_whose_windows_are_gathered(arguments, expected):
-    job = of("cubes", np.zeros((1, 1, 60, 60), np.float16), **arguments)
+    job = offered("cubes", np.zeros((1, 1, 60, 60), np.float16), **arguments)
     points = ("plan", "empty windows", "dilation", "window")
     assert {name for name in counts("cubes", job) if name.startswith(points)} == expected
 
@@ -150,7 +138,7 @@ def test_poolings_whose_windows_are_gathered(arguments, expected):
     ],
 )  # fmt: skip
 def test_how_a_pooling_is_cut(shape, way):
-    job = of("cubes", np.zeros(shape, np.uint8), window=[2, 2, 2])
+    job = offered("cubes", np.zeros(shape, np.uint8), window=[2, 2, 2])
     assert bins("plan", "cubes", job) == {way}
 
 
@@ -170,7 +158,7 @@ def test_padding_of_a_window(window, start, end, stride, expected):
         "start_padding": [0, 0, start],
         "end_padding": [0, 0, end],
     }
-    job = of("cubes", np.zeros((1, 1, 4, 4, 9), np.uint8), **sizes)
+    job = offered("cubes", np.zeros((1, 1, 4, 4, 9), np.uint8), **sizes)
     found = bins("window", "cubes", job)
     assert {name for name in found if name.startswith("width")} == {f"width, {expected}"}
 
@@ -181,10 +169,10 @@ def test_padding_counts_for_the_tile_that_has_it():
     line: dict[str, Any] = {"window": [1, 2, 3], "end_padding": [0, 0, 1]}
     padded: dict[str, Any] = line | {"start_padding": [0, 0, 1]}
     for number, padding in ((0, "start"), (1, "none"), (-1, "end")):
-        job = of("image", x, number, **padded)
+        job = offered("image", x, number, **padded)
         assert f"width, 3, 1, {padding}" in bins("window", "image", job)
     beyond: dict[str, Any] = line | {"start_padding": [0, 0, 4]}
-    first, last = (of("image", x, number, **beyond) for number in (0, -1))
+    first, last = (offered("image", x, number, **beyond) for number in (0, -1))
     assert "width, 3, 1, beyond the window" in bins("window", "image", first)
     assert bins("empty windows", "image", first) == {"sliding, some"}
     assert bins("empty windows", "image", last) == {"sliding, none"}
@@ -194,7 +182,7 @@ def test_values_count_if_their_job_ran():
     """Here the only NaN lies in the first tile of a line, and the last tile runs."""
     x = np.ones((1, 1, 1, 2, 200), np.float16)
     x[..., 0] = np.nan
-    first, last = (of("cubes", x, number, window=[1, 2, 2]) for number in (0, -1))
+    first, last = (offered("cubes", x, number, window=[1, 2, 2]) for number in (0, -1))
     others = {"float16, +other, met", "float16, +other, won"}
     nan = {"float16, +quiet NaN, met", "float16, +quiet NaN, won"}
     assert bins("values", "cubes", first) == others | nan
@@ -205,87 +193,20 @@ def test_values_count_if_their_job_ran():
 def test_values_of_the_first_elements_are_looked_at(place, is_met):
     x = np.zeros((900, 3), np.int32)
     x.reshape(-1)[place] = np.iinfo(np.int32).max
-    met = bins("values", "deep", of("deep", x, function="argmin"))
+    met = bins("values", "deep", offered("deep", x, function="argmin"))
     assert ("int32, highest, met" in met) == is_met
     assert "int32, highest, won" not in met
 
 
 def test_values_of_a_row_that_is_longer_than_what_is_looked_at():
-    job = of("deep", np.zeros((2, 2049), np.int32), function="argmin")
+    job = offered("deep", np.zeros((2, 2049), np.int32), function="argmin")
     assert "int32, zero, met" in bins("values", "deep", job)
 
 
 @pytest.mark.parametrize("shape", [(1, 7), (5, 7)])
 def test_lanes_without_an_element_are_no_values(shape):
-    job = of("reduction", np.full(shape, 3, np.float32))
+    job = offered("reduction", np.full(shape, 3, np.float32))
     assert bins("values", "reduction", job) == {"float32, +other, met", "float32, +other, won"}
-
-
-def row_bins(x, *, kind="slices", target="every_type", **arguments):
-    """Return how the elements of one row tie, and of what class the winner is."""
-    job, tally = of(target, np.array([x]), **arguments).job, Tally()
-    observe_ties(tally, job, np.array([x]), kind, "increasing")
-    ties = {name.split(", ")[-1] for name in tally.counts if name.startswith("ties")}
-    return ties, {name.split(", ")[1] for name in tally.counts if name.startswith("values")}
-
-
-def nan(bits):
-    return np.array([bits], np.uint32).view(np.float32)[0]
-
-
-@pytest.mark.parametrize(
-    ("row", "ties", "winner"),
-    [
-        ([1, 3, 2], {"none"}, "+other"),
-        ([3, 1, 3], {"first and last"}, "+other"),
-        ([3, 1, 3, 1], set(), "+other"),
-        ([1, 3, 1, 3], set(), "+other"),
-        ([1, 3, 3, 1], {"neighbours"}, "+other"),
-        ([2, 2], {"neighbours", "first and last", "all"}, "+other"),
-        ([0.0, -1, -0.0, -1], {"zeros of both signs"}, "+zero"),
-        ([-0.0, -1, -0.0, -1], set(), "-zero"),
-        ([np.inf, nan(0x7FC00000), 1, nan(0x7FC00001), 1], {"NaN of several payloads"},
-         "+quiet NaN"),
-        ([np.inf, nan(0xFFC00000), 1, nan(0xFFC00000), 1], set(), "-quiet NaN"),
-    ],
-)  # fmt: skip
-def test_ties_of_a_row(row, ties, winner):
-    assert row_bins(np.array(row, np.float32)) == (ties, {winner})
-
-
-def test_winners_of_a_minimum_and_of_a_row_with_nan():
-    row = np.array([5, 1, 5, 1, 5], np.float32)
-    assert row_bins(row, function="argmin")[0] == set()
-    assert row_bins(row)[0] == {"first and last"}
-    row[2] = np.nan
-    assert row_bins(row) == ({"none"}, {"+quiet NaN"})
-    assert row_bins(row, nan="ignore")[0] == {"first and last"}
-    assert row_bins(np.full(3, np.nan, np.float32), nan="ignore")[1] == {"+quiet NaN"}
-
-
-@pytest.mark.parametrize(
-    ("places", "ties"),
-    [
-        ((1, 3), {"within a beat"}), ((3, 4), {"between beats", "neighbours"}),
-        ((1, 3, 6), {"within a beat", "between beats"}), ((1,), {"none"}),
-        ((0, 11), {"between beats", "first and last"}),
-    ],
-)  # fmt: skip
-def test_ties_of_a_fold(places, ties):
-    row = np.zeros(12, np.float32)
-    row[list(places)] = 1
-    assert row_bins(row, kind="fold", target="floats4")[0] == ties
-    assert not any("beat" in tie for tie in row_bins(row, target="floats4")[0])
-
-
-def test_ties_of_windows_are_those_of_their_taps():
-    """Two windows of the twelve that are looked at hold both of the greatest elements."""
-    x = np.arange(27, dtype=np.uint8).reshape(1, 1, 3, 9)
-    x[0, 0, 0, :2] = 200
-    job, tally = of("cubes", x, window=[2, 2], start_padding=[1, 1]).job, Tally()
-    observe_ties(tally, job, x, "sliding", "increasing")
-    ties = {name.split(", ")[-1]: n for name, n in tally.counts.items() if name[:4] == "ties"}
-    assert ties == {"none": 10, "neighbours": 2, "first and last": 1, "all": 1}
 
 
 @pytest.mark.parametrize(
@@ -307,7 +228,7 @@ def test_ties_of_windows_are_those_of_their_taps():
     ],
 )
 def test_changes_of_type_and_length(first, second, expected):
-    jobs = [of("every_type", x) for x in (first, second)]
+    jobs = [offered("every_type", x) for x in (first, second)]
     assert bins("changes", "every_type", *jobs) == expected
     assert bins("neighbours", "every_type", *jobs) == {"slices, slices"}
 
@@ -322,7 +243,7 @@ def test_changes_of_type_and_length(first, second, expected):
     ],
 )  # fmt: skip
 def test_changes_of_the_operator(name, values, there, back):
-    one, two = (of("every_type", ONES, **{name: value}) for value in values)
+    one, two = (offered("every_type", ONES, **{name: value}) for value in values)
     assert bins("changes", "every_type", one, two) == {there}
     assert bins("changes", "every_type", two, one) == {back}
 
@@ -330,10 +251,10 @@ def test_changes_of_the_operator(name, values, there, back):
 def test_neighbours_are_jobs_without_a_pause():
     x = np.zeros((1, 1, 4, 9), np.float32)
     pairs = np.ones((8, 2), np.float32)
-    rows, fold = of("floats4", pairs), of("floats4", ONES)
-    slides = of("floats4", x, window=[2, 2])
-    gathers = of("floats4", x, window=[4, 9])
-    refused = of("floats4", pairs, refused=JobError.DATA_TYPE)
+    rows, fold = offered("floats4", pairs), offered("floats4", ONES)
+    slides = offered("floats4", x, window=[2, 2])
+    gathers = offered("floats4", x, window=[4, 9])
+    refused = offered("floats4", pairs, refused=JobError.DATA_TYPE)
     jobs = (rows, fold, slides, gathers, refused, rows)
     assert bins("neighbours", "floats4", *jobs) == {
         "slices, fold", "fold, sliding", "sliding, gathered", "gathered, refused",
@@ -349,7 +270,7 @@ def test_neighbours_are_jobs_without_a_pause():
 
 def test_an_operator_counts_once_for_all_of_its_jobs():
     x = np.zeros((1, 1, 2, 200), np.uint8)
-    jobs = [of("cubes", x, number, window=[2, 2]) for number in range(3)]
+    jobs = [offered("cubes", x, number, window=[2, 2]) for number in range(3)]
     found = counts("cubes", *jobs)
     assert found["operator: max-pool, uint8, increasing, propagate"] == 1
     assert found["plan: tiles in width, one"] == 3
@@ -361,7 +282,7 @@ def test_an_operator_counts_once_for_all_of_its_jobs():
                            (59, "often"), (60, "mostly"), (100, "mostly")],
 )  # fmt: skip
 def test_rates_of_rests(percent, phase):
-    job = of("floats4", ONES)
+    job = offered("floats4", ONES)
     for port in ("input", "output", "job"):
         found = bins("stalls", "floats4", job, **{f"{port}_stalls": percent})
         assert f"core, {port}, {phase}" in found

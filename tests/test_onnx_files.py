@@ -239,3 +239,10 @@ def test_weights_of_a_model_from_memory_lie_in_the_working_folder(folder, monkey
     for given in (model, model.SerializeToString()):
         check(given)
     assert re.fullmatch("weights", str(load(model).files[0]))
+
+
+def test_a_model_that_is_a_device():
+    """It may never end, as this one."""
+    status, out, err = run_line("onnx", "/dev/zero", "--plan")
+    assert (status, out) == (2, [])
+    assert err == ["extremum: /dev/zero is a device, and no file of a model"]

@@ -22,7 +22,7 @@ from extremum.host.tools import BACKEND_TOOLS, require
 
 if TYPE_CHECKING:
     from extremum.hdl.config import CoreConfig
-    from extremum.onnx import Layer, Network
+    from extremum.onnx import Layer, Network, Outputs
     from extremum.onnx.page import FeatureMap
 
 __all__ = ["onnx"]
@@ -106,62 +106,32 @@ def onnx(
     node that looks like one of ours and is outside the contract is left to ONNX Runtime, with
     the reason in the table.
     """
-    if options["backend"] == "model" and options["bus"] is not None:
-        raise click.UsageError("--bus does not apply to --backend model")
-    require("onnx", "onnxruntime", *BACKEND_TOOLS[options["backend"]])
-    from extremum.host.team import Team  # noqa: PLC0415 (needs the extra sim)
+    _require(options, scheduler, report)
     from extremum.onnx import NetworkError  # noqa: PLC0415 (needs the extra onnx)
-    from extremum.onnx.execution import run_network  # noqa: PLC0415
 
-    if scheduler is not None:
-        require("distributed")
-        _check_address(scheduler)
-    if report is not None:
-        require("jinja2", "matplotlib")
-    maps = _FirstMap()
     shapes = {
         name: onnx_inputs.given_sizes(name, text)
         for name, text in onnx_inputs.named("--sizes", sizes).items()
     }
+    maps = _FirstMap()
     try:
-        source = _source(model)
-        network = _load(model, source, {})
-        read = onnx_inputs.files(network, inputs)
-        paths = onnx_files.output_paths(output, network)
-        held = {str(path): "weights of the model" for path in network.files}
-        inputs_read = {path: f"the input {name}" for name, path in read.items()}
-        onnx_files.refuse_overwriting({model: "the model"} | held | inputs_read, report, paths)
-        given = onnx_inputs.arrays(network, read)
-        if twice := [name for name in shapes if name in given]:
-            raise click.UsageError(f"--sizes gives {twice[0]}, and so does --input")
-        network = _load(model, source, shapes | {name: x.shape for name, x in given.items()})
-        config = _core(network, options)
-        shown = onnx_printing.planned(model, network, config, clock)
+        network, given, paths = _read(model, inputs, shapes, output, report)
+        shown = onnx_printing.planned(model, network, _core(network, options), clock)
         if plan_only:
             if strict:
                 onnx_printing.refuse_left(shown)
         else:
             given |= onnx_inputs.drawn(network, given, seed)
-            bus = options["bus"] or "none"
-            started = time.monotonic()
-            with (
-                progress_bar.progress() as progress,
-                Team(
-                    config,
-                    backend=options["backend"],
-                    bus=bus,
-                    workers=workers,
-                    scheduler=scheduler,
-                    progress=progress,
-                ) as device,
-            ):
-                outputs = run_network(
-                    network, given, accelerator=device, strict=strict, compare=compare,
-                    watch=maps if report is not None else None,
-                )  # fmt: skip
-            seconds = time.monotonic() - started
-            shown = replace(shown, compared=compare)
-            shown = onnx_printing.ran(shown, outputs, options["backend"], seconds)
+            team: dict[str, Any] = {
+                "backend": options["backend"],
+                "bus": options["bus"] or "none",
+                "workers": workers,
+                "scheduler": scheduler,
+            }
+            shown, outputs = _run(
+                shown, network, given, team,
+                strict=strict, compare=compare, watch=maps if report is not None else None,
+            )  # fmt: skip
             if shown.passed and output is not None:
                 shown.files.extend(onnx_files.save(paths, outputs))
         if report is not None:
@@ -170,6 +140,74 @@ def onnx(
         raise click.ClickException(f"{model}: {error}") from error
     click.echo(onnx_printing.as_json(shown)) if as_json else onnx_printing.print_table(shown)
     return 0 if shown.passed else 1
+
+
+def _require(options: Mapping[str, Any], scheduler: str | None, report: str | None) -> None:
+    """Refuse options that contradict each other, and those whose packages are missing."""
+    if options["backend"] == "model" and options["bus"] is not None:
+        raise click.UsageError("--bus does not apply to --backend model")
+    require("onnx", "onnxruntime", *BACKEND_TOOLS[options["backend"]])
+    if scheduler is not None:
+        require("distributed")
+        _check_address(scheduler)
+    if report is not None:
+        require("jinja2", "matplotlib")
+
+
+def _read(
+    model: str,
+    inputs: Sequence[str],
+    shapes: Mapping[str, Sequence[int]],
+    output: str | None,
+    report: str | None,
+) -> tuple[Network, dict[str, np.ndarray], list[Path]]:
+    """Read a model and the arrays of files, and refuse to write what is read.
+
+    Returns
+    -------
+    (Network, dict, list of Path)
+        The network with the sizes that are known; the arrays of its inputs, by name; the files of
+        its outputs.
+    """
+    source = _source(model)
+    network = _load(model, source, {})
+    read = onnx_inputs.files(network, inputs)
+    paths = onnx_files.output_paths(output, network)
+    held = {str(path): "weights of the model" for path in network.files}
+    inputs_read = {path: f"the input {name}" for name, path in read.items()}
+    onnx_files.refuse_overwriting({model: "the model"} | held | inputs_read, report, paths)
+    given = onnx_inputs.arrays(network, read)
+    if twice := [name for name in shapes if name in given]:
+        raise click.UsageError(f"--sizes gives {twice[0]}, and so does --input")
+    of_arrays = {name: x.shape for name, x in given.items()}
+    return _load(model, source, {**shapes, **of_arrays}), given, paths
+
+
+def _run(
+    shown: onnx_printing.NetworkShown,
+    network: Network,
+    given: Mapping[str, np.ndarray],
+    team: Mapping[str, Any],
+    *,
+    strict: bool,
+    compare: bool,
+    watch: _FirstMap | None,
+) -> tuple[onnx_printing.NetworkShown, Outputs]:
+    """Run a network of which a plan is shown; return what is shown of the run, and its outputs."""
+    from extremum.host.team import Team  # noqa: PLC0415 (needs the extra sim)
+    from extremum.onnx.execution import run_network  # noqa: PLC0415 (needs the extra onnx)
+
+    started = time.monotonic()
+    with (
+        progress_bar.progress() as progress,
+        Team(shown.config, **team, progress=progress) as device,
+    ):
+        outputs = run_network(
+            network, given, accelerator=device, strict=strict, compare=compare, watch=watch
+        )
+    seconds = time.monotonic() - started
+    shown = replace(shown, compared=compare)
+    return onnx_printing.ran(shown, outputs, team["backend"], seconds), outputs
 
 
 class _FirstMap:
@@ -196,10 +234,12 @@ def _page(shown: onnx_printing.NetworkShown, network: Network, maps: _FirstMap) 
 def _source(model: str) -> str | bytes:
     """Return the name of a model's file, or its content if it is a pipe, which is read but once."""
     try:
-        is_pipe = stat.S_ISFIFO(os.stat(model).st_mode)
+        mode = os.stat(model).st_mode
     except OSError:  # who reads it says why
         return model
-    return Path(model).read_bytes() if is_pipe else model
+    if stat.S_ISCHR(mode):  # it may never end
+        raise click.ClickException(f"{model} is a device, and no file of a model")
+    return Path(model).read_bytes() if stat.S_ISFIFO(mode) else model
 
 
 def _load(model: str, source: str | bytes, sizes: Mapping[str, Sequence[int]]) -> Network:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,14 +41,14 @@ def check(driver: BlockDriver, jobs: Sequence[tuple[Job, np.ndarray]]) -> None:
     work, taken = [], []
     for job, x in jobs:
         problem = _problem(job)
-        results = Results.blank(problem, job.config)
-        taken.append((problem, x, results))
-        work.append(Work(job, x, scattering(job, results)))
+        gathered = Results.blank(problem, job.config)
+        taken.append((problem, x, gathered))
+        work.append(Work(job, x, scattering(job, gathered)))
     driver.run(work)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyWindowWarning)
-        for problem, x, results in taken:
-            assert np.array_equal(results.finish(), problem.evaluate(x)), problem
+        for problem, x, gathered in taken:
+            assert np.array_equal(gathered.finish(), problem.evaluate(x)), problem
 
 
 def _problem(job: Job) -> Reduction | Pooling:
@@ -85,77 +86,134 @@ def _begin_anew(block: RecordedBlock, driver: BlockDriver, mode: int | str) -> N
     block.forget()
 
 
-def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Trial:
+@dataclass(frozen=True)
+class Scene:
+    """A block that is recorded, and the jobs that a trial has for it.
+
+    Parameters
+    ----------
+    block
+        The block.
+    rng
+        Source of all that is drawn.
+    config
+        Its configuration.
+    jobs
+        The jobs, each the whole of an operator.
+    """
+
+    block: RecordedBlock
+    rng: random.Random
+    config: CoreConfig
+    jobs: Sequence[Job]
+
+    @property
+    def shortest(self) -> Job:
+        """The job of the fewest beats in."""
+        return min(self.jobs, key=lambda job: job.beats_in)
+
+    @property
+    def longest(self) -> Job:
+        """The job of the most beats in."""
+        return max(self.jobs, key=lambda job: job.beats_in)
+
+    @property
+    def fewest(self) -> Job:
+        """The job of the fewest beats out."""
+        return min(self.jobs, key=lambda job: job.beats_out)
+
+    @property
+    def fullest(self) -> Job:
+        """The job of the most beats out."""
+        return max(self.jobs, key=lambda job: job.beats_out)
+
+    @property
+    def telling(self) -> Job:
+        """A short job whose results tell which end it looks for: its elements differ."""
+        long_enough = [job for job in self.jobs if job.beats_in > 8]
+        return min(long_enough, default=self.longest, key=lambda job: job.beats_in)
+
+    @property
+    def misfit(self) -> tuple[int, int]:
+        """An address and a word that is too wide for its register.
+
+        Its low bit is not that of the register, so that a block which takes the word shows it.
+        """
+        minimum = regs.command_address(regs.command_number("minimum"))
+        return minimum, job_words(self.telling).get(minimum, 0) ^ (1 << 31 | 1)
+
+
+ACCESSES: dict[str, Callable[[Scene], None]] = {
+    "registers": lambda s: accesses.registers(s.block, s.rng, s.config),
+    "overlapped": lambda s: accesses.overlapped(s.block, s.rng),
+    "unfinished": lambda s: accesses.unfinished(s.block, s.rng),
+    "words": lambda s: accesses.words(s.block, s.rng, s.config, s.jobs),
+    "bits": lambda s: accesses.bits(s.block, s.rng, s.config, s.jobs),
+    "races": lambda s: accesses.races(s.block, s.rng, s.shortest),
+    "posted": lambda s: accesses.posted(s.block, s.rng, s.config, s.shortest),
+    "numbers": lambda s: accesses.numbers(s.block, s.rng, s.shortest),
+    "errors": lambda s: accesses.errors(s.block, s.rng, s.config, s.jobs),
+    "overflow": lambda s: accesses.overflow(s.block, s.rng, s.config, s.telling, s.misfit),
+    "everywhere": lambda s: accesses.everywhere(s.block, s.rng, s.telling, s.misfit),
+    "packets": lambda s: accesses.packets(s.block, s.rng, (s.shortest, s.fullest)),
+    "clears": lambda s: counting.clears(s.block, s.rng, s.config),
+    "carries": lambda s: counting.carries(s.block, s.rng, s.config),
+    "waits": lambda s: counting.waits(s.block, s.rng, s.config),
+    "empties": lambda s: counting.empties(s.block, s.rng, s.config),
+    "forgotten": lambda s: counting.forgotten(s.block, s.rng, s.config),
+    "bursts": lambda s: counting.bursts(s.block, s.rng, s.config),
+    "halves": lambda s: results.halves(s.block, s.rng, s.config),
+    "one behind": lambda s: results.one_behind(s.block, s.rng, s.config),
+    "ahead": lambda s: results.ahead(s.block, s.rng, s.config),
+    "strides": lambda s: results.strides(s.block, s.rng, s.config),
+    "positions": lambda s: results.positions(s.block, s.rng, s.config),
+    "shuffled": lambda s: orders.shuffled(s.block, s.rng, s.config),
+    "unwritten": lambda s: orders.unwritten(s.block, s.rng, s.config),
+    "flips": lambda s: orders.flips(s.block, s.rng, s.config),
+    "soft": lambda s: orders.soft(s.block, s.rng, s.shortest),
+    "flows": lambda s: orders.soft(s.block, s.rng, s.fullest),
+    "numbered": lambda s: orders.numbered(s.block, s.shortest, s.misfit),
+    "finishes": lambda s: orders.finishes(s.block, s.rng, s.shortest, s.misfit),
+    "fills": lambda s: orders.fills(s.block, s.rng, s.longest),
+    "hard": lambda s: orders.soft(s.block, s.rng, s.rng.choice((s.shortest, s.fullest)), hard=True),
+    "ends": lambda s: orders.ends(s.block, s.rng, s.rng.choice((s.shortest, s.fullest, s.fewest))),
+    "sweep": lambda s: orders.sweep(s.block, s.rng),
+    "idles": lambda s: orders.idles(s.block, s.rng, s.shortest, s.misfit),
+}
+"""What comes before the jobs in trials of these kinds; behind it the block is reset."""
+
+
+def _resets(
+    scene: Scene, driver: BlockDriver, mode: int | str, jobs: Sequence[tuple[Job, np.ndarray]]
+) -> None:
+    """Reset the block in the midst of jobs, by software alone or by its port before."""
+    block, rng = scene.block, scene.rng
+    for _ in range(3):
+        for job, x in jobs:
+            driver.start(Work(job, x, lambda values, positions: None))
+        block.pass_clocks(rng.randrange(1, 120))
+        if rng.random() < 0.5:
+            block.pass_clocks(1, aresetn=0)
+            block.pass_clocks(rng.choice((1, 3)), aresetn=0)
+        _begin_anew(block, driver, mode)
+
+
+def _recorded(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Trial:
     """Record one trial of a kind."""
     rng = random.Random(f"{kind} {seed}")
     mode: int | str = 0 if kind == "jobs" else rng.choice((20, 70, "bursts"))
     block = RecordedBlock(model, rng, mode)
     driver = BlockDriver(block, config)
     jobs = _whole(random_jobs(rng, config, 10))
-    plain = [job for job, _ in jobs]
-    short = min(plain, key=lambda job: job.beats_in)
-    few = min(plain, key=lambda job: job.beats_out)
-    full = max(plain, key=lambda job: job.beats_out)
-    longest = max(plain, key=lambda job: job.beats_in)
-    # The least and the greatest of its elements differ.
-    telling = min(
-        (job for job in plain if job.beats_in > 8), default=longest, key=lambda job: job.beats_in
-    )
-    # Its low bit is not that of the register, so that a block which takes the word shows it.
-    minimum = regs.command_address(regs.command_number("minimum"))
-    misfit = minimum, job_words(telling).get(minimum, 0) ^ (1 << 31 | 1)
-    odd = {
-        "registers": lambda: accesses.registers(block, rng, config),
-        "overlapped": lambda: accesses.overlapped(block, rng),
-        "unfinished": lambda: accesses.unfinished(block, rng),
-        "words": lambda: accesses.words(block, rng, config, plain),
-        "bits": lambda: accesses.bits(block, rng, config, plain),
-        "races": lambda: accesses.races(block, rng, short),
-        "posted": lambda: accesses.posted(block, rng, config, short),
-        "numbers": lambda: accesses.numbers(block, rng, short),
-        "errors": lambda: accesses.errors(block, rng, config, plain),
-        "overflow": lambda: accesses.overflow(block, rng, config, telling, misfit),
-        "everywhere": lambda: accesses.everywhere(block, rng, telling, misfit),
-        "packets": lambda: accesses.packets(block, rng, (short, full)),
-        "clears": lambda: counting.clears(block, rng, config),
-        "carries": lambda: counting.carries(block, rng, config),
-        "waits": lambda: counting.waits(block, rng, config),
-        "empties": lambda: counting.empties(block, rng, config),
-        "forgotten": lambda: counting.forgotten(block, rng, config),
-        "bursts": lambda: counting.bursts(block, rng, config),
-        "halves": lambda: results.halves(block, rng, config),
-        "one behind": lambda: results.one_behind(block, rng, config),
-        "ahead": lambda: results.ahead(block, rng, config),
-        "strides": lambda: results.strides(block, rng, config),
-        "positions": lambda: results.positions(block, rng, config),
-        "shuffled": lambda: orders.shuffled(block, rng, config),
-        "unwritten": lambda: orders.unwritten(block, rng, config),
-        "flips": lambda: orders.flips(block, rng, config),
-        "soft": lambda: orders.soft(block, rng, short),
-        "flows": lambda: orders.soft(block, rng, full),
-        "numbered": lambda: orders.numbered(block, short, misfit),
-        "finishes": lambda: orders.finishes(block, rng, short, misfit),
-        "fills": lambda: orders.fills(block, rng, longest),
-        "hard": lambda: orders.soft(block, rng, rng.choice((short, full)), hard=True),
-        "ends": lambda: orders.ends(block, rng, rng.choice((short, full, few))),
-        "sweep": lambda: orders.sweep(block, rng),
-        "idles": lambda: orders.idles(block, rng, short, misfit),
-    }
-    if kind in odd:
-        odd[kind]()
+    scene = Scene(block, rng, config, [job for job, _ in jobs])
+    if kind in ACCESSES:
+        ACCESSES[kind](scene)
         block.rest(mode)
     if kind == "long":
         check(driver, [_long(rng, config) for _ in range(3)])
     if kind == "resets":
-        for _ in range(3):
-            for job, x in jobs[:2]:
-                driver.start(Work(job, x, lambda values, positions: None))
-            block.pass_clocks(rng.randrange(1, 120))
-            if rng.random() < 0.5:
-                block.pass_clocks(1, aresetn=0)
-                block.pass_clocks(rng.choice((1, 3)), aresetn=0)
-            _begin_anew(block, driver, mode)
-    if kind in odd or kind == "resets":
+        _resets(scene, driver, mode, jobs[:2])
+    if kind in ACCESSES or kind == "resets":
         _begin_anew(block, driver, mode)
         driver = BlockDriver(block, config)
     check(driver, jobs)
@@ -185,4 +243,4 @@ def trials(
     """Yield recorded trials of all kinds, one of each in every round."""
     for seed in rounds:
         for kind in kinds:
-            yield _one(model, kind, seed, config)
+            yield _recorded(model, kind, seed, config)

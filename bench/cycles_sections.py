@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from markdown_tables import table
-
-Records = list[dict[str, Any]]
+from results_files import Records
 
 
 def cycles_headline(records: Records) -> str:

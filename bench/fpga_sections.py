@@ -8,8 +8,7 @@ from typing import Any
 
 import plots
 from markdown_tables import table
-
-Records = list[dict[str, Any]]
+from results_files import Records
 
 
 def cores_headline(records: Records, targets: Records) -> str:

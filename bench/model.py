@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from model_cases import LARGE, SMALL_CALLS, SMALL_POOLINGS, SOURCES
-from model_tables import print_tables
+from model_sections import model_section
 from results_files import write_results
 
 import extremum.model
@@ -337,7 +337,6 @@ def main() -> int:
         for name in ("numpy", "onnxruntime", "onnx", "torch")
         if (module := optional(name))
     }
-    print_tables(args, pools, calls, memory)
     report = {
         "sources": digests_of(SOURCES),
         "versions": versions,
@@ -346,6 +345,7 @@ def main() -> int:
         "small_calls": calls,
         "memory": memory,
     }
+    print("\n\n".join(model_section(report)))
     write_results(arguments.output, report)
     return 0
 

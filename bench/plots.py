@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from results_files import Records
 
 from extremum.host.fpga.devices import DEVICES
 
@@ -17,7 +18,6 @@ mpl.rcParams["axes.spines.top"] = mpl.rcParams["axes.spines.right"] = False
 
 from matplotlib import pyplot as plt  # noqa: E402 (after the choice of what draws)
 
-Records = list[dict[str, Any]]
 WIDTH = 9.0
 CLOCK_TREE = 257
 """Fastest clock, in MHz, of the ECP5's primary clock tree at speed grade 6, by its data sheet."""

@@ -10,11 +10,10 @@ from typing import Any
 import plots
 from fpga_sections import figures, with_target
 from markdown_tables import table
+from results_files import Records
 from simulation_sections import rates_table
 
 FABRIC_NOTE = f"\\* Fabric alone: the part's clock network may end near {plots.CLOCK_TREE} MHz."
-
-Records = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from fpga_sections import (
     small_section,
 )
 from model_sections import model_section
-from results_files import read_results
+from results_files import Records, read_results
 from simulation_sections import simulation_section
 
 from extremum.host.replaced_files import write_together
@@ -45,7 +45,6 @@ RESULTS = FOLDER / "results"
 TARGETS = FOLDER / "targets.toml"
 REPORT = FOLDER / "RESULTS.md"
 README = FOLDER.parent / "README.md"
-Records = list[dict[str, Any]]
 
 
 class Told(NamedTuple):

@@ -10,10 +10,13 @@ from typing import Any
 from extremum.host.replaced_files import write_together
 from extremum.tb.evidence import EvidenceError, known_form
 
-__all__ = ["RESULTS", "kept_results", "read_results", "write_results"]
+__all__ = ["RESULTS", "Records", "kept_results", "read_results", "write_results"]
 
 RESULTS = Path(__file__).parent / "results"
 """The folder of the results."""
+
+Records = list[dict[str, Any]]
+"""What a file of results has, or a part of it: a row of a table each."""
 
 
 def read_results(path: Path) -> Any:

@@ -159,7 +159,7 @@ class Admission(wiring.Component):
             self.status.refused.eq(port.refused),
             self.status.error.eq(port.error),
         ]
-        advance, active = job_kind(config).admit(m, config, self, port, has_credit)
+        advance, active = job_kind(config).admit(m, self, port, has_credit)
         advance.drive(m, self.advance)
         if self.tells_active:
             m.d.comb += self.active.eq(active)

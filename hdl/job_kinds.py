@@ -58,7 +58,7 @@ class JobKind(Protocol):
     dimension_delay: int
     """Clocks by which the control of a dimension is behind that of the dimension within it."""
 
-    def begin_latency(self, config: CoreConfig) -> int:
+    def begin_latency(self) -> int:
         """Return by how many clocks counting the slots of a job delays its first slot."""
         ...
 
@@ -67,12 +67,7 @@ class JobKind(Protocol):
         ...
 
     def admit(
-        self,
-        m: Module,
-        config: CoreConfig,
-        gate: AdmissionPorts,
-        port: OfferedJob,
-        has_credit: Value,
+        self, m: Module, gate: AdmissionPorts, port: OfferedJob, has_credit: Value
     ) -> tuple[Advance, Value]:
         """Add the logic that lets slots in.
 
@@ -80,8 +75,6 @@ class JobKind(Protocol):
         ----------
         m
             Module to add the logic to.
-        config
-            Configuration of the core.
         gate
             The admission, whose outputs that let slots in are driven here.
         port
@@ -107,7 +100,20 @@ class JobKind(Protocol):
         ...
 
 
-class _EndIsTold:
+class _OfCore:
+    """What all kinds have in common: they are made for a core.
+
+    Parameters
+    ----------
+    config
+        Configuration of the core.
+    """
+
+    def __init__(self, config: CoreConfig) -> None:
+        self._config = config
+
+
+class _EndIsTold(_OfCore):
     """What jobs have in common whose last slot is known when it enters."""
 
     def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
@@ -121,24 +127,19 @@ class QueuedJobs(_EndIsTold):
     is_endless = False
     dimension_delay = 1
 
-    def begin_latency(self, config: CoreConfig) -> int:
+    def begin_latency(self) -> int:
         """Return the clocks of the slot schedule."""
-        return slots.latency(config)
+        return slots.latency(self._config)
 
     def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
         """Return signals that let the next dimension go on in the clock after a line ended."""
         return advance.outward(m, line_ends)
 
     def admit(
-        self,
-        m: Module,
-        config: CoreConfig,
-        gate: AdmissionPorts,
-        port: OfferedJob,
-        has_credit: Value,
+        self, m: Module, gate: AdmissionPorts, port: OfferedJob, has_credit: Value
     ) -> tuple[Advance, Value]:
         """Let in the slots that the queue holds, and a token in front of each job's first slot."""
-        m.submodules.slots = queued = slots.SlotSchedule(config)
+        m.submodules.slots = queued = slots.SlotSchedule(self._config)
         active, pending, token = Signal(name="active"), Signal(name="pending"), Signal(name="token")
         # The slots of a job take longer to come through the queue than its token would, so the
         # token waits for a clock.
@@ -168,13 +169,13 @@ class QueuedJobs(_EndIsTold):
         ), active
 
 
-class _DimensionsTogether:
+class _DimensionsTogether(_OfCore):
     """What jobs have in common all of whose dimensions go on in the same clock."""
 
     is_endless = False
     dimension_delay = 0
 
-    def begin_latency(self, config: CoreConfig) -> int:
+    def begin_latency(self) -> int:
         """Return 0: no slots are counted ahead."""
         return 0
 
@@ -192,12 +193,7 @@ class PlaneJobs(_DimensionsTogether):
     """
 
     def admit(
-        self,
-        m: Module,
-        config: CoreConfig,
-        gate: AdmissionPorts,
-        port: OfferedJob,
-        has_credit: Value,
+        self, m: Module, gate: AdmissionPorts, port: OfferedJob, has_credit: Value
     ) -> tuple[Advance, Value]:
         """Let in beats until the plane ends, then at once those of the next job, if offered."""
         active, token = Signal(name="active"), Signal(name="token")
@@ -229,7 +225,7 @@ class PlaneJobs(_DimensionsTogether):
         return gate.advance.slot & gate.plane_end
 
 
-class EndlessJobs:
+class EndlessJobs(_OfCore):
     """A reduction that repeats forever: every beat is taken while there is space for its result.
 
     A fast core counts that space as credits. Then ``i.ready`` is a register that says whether there
@@ -240,7 +236,7 @@ class EndlessJobs:
     is_endless = True
     dimension_delay = 1
 
-    def begin_latency(self, config: CoreConfig) -> int:
+    def begin_latency(self) -> int:
         """Return 0: no job ever begins."""
         return 0
 
@@ -249,16 +245,11 @@ class EndlessJobs:
         return advance
 
     def admit(
-        self,
-        m: Module,
-        config: CoreConfig,
-        gate: AdmissionPorts,
-        port: OfferedJob,
-        has_credit: Value,
+        self, m: Module, gate: AdmissionPorts, port: OfferedJob, has_credit: Value
     ) -> tuple[Advance, Value]:
         """Let every beat in."""
         m.d.comb += [gate.beat_wanted.eq(has_credit), gate.slot.eq(has_credit & gate.beat_here)]
-        slot, never = delay(m, gate.slot, beat_clocks(config)), Const(0, 1)
+        slot, never = delay(m, gate.slot, beat_clocks(self._config)), Const(0, 1)
         return Advance(token=never, begin=never, restart=never, step=slot, slot=slot), never
 
     def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
@@ -274,19 +265,14 @@ class SingleJobs(_DimensionsTogether, _EndIsTold):
     """
 
     def admit(
-        self,
-        m: Module,
-        config: CoreConfig,
-        gate: AdmissionPorts,
-        port: OfferedJob,
-        has_credit: Value,
+        self, m: Module, gate: AdmissionPorts, port: OfferedJob, has_credit: Value
     ) -> tuple[Advance, Value]:
         """Let in the slots of a job, then its last; a token comes a clock before the first slot."""
         active, token, final = (Signal(name=name) for name in ("active", "token", "final"))
         advance = Advance(token, token, token, token | gate.slot, gate.slot)
         wanted, last = Const(1, 1), gate.plane_end
-        if not ends_with_plane(config):
-            m.submodules.slots = walk = slots.SlotWalk(config)
+        if not ends_with_plane(self._config):
+            m.submodules.slots = walk = slots.SlotWalk(self._config)
             m.d.comb += walk.job.eq(gate.job)
             advance.drive(m, walk.advance)
             wanted, last = walk.wanted, walk.last
@@ -300,7 +286,7 @@ class SingleJobs(_DimensionsTogether, _EndIsTold):
             final.eq(gate.slot & last),
         ]
         m.d.sync += active.eq(token | (active & ~final))
-        return advance.later(m, beat_clocks(config)), active
+        return advance.later(m, beat_clocks(self._config)), active
 
 
 def takes_by_registers(config: CoreConfig) -> bool:
@@ -318,7 +304,7 @@ def beat_clocks(config: CoreConfig) -> int:
 def job_kind(config: CoreConfig) -> JobKind:
     """Return the kind of jobs of a core."""
     if is_endless(config):
-        return EndlessJobs()
+        return EndlessJobs(config)
     if timing_parameters(config).holds_one_job:
-        return SingleJobs()
-    return PlaneJobs() if ends_with_plane(config) else QueuedJobs()
+        return SingleJobs(config)
+    return PlaneJobs(config) if ends_with_plane(config) else QueuedJobs(config)

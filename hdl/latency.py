@@ -77,7 +77,7 @@ def job_interval(config: CoreConfig) -> int:
     begins. Shorter jobs begin at most this many clocks after each other. A job stays on its port
     until its token has left the pipeline; only then the next job is checked, and its slots begin.
     """
-    return pipeline_latency(config) + 3 + job_kind(config).begin_latency(config)
+    return pipeline_latency(config) + 3 + job_kind(config).begin_latency()
 
 
 def holds_one_job(config: CoreConfig) -> bool:

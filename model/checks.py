@@ -249,7 +249,7 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     Raises
     ------
     TypeError
-        If the type is none of `DataType`'s, or the array is masked.
+        If the type is none of `DataType`'s, or an array is masked.
     ValueError
         If `x` has rank 0 or a rank above 8, no elements, or 2^32 elements or more.
 
@@ -265,6 +265,8 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     elif isinstance(x, np.ma.MaskedArray):
         raise TypeError("x must be a plain array, not a masked one: fill it with x.filled")
     array = np.asarray(x)
+    if isinstance(x, (list, tuple)) and _holds_masked(x, array.ndim):
+        raise TypeError("x must hold plain arrays, not masked ones: fill them with filled()")
     try:
         data_type = DataType.from_dtype(array.dtype)
     except TypeError as error:
@@ -272,7 +274,7 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
             tensor_sizes(array.shape)
         # NumPy chose the type of what is no array: the numbers may have lost digits by then.
         advice = (
-            "convert x with astype, for example to float32"
+            "convert it with astype, for example to float32"
             if hasattr(x, "dtype")
             else "give x a type, for example by np.array(x, np.float32)"
         )
@@ -280,6 +282,16 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     if not (1 <= array.ndim <= MAX_RANK and 1 <= array.size <= MAX_ELEMENTS):
         tensor_sizes(array.shape)
     return array if array.dtype.isnative else array.astype(data_type.dtype)
+
+
+def _holds_masked(x: object, levels: int) -> bool:
+    """Tell whether there is a masked array in nested sequences of so many levels.
+
+    The innermost level holds numbers, and is not looked at.
+    """
+    if isinstance(x, (list, tuple)) and levels > 1:
+        return any(_holds_masked(part, levels - 1) for part in x)
+    return isinstance(x, np.ma.MaskedArray)
 
 
 def as_tensor_of(x: ArrayLike, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:

@@ -101,7 +101,8 @@ class SpatialDimension:
             object.__setattr__(self, name, integer(name, getattr(self, name)))
         if self.extent > self.padded:
             raise ValueError(
-                f"window extent must not exceed the padded size {self.padded}, not {self.extent}"
+                f"window extent must not exceed the padded size {self.padded}, not {self.extent}: "
+                "give more padding, or a smaller window"
             )
         # NumPy has no integers for all steps; one that is longer than any line leads nowhere.
         object.__setattr__(self, "stride", min(self.stride, MAX_ELEMENTS))

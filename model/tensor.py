@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from extremum.model.checks import integer, integers, tensor_sizes
 from extremum.model.types import DataType
 
 __all__ = ["BufferTensorDesc", "bytes_of", "check_apart"]
+
+FOREIGN_ORDERS = (">", "!") if sys.byteorder == "little" else ("<",)
+"""What the format of a buffer begins with if its numbers are in the other byte order."""
 
 
 @dataclass(frozen=True)
@@ -229,25 +234,35 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
     Raises
     ------
     TypeError
-        If `buffer` is neither bytes-like nor an array in native byte order, or holds objects.
+        If `buffer` is neither bytes-like nor an array, is not in native byte order, holds objects,
+        or is a masked array.
     ValueError
         If it is not contiguous.
     """
     if isinstance(buffer, np.ndarray) and not buffer.dtype.isnative:
         raise TypeError(f"{name} must be in native byte order, not {buffer.dtype}")
-    if isinstance(buffer, np.ma.MaskedArray):
+    memory = _memory_of(buffer, name)
+    if memory.format.startswith(FOREIGN_ORDERS):
+        raise TypeError(f"{name} must be in native byte order, not {memory.format}")
+    if isinstance(memory.obj, np.ma.MaskedArray):
         raise TypeError(f"{name} must be a plain array, not a masked one: fill it with filled()")
-    try:
-        memory = memoryview(buffer)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        is_array = isinstance(buffer, np.ndarray)
-        kind = f"one of {buffer.dtype}" if is_array else type(buffer).__name__
-        raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
     if "O" in memory.format and np.asarray(memory).dtype.hasobject:
         raise TypeError(f"{name} must hold numbers, not Python objects")
     if not memory.c_contiguous:
         raise ValueError(f"{name} must be contiguous, not strided {memory.strides}")
     return np.frombuffer(memory, np.uint8)
+
+
+def _memory_of(buffer: Any, name: str) -> memoryview:
+    """Return the memory of what is bytes-like or an array, and refuse anything else."""
+    try:
+        return memoryview(buffer)
+    except (TypeError, ValueError):
+        if isinstance(buffer, np.ndarray):
+            # Python has no buffers of dates and times, nor of the types of other packages.
+            return memoryview(buffer.view(f"V{buffer.dtype.itemsize}"))
+        kind = type(buffer).__name__
+        raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
 
 
 def check_apart(x: np.ndarray, outputs: Sequence[np.ndarray]) -> None:

@@ -218,9 +218,12 @@ class AxisDirection(IntEnum):
         ValueError
             If there is no such direction.
         """
+        if isinstance(direction, cls):
+            return direction
         if isinstance(direction, str) and direction.upper() in cls.__members__:
             return cls[direction.upper()]
-        if isinstance(direction, cls) or (type(direction) is int and direction in (0, 1)):
+        is_number = isinstance(direction, (int, np.integer)) and not isinstance(direction, bool)
+        if is_number and direction in (0, 1):
             return cls(direction)
         raise ValueError(f"axis_direction must be increasing or decreasing, not {direction!r}")
 
@@ -251,9 +254,8 @@ class ReduceFunction(Enum):
         if isinstance(function, str) and function.upper() in cls.__members__:
             return cls[function.upper()]
         names = ", ".join(cls.__members__)
-        raise ValueError(
-            f"function must be one of {names}, not {getattr(function, 'name', function)}"
-        )
+        other = _in_a_line(getattr(function, "name", function))
+        raise ValueError(f"function must be one of {names}, not {other}")
 
     @property
     def gives_index(self) -> bool:
@@ -328,6 +330,12 @@ FORMATS = {member.dtype: member.format for member in DataType}
 _NAMES = {(member.dtype.kind, member.dtype.itemsize): member.value for member in DataType}
 
 
+def _in_a_line(given: object) -> str:
+    """Return what was given as a text of one line, for a message."""
+    text = str(given)
+    return text if text.isprintable() else repr(text)
+
+
 def _type_name(dtype: object) -> str:
     if isinstance(dtype, DataType):
         return dtype.value
@@ -338,7 +346,7 @@ def _type_name(dtype: object) -> str:
         known = np.dtype(dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
     except (TypeError, ValueError, SyntaxError):
         # NumPy parses a text with commas as Python, and lets its SyntaxError through.
-        return str(dtype)
+        return _in_a_line(dtype)
     return _NAMES.get((known.kind, known.itemsize)) or known.name
 
 

@@ -200,6 +200,7 @@ def test_bad_file(tmp_path, no_run, write, message):
         status, out, err = run(f"{command} argmax --input bad.npy")
         assert (status, out, len(err)) == (2, [], 1)
         assert message in err[0]
+        assert "bad.npy" in err[0]
 
 
 def test_a_file_of_python_2(tmp_path):

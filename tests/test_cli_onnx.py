@@ -109,6 +109,7 @@ def test_a_mismatch(network, monkeypatch):
         (["--input", "y=x.npy"], "the network has no input y: it has x, flag"),
         (["--input", ""], "--input is written NAME=VALUE, not ''"),
         (["--input", "x.npy"], "--input is written NAME=VALUE, not 'x.npy'"),
+        (["--sizes", "x=a"], "--sizes x: 'a' is not whole numbers"),
         (["--sizes", "x=3,4,8,8"], "--sizes gives x, and so does --input"),
         (["--sizes", "x=0"], "the sizes of x must be at least 1, not 0"),
         (["--sizes", "z=1"], "the network has no input z: it has x, flag"),

@@ -18,7 +18,8 @@ from extremum.model import (
 )
 
 TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
-CONVERT = ": convert x with astype, for example to float32"
+MORE = ": give more padding, or a smaller window"
+CONVERT = ": convert it with astype, for example to float32"
 GIVE = ": give x a type, for example by np.array(x, np.float32)"
 X = np.zeros((1, 2, 4, 5), np.int8)
 
@@ -48,6 +49,16 @@ def huge(*sizes):
             np.ma.masked_array([1, 2]),
             TypeError,
             "x must be a plain array, not a masked one: fill it with x.filled",
+        ),
+        (
+            [np.ma.masked_array([1, 9], [0, 1]), [2, 3]],
+            TypeError,
+            "x must hold plain arrays, not masked ones: fill them with filled()",
+        ),
+        (
+            ([[np.int8([1, 2])]], (([np.ma.masked_array(np.int8([1, 2]))]),)),
+            TypeError,
+            "x must hold plain arrays, not masked ones: fill them with filled()",
         ),
         (np.int8(1), ValueError, "rank must be 1 to 8, not 0"),
         (np.zeros((1,) * 9, np.int8), ValueError, "rank must be 1 to 8, not 9"),
@@ -125,6 +136,11 @@ def test_every_reduction(arguments, error, message):
             "index_type must be one of uint32, uint64, int32, int64, not float64",
         ),
         (
+            {"index_type": "uint32\n"},
+            TypeError,
+            "index_type must be one of uint32, uint64, int32, int64, not 'uint32\\n'",
+        ),
+        (
             {"index_type": "nonsense"},
             TypeError,
             "index_type must be one of uint32, uint64, int32, int64, not nonsense",
@@ -185,11 +201,15 @@ def test_an_int32_index_too_small():
             ValueError,
             "start_padding must have one value for each of 2 spatial dimensions, not (1,)",
         ),
-        ({"window": 5}, ValueError, "window extent must not exceed the padded size 4, not 5"),
+        (
+            {"window": 5},
+            ValueError,
+            f"window extent must not exceed the padded size 4, not 5{MORE}",
+        ),
         (
             {"window": 3, "dilations": 3, "start_padding": 1, "end_padding": (1, 0)},
             ValueError,
-            "window extent must not exceed the padded size 6, not 7",
+            f"window extent must not exceed the padded size 6, not 7{MORE}",
         ),
         (
             {"index_type": "int32"},

@@ -16,6 +16,7 @@ from extremum.model import (
     SpatialDimension,
 )
 
+MORE = ": give more padding, or a smaller window"
 TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
 X = np.zeros((1, 2, 4, 5), np.int8)
 
@@ -39,6 +40,11 @@ def test_an_object_takes_only_its_own_tensor():
             {"function": "SUM"},
             ValueError,
             "function must be one of ARGMAX, ARGMIN, MAX, MIN, not SUM",
+        ),
+        (
+            {"function": "SUM\nX"},
+            ValueError,
+            "function must be one of ARGMAX, ARGMIN, MAX, MIN, not 'SUM\\nX'",
         ),
         ({"axes": (1, 0)}, ValueError, "axes of a Reduction must ascend, not (1, 0)"),
         ({"axes": (-1,)}, ValueError, "axes must be at least 0, not (-1,)"),
@@ -92,7 +98,7 @@ def test_the_constructor_of_a_pooling_checks_too():
         (
             (3, 3, 1, 2),
             ValueError,
-            "window extent must not exceed the padded size 3, not 5",
+            f"window extent must not exceed the padded size 3, not 5{MORE}",
         ),
     ],
 )
@@ -109,6 +115,7 @@ def test_names_of_the_enums():
     assert AxisDirection.INCREASING == 0
     assert AxisDirection.DECREASING == 1
     assert AxisDirection.of("Decreasing") is AxisDirection.of(1) is AxisDirection.DECREASING
+    assert AxisDirection.of(np.uint8(0)) is AxisDirection.INCREASING
     assert ReduceFunction.of("ArgMin") is ReduceFunction.ARGMIN
     with pytest.raises(ValueError, match=r"^feature level must be one of 1_0, .*, not \[\]$"):
         FeatureLevel.of([])  # pyright: ignore

@@ -290,7 +290,8 @@ def test_the_largest_tensor_that_fits_a_narrow_index(width):
 def test_a_tensor_larger_by_one_does_not_fit(width):
     config = CoreConfig((DataType.INT8,), index_width=width, max_window=(1, 1, 3))
     most = (1 << width) - 1
-    message = rf"^positions to {most} need more than the core's index_width of {width}$"
+    need = f"need more than the core's index_width of {width}: build one of {width + 1}"
+    message = rf"^positions to {most} {need}$"
     for problem in (
         Reduction.of("argmax", (most + 1,), "int8"),
         Pooling.of((1, 1, 1, most + 1), "int8", 1, return_indices=True),

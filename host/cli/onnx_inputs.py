@@ -43,7 +43,10 @@ def named(option: str, texts: Sequence[str], names: Sequence[str] = ()) -> dict[
 
 def given_sizes(name: str, text: str) -> tuple[int, ...]:
     """Return the sizes that an option gives for an input."""
-    sizes = INTEGERS.convert(text, None, None)
+    try:
+        sizes = INTEGERS.convert(text, None, None)
+    except click.BadParameter as error:
+        raise click.UsageError(f"--sizes {name}: {error.message}") from None
     listed = (sizes,) if isinstance(sizes, int) else sizes
     if min(listed) < 1:
         raise click.UsageError(f"the sizes of {name} must be at least 1, not {text}")

@@ -48,8 +48,10 @@ def load(path: str) -> np.ndarray:
         The file cannot be read, holds no array, or holds one that no operator takes.
     """
     array = load_any(path)
-    with bad_input():
+    try:
         return as_tensor(array)
+    except (TypeError, ValueError) as error:
+        raise click.ClickException(f"{path}: {error}") from error
 
 
 def load_any(path: str) -> np.ndarray:

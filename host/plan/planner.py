@@ -170,9 +170,10 @@ def _require_operator(problem: Reduction | Pooling, config: CoreConfig) -> bool:
 def _require_positions(problem: Reduction | Pooling, config: CoreConfig) -> None:
     """Refuse a tensor whose last position is so large that it would mark an empty window."""
     if not positions_fit(problem, config):
+        last = last_position(problem)
         raise ValueError(
-            f"positions to {last_position(problem)} need more than the core's index_width of "
-            f"{config.index_width}"
+            f"positions to {last} need more than the core's index_width of {config.index_width}: "
+            f"build one of {(last + 1).bit_length()}"
         )
 
 

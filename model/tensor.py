@@ -260,7 +260,8 @@ def _memory_of(buffer: Any, name: str) -> memoryview:
     except (TypeError, ValueError):
         if isinstance(buffer, np.ndarray):
             # Python has no buffers of dates and times, nor of the types of other packages.
-            return memoryview(buffer.view(f"V{buffer.dtype.itemsize}"))
+            shown: Any = buffer.view(f"V{buffer.dtype.itemsize}")
+            return memoryview(shown)
         kind = type(buffer).__name__
         raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
 

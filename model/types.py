@@ -210,7 +210,7 @@ class AxisDirection(IntEnum):
     DECREASING = 1
 
     @classmethod
-    def of(cls, direction: str | int | AxisDirection) -> AxisDirection:
+    def of(cls, direction: str | int | np.integer | AxisDirection) -> AxisDirection:
         """Convert a member, its number, or its name in upper or lower case.
 
         Raises

@@ -1,5 +1,7 @@
 """Every rule of the descriptors has a message, which names the rule and then the value."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,8 @@ from extremum.model import (
     ReduceOperatorDesc,
 )
 
+HALVES: Any = np.zeros(40, np.float16)
+MASKED: Any = np.ma.zeros(40, np.float16)
 MORE = ": give more padding, or a smaller window"
 
 
@@ -272,7 +276,7 @@ def test_messages_of_buffers():
         (
             TypeError,
             "input must be in native byte order, not >e",
-            (memoryview(np.zeros(40, ">f2")),),
+            (memoryview(HALVES.astype(">f2")),),
             None,
         ),
         (
@@ -284,7 +288,7 @@ def test_messages_of_buffers():
         (
             TypeError,
             "input must be a plain array, not a masked one: fill it with filled()",
-            (memoryview(np.ma.zeros(40, np.float16)),),
+            (memoryview(MASKED),),
             None,
         ),
         (
@@ -304,8 +308,7 @@ def test_messages_of_buffers():
 @pytest.mark.parametrize("kind", ["M8[s]", "m8[us]", "V8", "c8", "f8", "S8", "U2", "?, V7"])
 def test_arrays_of_any_type_are_bytes(kind):
     """Python has no buffers of some of these types."""
-    tensor = BufferTensorDesc("int8", (8,))
-    desc = ArgMaxOperatorDesc(tensor, BufferTensorDesc("uint32", (1,)), (0,))
+    desc = ArgMaxOperatorDesc(tensor("int8", 8), tensor("uint32", 1), (0,))
     x, out = np.frombuffer(bytes([0, 1, 0, 3, 0, 0, 0, 2]), kind), np.zeros(1, "m8[s]")
     desc.evaluate(x, out=out[:1].view("V8"))
     assert out.tobytes() == bytes([3, *[0] * 7])

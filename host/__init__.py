@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from extremum.host.errors import SimulationError, ToolError
+from extremum.host.tools import SIM
 
 if TYPE_CHECKING:
     from extremum.host.accelerator import Accelerator
@@ -26,5 +27,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)
+        try:
+            return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"{error}; install: {SIM}", name=error.name) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

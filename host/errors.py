@@ -33,19 +33,20 @@ class JobFailedError(DeviceError):
     code
         The name of the reason, a member of ``BlockError`` in the register map: ``"RANGE"``.
     job
-        How many jobs were started before it since reset, modulo 256.
+        How many jobs were started before it since reset, modulo 256. None if the error belongs to
+        no job, as ``QUEUE_FULL`` does.
     register
         The job register whose value did not fit, if that is the reason.
     """
 
-    def __init__(self, code: str, job: int, register: str | None = None) -> None:
+    def __init__(self, code: str, job: int | None, register: str | None = None) -> None:
         self.code, self.job, self.register = code, job, register
         where = f" in register {register}" if register else ""
+        which = "" if job is None else f" for job {job} since its reset (modulo 256)"
         super().__init__(
-            f"the block reported {code}{where} for job {job} since its reset (modulo 256): reset "
-            "the block before the next job"
+            f"the block reported {code}{where}{which}: reset the block before the next job"
         )
 
-    def __reduce__(self) -> tuple[type, tuple[str, int, str | None]]:
+    def __reduce__(self) -> tuple[type, tuple[str, int | None, str | None]]:
         """Say how a copy is made, as of an error in another process."""
         return type(self), (self.code, self.job, self.register)

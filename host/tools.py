@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from extremum.host.errors import ToolError
 from extremum.host.processes import temporary_folder
 
-__all__ = ["BACKEND_TOOLS", "TOOLS", "VERILATOR_WORKAROUNDS", "Tool", "require"]
+__all__ = ["BACKEND_TOOLS", "SIM", "TOOLS", "VERILATOR_WORKAROUNDS", "Tool", "require"]
 
 SIM = "pip install '.[sim]' in a checkout of extremum"
 DEMO = "pip install '.[demo]' in a checkout of extremum"

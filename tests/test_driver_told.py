@@ -83,7 +83,9 @@ def test_only_an_error_of_range_names_a_register(code):
     with pytest.raises(JobFailedError) as error:
         BlockDriver(transport, CONFIG).check()
     named = "tail" if code == BlockError.RANGE else None
-    assert (error.value.code, error.value.job, error.value.register) == (code.name, 7, named)
+    job = None if code == BlockError.QUEUE_FULL else 7
+    assert (error.value.code, error.value.job, error.value.register) == (code.name, job, named)
+    assert ("for job 7 since" in str(error.value)) == (job is not None)
 
 
 @pytest.mark.parametrize("register", [None, "tail"])

@@ -132,11 +132,27 @@ def test_what_an_earlier_package_left_is_not_taken_for_part_of_the_new_one(tmp_p
     assert (status, out) == (2, [])
     assert said == (
         "extremum: own/own_tb.v, own/registers/own_registers.rdl, own/registers/own_registers.h, "
-        "own/registers/own_registers.xml: of an earlier package own, and the new one has no such "
-        "file: remove the earlier package, or let --output name another folder"
+        "own/registers/own_registers.xml, own/registers/html: of an earlier package own, and the "
+        "new one has no such file: remove the earlier package, or let --output name another folder"
     )
     assert before == {path: path.read_bytes() for path in Path("own").rglob("*") if path.is_file()}
     assert run_command(line)[0] == 0  # the same package again
+
+
+def test_pages_about_other_registers_do_not_stay_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = "verilog --max-window 1,1 --operators argmax --output own --name"
+    both, one = "own --types int8,float16", "own --types int8"
+    assert run_command(f"{line} {both}")[0] == 0
+    status, out, (said,) = run_command(f"{line} {one}")
+    assert (status, out) == (2, [])
+    assert said.startswith("extremum: own/registers/html: of an earlier package own, and the new")
+    assert run_command(f"{line} {both}")[0] == 0
+    # Those of another package are told, and do not keep the first one from being written.
+    status, out, said = run_command(f"{line} other --types int8")
+    assert (status, said) == (0, [])
+    assert "registers/html were those of own: give each package a folder of its own" in out[-1]
+    assert run_command(f"{line} {one}")[0] == 0
 
 
 def test_a_script_for_vivado_does_not_stay_behind(tmp_path, monkeypatch):

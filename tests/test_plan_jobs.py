@@ -147,6 +147,29 @@ def test_registers_of_a_pooling_say_whether_nans_count(window, nan):
         assert job.registers.data_type == 1
 
 
+@pytest.mark.parametrize("fixed", [(), (("ignore_nan", 0),), (("ignore_nan", 1),)])
+@pytest.mark.parametrize("nan", ["propagate", "ignore"])
+def test_integers_take_any_nan_mode(fixed, nan):
+    """They have no NaN. A float needs the mode that the core has fixed."""
+    config = CoreConfig((DataType.INT8, DataType.FLOAT16), lanes=2, fixed=fixed)
+    wanted = fixed == (("ignore_nan", 1),)
+    for name in ("int8", "float16"):
+        for problem in (
+            Reduction.of("argmax", (3, 5), name, 1, nan=nan),
+            Pooling.of((1, 1, 9, 9), name, 2, nan=nan),
+            Pooling.of((1, 1, 9, 9), name, 9, nan=nan),
+        ):
+            if name == "float16" and fixed and wanted != (nan == "ignore"):
+                with pytest.raises(ValueError, match=r"ignore_nan fixed to [01], .* needs [01]$"):
+                    plan(problem, config).check_fixed()
+            else:
+                todo = plan(problem, config)
+                todo.check_fixed()
+                (job,) = todo.jobs
+                expected = nan == "ignore" if name == "float16" else wanted
+                assert job.registers.ignore_nan == expected
+
+
 def test_the_most_elements_of_a_run_of_windows():
     """No window of a run meets more; one that reaches into one padding at most, as many."""
     exact = 0

@@ -282,6 +282,12 @@ def test_the_golden_model_runs_with_numpy_alone() -> None:
     assert (ran.returncode, ran.stdout) == (0, "1\n"), ran.stderr
 
 
+def test_the_accelerator_names_the_missing_extra() -> None:
+    ran = run_without(EXTRAS, "from extremum.host import Accelerator")
+    advice = "No module named 'amaranth'; install: pip install '.[sim]' in a checkout of extremum"
+    assert ran.stderr.splitlines()[-1] == f"ModuleNotFoundError: {advice}"
+
+
 COMMAND_LINE = (
     "import sys\nsys.argv = ['extremum', *{arguments!r}]\n"
     "from extremum.host.cli.main import main\nmain()"

@@ -360,6 +360,19 @@ static int64_t fixed_window_of(const struct extremum_core *core, uint32_t axis)
     return is_fixed(core, name) ? core->fixed_values[name] : 0;
 }
 
+/* Return the register `ignore_nan` of a job. An integer is no NaN, so that jobs of integers take
+ * whatever the core has fixed. */
+static int64_t ignore_nan_of(
+    const struct extremum_core *core, enum extremum_data_type type, enum extremum_nan nan
+)
+{
+    if (type == EXTREMUM_FLOAT32 || type == EXTREMUM_FLOAT16) {
+        return nan == EXTREMUM_IGNORE;
+    }
+    bool fixed = is_fixed(core, EXTREMUM_REGISTER_IGNORE_NAN);
+    return fixed ? core->fixed_values[EXTREMUM_REGISTER_IGNORE_NAN] : 0;
+}
+
 static enum extremum_error check_core(const struct extremum_core *core)
 {
     const int64_t groups = core->fixed_values[EXTREMUM_REGISTER_GROUPS];
@@ -1109,7 +1122,8 @@ enum extremum_error extremum_plan_reduction(
     plan->is_pooling = false;
     registers[EXTREMUM_REGISTER_MINIMUM] = is_minimum(reduction->function);
     registers[EXTREMUM_REGISTER_DECREASING] = reduction->axis_direction == EXTREMUM_DECREASING;
-    registers[EXTREMUM_REGISTER_IGNORE_NAN] = reduction->nan == EXTREMUM_IGNORE;
+    registers[EXTREMUM_REGISTER_IGNORE_NAN] =
+        ignore_nan_of(core, reduction->data_type, reduction->nan);
     registers[EXTREMUM_REGISTER_FOLD] = input->fold;
     registers[EXTREMUM_REGISTER_SLOTS] = input->beats;
     registers[EXTREMUM_REGISTER_VOLUMES] = input->beats;
@@ -1218,7 +1232,8 @@ enum extremum_error extremum_plan_pooling(
     }
     begin_plan(plan, core, data_type_code(core, pooling->data_type));
     plan->is_pooling = true;
-    plan->registers[EXTREMUM_REGISTER_IGNORE_NAN] = pooling->nan == EXTREMUM_IGNORE;
+    plan->registers[EXTREMUM_REGISTER_IGNORE_NAN] =
+        ignore_nan_of(core, pooling->data_type, pooling->nan);
     plan->slices = pooling->sizes[0] * pooling->sizes[1];
     plan->slice_weight = weights[1];
     output_sizes(pooling, outputs);

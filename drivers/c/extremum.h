@@ -413,9 +413,9 @@ bool extremum_next_job(struct extremum_plan *plan, struct extremum_job *job);
 
 /* Check that a job was planned for as many lanes as the core has, and that it needs no other value
  * of a register than the core has fixed. A plan follows the fixed windows, `fold` and `groups` of its
- * core, and leaves all other fixed values to this function: where a core has some, check each job of
- * a plan before the first one is started, and set `next` of the plan to 0 again. A core without fixed
- * registers takes every job of its plans.
+ * core, and with integers `ignore_nan`. It leaves all other fixed values to this function: where a
+ * core has some, check each job of a plan before the first one is started, and set `next` of the plan
+ * to 0 again. A core without fixed registers takes every job of its plans.
  *
  * Nothing else is checked. Of a job for another core of as many lanes the block refuses windows that
  * it cannot slide, but the code of an element type may stand for another type. */

@@ -325,7 +325,8 @@ def _array(array: np.ndarray) -> str:
 def _element(element: np.generic) -> str:
     """Return an element as text, and its bits where the number does not tell them."""
     text = str(element)
-    return f"{text} ({_hex(element)})" if element.dtype.kind == "f" else text
+    # Floats of other packages than NumPy, such as bfloat16, are of the kind V.
+    return f"{text} ({_hex(element)})" if element.dtype.kind in "fV" else text
 
 
 def _hex(element: np.generic) -> str | None:

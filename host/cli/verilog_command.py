@@ -249,6 +249,12 @@ def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> N
     if not _names_project(target / f"{name}.v"):
         return
     left = [path for path in optional if path not in files and path.exists()]
+    pages = registers / "html"
+    # The pages have names of no package: they are those of the package that the README is of.
+    if _owner(target / "README.md") == name and any(
+        path.is_file() and path not in files for path in pages.rglob("*")
+    ):
+        left.append(pages)
     script = target / "package_ip.tcl"  # whose name is that of no package
     is_left = script not in files and script.is_file()
     if is_left and re.search(rf"\b{name}\.v\b".encode(), script.read_bytes()):
@@ -269,6 +275,9 @@ def _notes(files: Mapping[Path, bytes], target: Path, name: str) -> list[str]:
     if owner not in (None, name) and _names_project(target / f"{owner}.v"):
         inside = (path.name for path in files if path.parent == target and path.exists())
         shared = [file for file in inside if not file.startswith((f"{name}.", f"{name}_"))]
+        pages = target / "registers" / "html"
+        if pages.exists() and any(pages in path.parents for path in files):
+            shared.append("registers/html")
         notes.append(
             f"{', '.join(sorted(shared))} were those of {owner}: give each package a folder of "
             "its own to keep both."

@@ -18,7 +18,7 @@ from extremum.hdl.axi.register_map import BlockError, register_map
 from extremum.hdl.axi.streams import has_input_buffer, is_programmable
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import holds_one_job, latency, pipeline_latency
-from extremum.host.checks import tensor_for
+from extremum.host.checks import tensor_for, warn_of_empty_windows
 from extremum.host.driver.packets import ResultPackets, Take, input_pieces, input_size
 from extremum.host.driver.transport import Transport
 from extremum.host.driver.words import job_words, register_of
@@ -180,16 +180,17 @@ class BlockDriver:
     def compute(self, problem: Reduction | Pooling, x: ArrayLike) -> Any:
         """Carry out an operator; return what ``problem.evaluate(x)`` returns, bit for bit.
 
-        Raises what :meth:`run` does, a SimulationError if the block marked other windows as empty
-        than those that are, and a TypeError or ValueError if ``x`` is not of the operator's type
-        and sizes, or if the operator needs another core; then nothing is started.
+        Warns as that does of windows that lie wholly in padding. Raises what :meth:`run` does, a
+        SimulationError if the block marked other windows as empty than those that are, and a
+        TypeError or ValueError if ``x`` is not of the operator's type and sizes, or if the operator
+        needs another core; then nothing is started.
         """
         tensor = tensor_for(problem, x)
         results = Results.blank(problem, self._config)
         planned = plan(problem, self._config)
         planned.check_fixed()
         self.run(Work(job, tensor, scattering(job, results)) for job in planned.jobs)
-        results.count_empty_windows()
+        warn_of_empty_windows(results.count_empty_windows())
         return results.finish()
 
     def run(self, work: Iterable[Work]) -> None:
@@ -282,7 +283,8 @@ class BlockDriver:
         if code not in set(BlockError):
             raise DeviceError(f"the block reported an error of the unknown code {code}")
         register = register_of(number, self._config) if code == BlockError.RANGE else None
-        raise JobFailedError(BlockError(code).name, job, register)
+        of_job = None if code == BlockError.QUEUE_FULL else job
+        raise JobFailedError(BlockError(code).name, of_job, register)
 
     def reset(self) -> None:
         """End all jobs at once by the soft reset, and forget what was started.

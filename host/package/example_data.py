@@ -49,10 +49,13 @@ def example_tensor(problem: Reduction | Pooling) -> np.ndarray:
 def _levels(data_type: DataType) -> np.ndarray:
     """Return numbers of a type in ascending order, which differ in its lowest and highest bits."""
     dtype = data_type.dtype
-    if dtype.kind == "f":
-        most = float(np.finfo(dtype).max)
-        steps = [0.5, 1.0, 1.0 + 2 * float(np.finfo(dtype).eps), 3.0, 1000.0, most, np.inf]
-        return np.array([*(-step for step in reversed(steps)), 0.0, *steps], dtype)
+    if data_type.is_float:
+        steps = np.array([0.5, 1.0, 1.0, 3.0, 1000.0, np.inf, np.inf], dtype)
+        # By their bits, since NumPy knows no limits of types of other packages.
+        words = steps.view(f"u{dtype.itemsize}")
+        words[2] += 2  # the second number above 1
+        words[5] -= 1  # the greatest
+        return np.concatenate([-steps[::-1], np.zeros(1, dtype), steps])
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     near = [-37, -2, -1] if low else [high // 2, high // 2 + 1]
     return np.unique(

@@ -17,6 +17,7 @@ from extremum.hdl.job import JobRegisters
 from extremum.host.errors import SimulationError
 from extremum.host.plan.jobs import Job, span
 from extremum.host.plan.parts import Steps
+from extremum.host.plan.registers import ignore_nan_of
 from extremum.host.plan.results import Results
 from extremum.host.plan.rows import Rows
 from extremum.host.plan.windows import WindowRuns, most_met, most_met_by
@@ -122,7 +123,9 @@ class GatheredJob(Job):
     @property
     def registers(self) -> JobRegisters:
         return self.rows.reduction(
-            self.config, self.problem.data_type, ignore_nan=self.problem.nan == "ignore"
+            self.config,
+            self.problem.data_type,
+            ignore_nan=ignore_nan_of(self.problem, self.config),
         )
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.host.plan.jobs import Job, span
+from extremum.host.plan.registers import ignore_nan_of
 from extremum.host.plan.results import Results
 from extremum.host.plan.rows import Rows
 from extremum.model import AxisDirection, Reduction
@@ -43,7 +44,7 @@ class ReductionJob(Job):
             problem.data_type,
             minimum=problem.function.is_minimum,
             decreasing=problem.axis_direction == AxisDirection.DECREASING,
-            ignore_nan=problem.nan == "ignore",
+            ignore_nan=ignore_nan_of(problem, self.config),
         )
 
     @property

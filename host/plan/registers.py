@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from extremum.hdl.config import POSITION_WIDTH, CoreConfig
 from extremum.hdl.job import DimensionRegisters
 from extremum.hdl.register_table import DIMENSIONS
-from extremum.model import SpatialDimension
+from extremum.model import Pooling, Reduction, SpatialDimension
 
 MAX_SLOTS = 2**POSITION_WIDTH - 1
 """Slots of a job at most. The register, which holds one less, could hold one more."""
@@ -71,6 +71,16 @@ def way_within(dimensions: Sequence[SpatialDimension], weights: Sequence[int]) -
         (dimension.outputs - 1) * dimension.stride * weight
         for dimension, weight in zip(dimensions, weights, strict=True)
     )
+
+
+def ignore_nan_of(problem: Reduction | Pooling, config: CoreConfig) -> bool:
+    """Return the register ``ignore_nan`` of the jobs of an operator.
+
+    An integer is no NaN, so that jobs of integers take whatever the core has fixed.
+    """
+    if problem.data_type.is_float:
+        return problem.nan == "ignore"
+    return bool(dict(config.fixed).get("ignore_nan", 0))
 
 
 def fixed_windows_of(config: CoreConfig) -> tuple[int | None, ...]:

@@ -17,6 +17,7 @@ from extremum.host.plan.registers import (
     Schedule,
     dimension_registers,
     fixed_windows_of,
+    ignore_nan_of,
     modulo,
     schedule,
     way_within,
@@ -77,7 +78,7 @@ class SlidingJob(Job):
         within = way_within([tile.dimension for tile in self.tiles], weights)
         return JobRegisters(
             data_type=self.config.data_type_code(self.problem.data_type),
-            ignore_nan=self.problem.nan == "ignore",
+            ignore_nan=ignore_nan_of(self.problem, self.config),
             slots=self.schedule.slots,
             volumes=self.rows.groups,
             groups=self.rows.groups,

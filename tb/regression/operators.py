@@ -14,7 +14,7 @@ from extremum.hdl.registers import is_endless
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.reduction_jobs import ReductionJob
-from extremum.model import Reduction
+from extremum.model import DataType, Reduction
 from extremum.tb.regression.case import Item
 
 DIMENSIONS = ("depth", "height", "width")
@@ -124,14 +124,23 @@ def _reduction(
     axes = source.sample(range(rank), source.randint(1, rank))
     if "length" in fixed or source.random() < (0.4 if beats is None else 0.7):
         axes = [rank - 1]
+    data_type = _data_type(source, config)
     return {
         "function": function,
         "sizes": sizes,
-        "data_type": _data_type(source, config),
+        "data_type": data_type,
         "axes": axes,
         "axis_direction": direction,
-        "nan": ("propagate", "ignore")[fixed.get("ignore_nan", source.getrandbits(1))],
+        "nan": _nan(source, fixed, data_type),
     }
+
+
+def _nan(source: random.Random, fixed: dict[str, int], data_type: str) -> str:
+    """Draw how NaN compete: as the core has fixed it, but for integers either way."""
+    drawn = source.getrandbits(1)
+    if DataType(data_type).is_float:
+        drawn = fixed.get("ignore_nan", drawn)
+    return ("propagate", "ignore")[drawn]
 
 
 def _data_type(source: random.Random, config: CoreConfig) -> str:
@@ -194,9 +203,10 @@ def _pooling(source: random.Random, config: CoreConfig, beats: int | None) -> di
         dilations = [1] * spatial
         slices = [1, source.choice((1, 1, 2, slices[1]))]
     layout = source.choice(("tensor", "plane", "column_major"))
+    data_type = _data_type(source, config)
     return {
         "sizes": slices + size,
-        "data_type": _data_type(source, config),
+        "data_type": data_type,
         "window": window,
         "strides": strides,
         "start_padding": start,
@@ -204,7 +214,7 @@ def _pooling(source: random.Random, config: CoreConfig, beats: int | None) -> di
         "dilations": dilations,
         "return_indices": config.index_width == 32 and source.random() < 0.5,
         "index_layout": layout,
-        "nan": ("propagate", "ignore")[fixed.get("ignore_nan", source.getrandbits(1))],
+        "nan": _nan(source, fixed, data_type),
     }
 
 

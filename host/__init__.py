@@ -30,5 +30,7 @@ def __getattr__(name: str) -> Any:
         try:
             return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)
         except ModuleNotFoundError as error:
+            if (error.name or "").startswith("extremum"):
+                raise
             raise ModuleNotFoundError(f"{error}; install: {SIM}", name=error.name) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

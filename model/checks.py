@@ -9,7 +9,8 @@ import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
-from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -265,7 +266,7 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     elif isinstance(x, np.ma.MaskedArray):
         raise TypeError("x must be a plain array, not a masked one: fill it with x.filled")
     array = np.asarray(x)
-    if isinstance(x, (list, tuple)) and _holds_masked(x, array.ndim):
+    if not isinstance(x, np.ndarray) and _holds_masked(x, array.ndim):
         raise TypeError("x must hold plain arrays, not masked ones: fill them with filled()")
     try:
         data_type = DataType.from_dtype(array.dtype)
@@ -285,13 +286,21 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
 
 
 def _holds_masked(x: object, levels: int) -> bool:
-    """Tell whether there is a masked array in nested sequences of so many levels.
+    """Tell whether there is a masked array, or a view of its memory, in nested sequences.
 
-    The innermost level holds numbers, and is not looked at.
+    There are so many levels, of which the innermost holds numbers, and is not looked at.
     """
-    if isinstance(x, (list, tuple)) and levels > 1:
-        return any(_holds_masked(part, levels - 1) for part in x)
-    return isinstance(x, np.ma.MaskedArray)
+    parts: list[Any] = [x]
+    for _ in range(levels):
+        kinds = {*map(type, parts)}
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            return True
+        views = (part for part in parts if type(part) is memoryview)
+        if memoryview in kinds and any(isinstance(v.obj, np.ma.MaskedArray) for v in views):
+            return True
+        inner = (part for part in parts if isinstance(part, (list, tuple)))
+        parts = [*chain.from_iterable(inner)]
+    return False
 
 
 def as_tensor_of(x: ArrayLike, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:

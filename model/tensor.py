@@ -17,8 +17,9 @@ from extremum.model.types import DataType
 
 __all__ = ["BufferTensorDesc", "bytes_of", "check_apart"]
 
-FOREIGN_ORDERS = (">", "!") if sys.byteorder == "little" else ("<",)
-"""What the format of a buffer begins with if its numbers are in the other byte order."""
+SWAP = "swap the bytes of its elements"
+FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"
+"""What the format of a buffer has in front of numbers in the other byte order."""
 
 
 @dataclass(frozen=True)
@@ -240,10 +241,10 @@ def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
         If it is not contiguous.
     """
     if isinstance(buffer, np.ndarray) and not buffer.dtype.isnative:
-        raise TypeError(f"{name} must be in native byte order, not {buffer.dtype}")
+        raise TypeError(f"{name} must be in native byte order, not {buffer.dtype}: {SWAP}")
     memory = _memory_of(buffer, name)
-    if memory.format.startswith(FOREIGN_ORDERS):
-        raise TypeError(f"{name} must be in native byte order, not {memory.format}")
+    if FOREIGN_ORDER in memory.format:
+        raise TypeError(f"{name} must be in native byte order, not {memory.format}: {SWAP}")
     if isinstance(memory.obj, np.ma.MaskedArray):
         raise TypeError(f"{name} must be a plain array, not a masked one: fill it with filled()")
     if "O" in memory.format and np.asarray(memory).dtype.hasobject:
@@ -258,11 +259,12 @@ def _memory_of(buffer: Any, name: str) -> memoryview:
     try:
         return memoryview(buffer)
     except (TypeError, ValueError):
-        if isinstance(buffer, np.ndarray):
+        is_array = isinstance(buffer, np.ndarray)
+        if is_array and not buffer.dtype.hasobject:
             # Python has no buffers of dates and times, nor of the types of other packages.
             shown: Any = buffer.view(f"V{buffer.dtype.itemsize}")
             return memoryview(shown)
-        kind = type(buffer).__name__
+        kind = f"one of {buffer.dtype}" if is_array else type(buffer).__name__
         raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
 
 

@@ -222,8 +222,8 @@ class AxisDirection(IntEnum):
             return direction
         if isinstance(direction, str) and direction.upper() in cls.__members__:
             return cls[direction.upper()]
-        is_number = isinstance(direction, (int, np.integer)) and not isinstance(direction, bool)
-        if is_number and direction in (0, 1):
+        is_number = isinstance(direction, np.integer) and not isinstance(direction, np.timedelta64)
+        if (is_number or type(direction) is int) and direction in (0, 1):
             return cls(direction)
         raise ValueError(f"axis_direction must be increasing or decreasing, not {direction!r}")
 

@@ -211,6 +211,19 @@ def test_a_core_without_padding_needs_windows_inside(
     assert comparison.seen[error] == 1
 
 
+@pytest.mark.parametrize("fixed", [None, 0, 1])
+@pytest.mark.parametrize("name", ["int16", "float16"])
+def test_integers_take_any_fixed_nan_mode(driver, fixed, name):
+    """They have no NaN."""
+    pairs = () if fixed is None else (("ignore_nan", fixed),)
+    config = CoreConfig((DataType.INT16, DataType.FLOAT16), fixed=pairs)
+    comparison = Comparison(driver, random.Random(0))
+    for nan in ("propagate", "ignore"):
+        for arguments in (REDUCTION, POOLING):
+            comparison.compare(arguments | {"data_type": name, "nan": nan}, config)
+    assert comparison.seen["OK"] == 4
+
+
 @pytest.mark.parametrize("width", [8, 6, 5, 4])
 def test_positions_that_would_mark_an_empty_window_are_refused(driver, width):
     """The 32 positions of the pooling need six bits, since 31 in five bits is all ones."""

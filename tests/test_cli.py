@@ -15,8 +15,8 @@ from command_line import GOLDEN, run, spoil
 
 from extremum import model
 from extremum.host import accelerator
-from extremum.host.cli import progress_bar
-from extremum.host.comparison import first_difference
+from extremum.host.cli import printing, progress_bar
+from extremum.host.comparison import Difference, first_difference
 from extremum.host.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("x")
@@ -204,6 +204,14 @@ def test_mismatch(monkeypatch, x):
         "differing": 2,
         "elements": 48,
     }
+
+
+def test_mismatch_of_floats_that_are_not_of_numpy():
+    """For NumPy they are raw bytes, and as numbers they may look alike."""
+    kinds = pytest.importorskip("ml_dtypes")
+    expected, got = np.array([0.0, -0.0], kinds.bfloat16)
+    told = printing.difference_text(Difference("values", (3,), expected, got, 1, 4))
+    assert told.endswith("first at (3,): expected 0 (0x0000), got -0 (0x8000)")
 
 
 def test_mismatch_of_pooled_indices(monkeypatch):

@@ -20,7 +20,7 @@ from extremum.host.driver.dma import DmaTransport
 from extremum.host.driver.packets import ResultPackets
 from extremum.host.driver.words import job_words
 from extremum.host.errors import DeviceError
-from extremum.model import DataType, Pooling, Reduction
+from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 
 pytest_plugins = ["test_driver"]
 
@@ -176,6 +176,14 @@ def test_an_operator_takes_a_tensor_in_any_byte_order(driver):
     expected = problem.evaluate(x)
     for tensor in (x, x.astype(">i8"), x.astype("<i8"), np.asfortranarray(x)):
         assert np.array_equal(driver.compute(problem, tensor), expected)
+
+
+def test_windows_of_padding_alone_are_warned_of(driver):
+    """As by the golden model, at the caller's own line."""
+    problem = Pooling.of((1, 1, 3, 3), "int64", 2, start_padding=2)
+    with pytest.warns(EmptyWindowWarning, match="^7 pooling windows ") as told:
+        driver.compute(problem, np.ones(problem.sizes, np.int64))
+    assert [warning.filename for warning in told] == [__file__]
 
 
 def test_a_job_takes_a_tensor_in_any_byte_order(driver):

@@ -16,6 +16,7 @@ from extremum.model import (
 )
 
 HALVES: Any = np.zeros(40, np.float16)
+WITH_OBJECTS: Any = np.zeros(3, [("a", "M8[s]"), ("b", "O")])
 MASKED: Any = np.ma.zeros(40, np.float16)
 MORE = ": give more padding, or a smaller window"
 
@@ -269,14 +270,26 @@ def test_messages_of_buffers():
         ),
         (
             TypeError,
-            "input must be in native byte order, not >f2",
+            "input must be in native byte order, not >f2: swap the bytes of its elements",
             (np.zeros(40, ">f2"),),
             None,
         ),
         (
             TypeError,
-            "input must be in native byte order, not >e",
+            "input must be in native byte order, not >e: swap the bytes of its elements",
             (memoryview(HALVES.astype(">f2")),),
+            None,
+        ),
+        (
+            TypeError,
+            "input must be in native byte order, not T{>e:a:}: swap the bytes of its elements",
+            (memoryview(HALVES.astype(">f2").view([("a", ">f2")])),),
+            None,
+        ),
+        (
+            TypeError,
+            f"input must be bytes-like or a NumPy array, not one of {WITH_OBJECTS.dtype}",
+            (WITH_OBJECTS,),
             None,
         ),
         (

@@ -21,7 +21,8 @@ TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint
 MORE = ": give more padding, or a smaller window"
 CONVERT = ": convert it with astype, for example to float32"
 GIVE = ": give x a type, for example by np.array(x, np.float32)"
-X = np.zeros((1, 2, 4, 5), np.int8)
+X: Any = np.zeros((1, 2, 4, 5), np.int8)
+MASKED: Any = np.ma.masked_equal(X[0, 0, 0], 1)
 
 
 def huge(*sizes):
@@ -56,7 +57,17 @@ def huge(*sizes):
             "x must hold plain arrays, not masked ones: fill them with filled()",
         ),
         (
-            ([[X[0, 0, 0]]], ([np.ma.masked_equal(X[0, 0, 0], 1)],)),
+            ([[X[0, 0, 0]]], ([MASKED],)),
+            TypeError,
+            "x must hold plain arrays, not masked ones: fill them with filled()",
+        ),
+        (
+            [memoryview(X[0, 0, 0]), memoryview(MASKED)],
+            TypeError,
+            "x must hold plain arrays, not masked ones: fill them with filled()",
+        ),
+        (
+            memoryview(MASKED),
             TypeError,
             "x must hold plain arrays, not masked ones: fill them with filled()",
         ),

@@ -1,6 +1,7 @@
 """Every rule of the checked objects has a message, which names the rule and then the value."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,6 +117,11 @@ def test_names_of_the_enums():
     assert AxisDirection.DECREASING == 1
     assert AxisDirection.of("Decreasing") is AxisDirection.of(1) is AxisDirection.DECREASING
     assert AxisDirection.of(np.uint8(0)) is AxisDirection.INCREASING
+    others: list[Any] = [True, np.bool_(True), np.int8(2), np.timedelta64(1, "s")]
+    others.append(np.timedelta64(1))
+    for other in others:
+        with pytest.raises(ValueError, match=r"^axis_direction must be increasing or decreasing, "):
+            AxisDirection.of(other)
     assert ReduceFunction.of("ArgMin") is ReduceFunction.ARGMIN
     with pytest.raises(ValueError, match=r"^feature level must be one of 1_0, .*, not \[\]$"):
         FeatureLevel.of([])  # pyright: ignore

@@ -245,4 +245,4 @@ def test_a_model_that_is_a_device():
     """It may never end, as this one."""
     status, out, err = run_line("onnx", "/dev/zero", "--plan")
     assert (status, out) == (2, [])
-    assert err == ["extremum: /dev/zero is a device, and no file of a model"]
+    assert err == ["extremum: /dev/zero is a device: give the file of a model"]

@@ -132,27 +132,35 @@ def test_what_an_earlier_package_left_is_not_taken_for_part_of_the_new_one(tmp_p
     assert (status, out) == (2, [])
     assert said == (
         "extremum: own/own_tb.v, own/registers/own_registers.rdl, own/registers/own_registers.h, "
-        "own/registers/own_registers.xml, own/registers/html: of an earlier package own, and the "
-        "new one has no such file: remove the earlier package, or let --output name another folder"
+        "own/registers/own_registers.xml: of an earlier package own, and the new one has no such "
+        "file: remove the earlier package, or let --output name another folder"
     )
     assert before == {path: path.read_bytes() for path in Path("own").rglob("*") if path.is_file()}
     assert run_command(line)[0] == 0  # the same package again
 
 
-def test_pages_about_other_registers_do_not_stay_behind(tmp_path, monkeypatch):
+def test_pages_about_registers_are_those_of_the_package_that_was_written_last(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
+    Path("fixed.toml").write_text("slots = 70000\nlength = 70000\ndecreasing = 0\n")
     line = "verilog --max-window 1,1 --operators argmax --output own --name"
-    both, one = "own --types int8,float16", "own --types int8"
-    assert run_command(f"{line} {both}")[0] == 0
-    status, out, (said,) = run_command(f"{line} {one}")
-    assert (status, out) == (2, [])
-    assert said.startswith("extremum: own/registers/html: of an earlier package own, and the new")
-    assert run_command(f"{line} {both}")[0] == 0
-    # Those of another package are told, and do not keep the first one from being written.
-    status, out, said = run_command(f"{line} other --types int8")
-    assert (status, said) == (0, [])
-    assert "registers/html were those of own: give each package a folder of its own" in out[-1]
-    assert run_command(f"{line} {one}")[0] == 0
+    for name, types, told in (
+        ("own", "int8,float16", None),
+        ("own", "int8", None),
+        (
+            "other",
+            "int8",
+            "registers/html were those of own: give each package a folder of its own",
+        ),
+        ("other", "int8", None),
+        ("streams", "int8 --fixed fixed.toml", "README.md, component.xml, component_2014.xml"),
+    ):
+        status, out, said = run_command(f"{line} {name} --types {types}")
+        assert (status, said) == (0, [])
+        assert (told or "") in out[-1]
+        assert ("were those of" in out[-1]) == (told is not None)
+        assert ("registers/html" in out[-1]) == (name == "other" and told is not None)
 
 
 def test_a_script_for_vivado_does_not_stay_behind(tmp_path, monkeypatch):

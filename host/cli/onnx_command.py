@@ -238,7 +238,7 @@ def _source(model: str) -> str | bytes:
     except OSError:  # who reads it says why
         return model
     if stat.S_ISCHR(mode):  # it may never end
-        raise click.ClickException(f"{model} is a device, and no file of a model")
+        raise click.ClickException(f"{model} is a device: give the file of a model")
     return Path(model).read_bytes() if stat.S_ISFIFO(mode) else model
 
 

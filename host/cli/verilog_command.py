@@ -249,12 +249,6 @@ def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> N
     if not _names_project(target / f"{name}.v"):
         return
     left = [path for path in optional if path not in files and path.exists()]
-    pages = registers / "html"
-    # The pages have names of no package: they are those of the package that the README is of.
-    if _owner(target / "README.md") == name and any(
-        path.is_file() and path not in files for path in pages.rglob("*")
-    ):
-        left.append(pages)
     script = target / "package_ip.tcl"  # whose name is that of no package
     is_left = script not in files and script.is_file()
     if is_left and re.search(rf"\b{name}\.v\b".encode(), script.read_bytes()):

@@ -205,6 +205,7 @@ def _options(network: Network, level: Any) -> onnxruntime.SessionOptions:
 
 
 def _told(error: Exception) -> str:
-    """Return what ONNX Runtime says, without the numbers of its status."""
-    text = str(error).rsplit("] : ", 1)[-1]
-    return " ".join(re.sub(r"^\d+ : [A-Z_]+ : ", "", text).split())
+    """Return what ONNX Runtime says, without the numbers of its status and places in its source."""
+    text = re.sub(r"^\d+ : [A-Z_]+ : ", "", str(error).rsplit("] : ", 1)[-1])
+    # A check that failed is told by its file, its function and its condition, and then in words.
+    return re.sub(r"\S+:\d+ .* was false\. (?=\S)", "", " ".join(text.split()))

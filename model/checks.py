@@ -266,7 +266,7 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     elif isinstance(x, np.ma.MaskedArray):
         raise TypeError("x must be a plain array, not a masked one: fill it with x.filled")
     array = np.asarray(x)
-    if not isinstance(x, np.ndarray) and _holds_masked([x], array.ndim):
+    if not isinstance(x, np.ndarray) and _holds_masked(x, array.ndim):
         raise TypeError("x must hold plain arrays, not masked ones: fill them with filled()")
     try:
         data_type = DataType.from_dtype(array.dtype)
@@ -285,27 +285,22 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(data_type.dtype)
 
 
-def _holds_masked(parts: Sequence[Any], levels: int) -> bool:
+def _holds_masked(x: object, levels: int) -> bool:
     """Tell whether there is a masked array, or a view of its memory, in nested sequences.
 
-    Parameters
-    ----------
-    parts
-        All parts of a level.
-    levels
-        How many levels there are from it on. What the innermost one holds are numbers.
+    There are so many levels, of which the innermost holds numbers, and is not looked at.
     """
-    kinds = {*map(type, parts)}
-    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
-        return True
-    views = (part for part in parts if type(part) is memoryview)
-    if memoryview in kinds and any(isinstance(v.obj, np.ma.MaskedArray) for v in views):
-        return True
-    if levels <= 1:
-        return False
-    if not kinds <= {list, tuple}:
-        parts = [part for part in parts if isinstance(part, (list, tuple))]
-    return _holds_masked([*chain.from_iterable(parts)], levels - 1)
+    parts: list[Any] = [x]
+    for _ in range(levels):
+        kinds = {*map(type, parts)}
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            return True
+        views = (part for part in parts if type(part) is memoryview)
+        if memoryview in kinds and any(isinstance(v.obj, np.ma.MaskedArray) for v in views):
+            return True
+        inner = (part for part in parts if isinstance(part, (list, tuple)))
+        parts = [*chain.from_iterable(inner)]
+    return False
 
 
 def as_tensor_of(x: ArrayLike, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:

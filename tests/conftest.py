@@ -4,10 +4,15 @@ import importlib.util
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A check that fails in a module which tests share is shown with its values, as one in a test is.
+MODULES = {path.stem for path in Path(__file__).parent.glob("*.py")}
+pytest.register_assert_rewrite(*(name for name in MODULES if not name.startswith("test_")))
 
 # Examples are drawn from a fixed seed, so that a failure in one run is one in every run. There is
 # no deadline: the first call of a function can be slow on a busy machine.

@@ -35,6 +35,9 @@ ONE_COCOTB = (
 and `make test-all` on Verilator as well. Without Icarus, both run them on Verilator.
 """
 
+UNKNOWNS = {"none": "unknowns", "axi": "axi.unknowns"}
+"""The bench of each bus that looks for X at the outputs."""
+
 NATIVE_BLOCK = pytest.param("native axi", marks=pytest.mark.slow)
 """The native simulation of the AXI block: a backend and a bus, as :func:`chosen` takes them."""
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_dataflow import CORES
+from dataflow_cores import CORES
 
 from extremum.hdl.axi.streams import INDICES
 from extremum.host.errors import SimulationError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_driver import CONFIG, START, Through, carry_out, drawn
+from driven_block import CONFIG, START, Through, carry_out, drawn
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES
@@ -16,7 +16,7 @@ from extremum.host.driver.dma import DmaTransport
 from extremum.host.errors import DeviceError, JobFailedError
 from extremum.host.simulation.backend import StreamSettings
 
-pytest_plugins = ["test_driver"]
+pytest_plugins = ["driven_block"]
 
 
 class Channel:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_driver import START, carry_out, drawn
-from test_driver_parts import CONFIG, only_job
-from test_driver_waits import Idle
+from driven_block import START, carry_out, drawn
+from driver_parts import THREE_LANES, Idle, only_job
 
 from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import INDICES, VALUES
@@ -22,14 +21,14 @@ from extremum.host.driver.words import job_words
 from extremum.host.errors import DeviceError
 from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 
-pytest_plugins = ["test_driver"]
+pytest_plugins = ["driven_block"]
 
 
 class Noted:
     """A transport to a block in which nothing happens: it notes what is written."""
 
     def __init__(self):
-        self.words = {word.address: word.reset for word in regs.register_map(CONFIG)}
+        self.words = {word.address: word.reset for word in regs.register_map(THREE_LANES)}
         self.written = []
 
     def read(self, address):
@@ -42,7 +41,7 @@ class Noted:
 def test_the_events_are_cleared_when_the_driver_begins_and_resets():
     """What happened before is no error of a job that is started now."""
     transport: Any = Noted()
-    driver = BlockDriver(transport, CONFIG)
+    driver = BlockDriver(transport, THREE_LANES)
     assert (driver.finished, driver.written) == (0, 0)
     both = {name: 1 << bit for bit, name in enumerate(("done", "error"))}
     cleared = (regs.IRQ_STATUS, both["done"] | both["error"])
@@ -156,7 +155,7 @@ def test_parts_of_results_without_values():
     assert [values.tolist() for values, _ in given] == [[[0, 0]]] * 4
 
 
-SMALL = replace(CONFIG, pipelining="small")
+SMALL = replace(THREE_LANES, pipelining="small")
 
 
 @pytest.mark.parametrize("elements", [latency(SMALL) + 1, 200])

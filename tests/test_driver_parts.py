@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from driver_parts import THREE_LANES, only_job
 
 from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, has_input_buffer, port_widths
 from extremum.hdl.config import CoreConfig
@@ -9,15 +10,8 @@ from extremum.hdl.latency import latency
 from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.driver.block import END_CLOCKS, unused_clocks, waiting_clocks
 from extremum.host.driver.packets import ResultPackets, filled_beats, input_pieces, input_size
-from extremum.host.plan import dataflow_core, plan
+from extremum.host.plan import dataflow_core
 from extremum.model import DataType, Pooling, Reduction
-
-CONFIG = CoreConfig((DataType.INT8,), lanes=3, max_window=(1, 3, 3))
-
-
-def only_job(problem, config=CONFIG):
-    (job,) = plan(problem, config).jobs
-    return job
 
 
 @pytest.mark.parametrize(("slices", "groups", "lanes"), [(2, 0, 2), (6, 2, 3), (7, 2, 1)])
@@ -55,12 +49,12 @@ def test_clocks_in_which_a_block_is_busy_with_no_element_of_the_core(padding, si
     )  # fmt: skip
     job = only_job(problem)
     schedule = job.schedule
-    behind = schedule.last_window + latency(CONFIG) - schedule.last_element
+    behind = schedule.last_window + latency(THREE_LANES) - schedule.last_element
     assert schedule.first_element == padding
     assert behind < 0
     assert unused_clocks(job) == padding + END_CLOCKS == padding + 9
     dense = only_job(Pooling.of((1, 1, 1, size), "int8", 1, start_padding=(0, padding)))
-    assert unused_clocks(dense) == padding + max(0, END_CLOCKS - latency(CONFIG))
+    assert unused_clocks(dense) == padding + max(0, END_CLOCKS - latency(THREE_LANES))
 
 
 @pytest.mark.parametrize("width", [1, 12])

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from driver_parts import Idle
 
 from extremum.hdl.axi.streams import VALUES
 from extremum.host.driver import dma
@@ -20,19 +21,6 @@ class Clock:
     def monotonic(self):
         self.now += self._step
         return self.now
-
-
-class Idle:
-    """A channel whose transfer ends when it is told to."""
-
-    def __init__(self):
-        self.idle, self.transferred = False, 0
-
-    def transfer(self, array):
-        self.idle, self.transferred = False, len(array)
-
-    def wait(self):
-        assert self.idle
 
 
 def waiting(monkeypatch, step, **options):

@@ -9,8 +9,8 @@ from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pooling_checks import check_against_reference
 from strategies import NAN_MODES, TYPES, tensors
-from test_model_pooling import check_against_reference
 
 import extremum.model.fast.sliding as sliding_module
 from extremum.model import SpatialDimension, argmax, max_pooling

@@ -9,8 +9,8 @@ from amounts import some
 from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pooling_checks import check_against_reference
 from strategies import DIRECTIONS, NAN_MODES, TYPES, poolings, tensors
-from test_model_pooling import check_against_reference
 
 import extremum.model.fast.pooling as pooling_module
 import extremum.model.fast.reduction as reduction_module

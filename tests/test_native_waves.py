@@ -3,14 +3,16 @@
 import os
 import re
 import resource
+from typing import Any
 
 import numpy as np
 import pytest
 from amounts import mostly_slow
-from test_native import SMALL
 
 from extremum.host import Accelerator, SimulationError
 from extremum.host.errors import WaveformError
+
+SMALL: dict[str, Any] = {"data_types": ("int8",), "max_window": (1, 1, 1)}
 
 
 def test_waves_of_a_window(tmp_path):

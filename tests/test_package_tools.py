@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from amounts import mostly_slow
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+from native_runs import carry_out, runs
 from packages import EXAMPLES, icarus, run, schema_of, settings_of, write
 from simulation import NEEDS_ICARUS
 from synthesis import needs
-from test_native import carry_out, runs
 
 from extremum.hdl.axi.latency import buffer_latency
 from extremum.hdl.config import PIPELINING, CoreConfig
@@ -201,6 +201,7 @@ def test_all_in_one_design(folders, tmp_path):
 
 BYTES = """
 import hashlib, sys
+from native_runs import carry_out, runs
 from packages import settings_of
 from extremum.host.package.files import package_files
 for name in sys.argv[1:]:

@@ -10,8 +10,7 @@ import re
 
 import pytest
 from amounts import mostly_slow
-from simulation import NEEDS_ICARUS, run_bench
-from test_unknowns import BENCHES
+from simulation import NEEDS_ICARUS, UNKNOWNS, run_bench
 
 from extremum.hdl.plain_verilog import verilog_of
 from extremum.hdl.verilog import TOPS
@@ -61,21 +60,21 @@ def powered_up(bus, core, power_up):
     ("bus", "core"),
     [
         pytest.param(bus, core, marks=() if (bus, core) == ("axi", "image") else pytest.mark.slow)
-        for bus in BENCHES
+        for bus in UNKNOWNS
         for core in CORES
     ],
 )
 def test_a_reset_is_enough(bus, core, power_up, tmp_path):
     run_bench(
-        "icarus", core, BENCHES[bus], tmp_path, bus=bus, verilog=powered_up(bus, core, power_up)
+        "icarus", core, UNKNOWNS[bus], tmp_path, bus=bus, verilog=powered_up(bus, core, power_up)
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("power_up", POWER_UPS)
-@pytest.mark.parametrize("bus", BENCHES)
+@pytest.mark.parametrize("bus", UNKNOWNS)
 def test_a_block_without_its_reset_is_found(bus, power_up, tmp_path):
     verilog, count = RESET.subn("", powered_up(bus, "image", power_up))
     assert count > 100
     with pytest.raises(AssertionError, match="tests failed"):
-        run_bench("icarus", "image", BENCHES[bus], tmp_path, bus=bus, verilog=verilog)
+        run_bench("icarus", "image", UNKNOWNS[bus], tmp_path, bus=bus, verilog=verilog)

@@ -165,6 +165,13 @@ def test_folders_are_imported_by_their_full_name() -> None:
         assert not {module.split(".")[0] for module in imported(path)} & set(FOLDERS), path
 
 
+def test_tests_share_modules_that_have_no_tests() -> None:
+    """Whoever changes the tests of a file then knows that no other file depends on them."""
+    for path in sources("tests"):
+        names = {module for module in imported(path) if module.startswith("test_")}
+        assert names <= {path.stem}, path  # a process may be told to import the file itself
+
+
 def test_the_golden_model_imports_numpy_alone() -> None:
     for path in sources("model"):
         for module in imported(path):

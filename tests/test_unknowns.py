@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from simulation import NEEDS_ICARUS, run_bench
+from simulation import NEEDS_ICARUS, UNKNOWNS, run_bench
 
 from extremum.host import cache
 from extremum.tb.cores import CORES
@@ -16,7 +16,6 @@ RUNS = [
     for core in CORES
 ]
 """The blocks; the quick tests run one of them."""
-BENCHES = {"none": "unknowns", "axi": "axi.unknowns"}
 
 
 def unknown_memories(verilog):
@@ -32,7 +31,7 @@ def unknown_memories(verilog):
 @pytest.mark.parametrize(("bus", "core"), RUNS)
 def test_nothing_unknown_comes_out(bus, core, tmp_path):
     verilog = unknown_memories(cache.verilog(CORES[core], bus=bus))
-    run_bench("icarus", core, BENCHES[bus], tmp_path, bus=bus, verilog=verilog)
+    run_bench("icarus", core, UNKNOWNS[bus], tmp_path, bus=bus, verilog=verilog)
 
 
 FAULTS = {
@@ -52,4 +51,4 @@ def test_what_follows_an_idle_payload_is_found(bus, core, tmp_path):
     verilog = verilog.replace("endmodule", f"  {instead}\nendmodule", 1)
     assert verilog.index("module extremum_") < verilog.index(instead)
     with pytest.raises(AssertionError, match=r"is unknown|Watchdog|StreamRuleError"):
-        run_bench("icarus", core, BENCHES[bus], tmp_path, bus=bus, verilog=verilog)
+        run_bench("icarus", core, UNKNOWNS[bus], tmp_path, bus=bus, verilog=verilog)

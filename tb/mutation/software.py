@@ -75,9 +75,9 @@ PACKAGES = {
     ),
     "driver": Package(
         ("host/driver",),
-        ("tests/test_driver.py", "tests/test_driver_parts.py", "tests/test_driver_edges.py",
-         "tests/test_driver_told.py", "tests/test_driver_waits.py", "tests/test_driver_dma.py",
-         "tests/test_dataflow.py"),
+        ("tests/test_driver.py", "tests/test_driver_packets.py", "tests/test_driver_parts.py",
+         "tests/test_driver_edges.py", "tests/test_driver_told.py", "tests/test_driver_waits.py",
+         "tests/test_driver_dma.py", "tests/test_accelerator_axi.py", "tests/test_dataflow.py"),
     ),
     "c_driver": Package(
         ("drivers/c/extremum.c",),

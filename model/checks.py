@@ -291,15 +291,16 @@ def _holds_masked(x: object, levels: int) -> bool:
     There are so many levels, of which the innermost holds numbers, and is not looked at.
     """
     parts: list[Any] = [x]
-    for _ in range(levels):
+    for level in range(levels):
+        if level:
+            inner = (part for part in parts if isinstance(part, (list, tuple)))
+            parts = [*chain.from_iterable(inner)]
         kinds = {*map(type, parts)}
         if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
             return True
         views = (part for part in parts if type(part) is memoryview)
         if memoryview in kinds and any(isinstance(v.obj, np.ma.MaskedArray) for v in views):
             return True
-        inner = (part for part in parts if isinstance(part, (list, tuple)))
-        parts = [*chain.from_iterable(inner)]
     return False
 
 

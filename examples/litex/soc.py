@@ -33,17 +33,17 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"soc: {error}: `make soc` installs LiteX and runs this")
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "firmware"))
+
+from cases import CONFIG
+from firmware_build import build
+
+from extremum.host import cache
+from extremum.host.processes import Processes
+from extremum.host.simulation.plain_paths import is_plain
+from extremum.host.simulation.verilated import MAKE_SETTINGS, verilator_variables
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "firmware"))
-
-from cases import CONFIG  # noqa: E402 - these are from the folder above
-from firmware_build import build  # noqa: E402
-
-from extremum.host import cache  # noqa: E402
-from extremum.host.processes import Processes  # noqa: E402
-from extremum.host.simulation.plain_paths import is_plain  # noqa: E402
-from extremum.host.simulation.verilated import MAKE_SETTINGS, verilator_variables  # noqa: E402
-
 LONGEST = 3600
 """Seconds after which a tool is given up."""
 

@@ -11,15 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "common"))
+
+from simulate import simulate
+
+from extremum.host import cache
+from extremum.host.simulation.cocotb_simulator import compile_core
+from extremum.tb.cores import CORE, CORES
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "common"))
-
-from simulate import simulate  # noqa: E402 - from the folder above
-
-from extremum.host import cache  # noqa: E402
-from extremum.host.simulation.cocotb_simulator import compile_core  # noqa: E402
-from extremum.tb.cores import CORE, CORES  # noqa: E402
-
 CONFIG = "image"
 """Name of the core: bytes in four lanes."""
 

@@ -14,15 +14,17 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "common"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "firmware"))
+
+from cases import CONFIG
+from firmware_build import MAIN, build
+from simulate import simulate
+
+from extremum.host import cache
+from extremum.host.simulation.cocotb_simulator import compile_core
+
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "firmware"), str(HERE.parent / "common")]
-
-from cases import CONFIG  # noqa: E402 - these are from the folders above
-from firmware_build import MAIN, build  # noqa: E402
-from simulate import simulate  # noqa: E402
-
-from extremum.host import cache  # noqa: E402
-from extremum.host.simulation.cocotb_simulator import compile_core  # noqa: E402
 
 
 def verilog() -> str:

@@ -1,8 +1,9 @@
 """Measures the simulations: first use, elements per second beside a bare loop, memory, workloads.
 
-Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--skip-memory]``. The time to compile a
-core counts only in the figures of the first use; with ``--first-use`` only those are measured.
-Writes ``bench/results/simulation.json``.
+Usage: ``python bench/simulation.py [--only WORKLOAD ...] [--first-use] [--skip-rates]
+[--skip-memory]``. The time to compile a core counts only in the figures of the first use; with
+``--first-use`` only those are measured. Writes ``bench/results/simulation.json``; what is left out
+keeps its last results. The exit status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -228,8 +229,8 @@ def main() -> int:
     names = [workload["name"] for workload in workloads]
     parser.add_argument("--only", nargs="+", choices=names, metavar="WORKLOAD")
     parser.add_argument("--first-use", action="store_true", help="measure the first use alone")
-    parser.add_argument("--skip-rates", action="store_true")
-    parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--skip-rates", action="store_true", help="no elements per second")
+    parser.add_argument("--skip-memory", action="store_true", help="no peak memory")
     parser.add_argument("--occupy", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.occupy:

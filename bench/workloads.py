@@ -3,7 +3,8 @@
 Windows, types and reduced lengths stay as published where possible: a tensor is made smaller by
 its batch and channels first, then by its largest size.
 
-Usage: ``python bench/workloads.py [--lanes 4]``.
+Usage: ``python bench/workloads.py [--lanes 1] [--most ELEMENTS]``. The exit status is the highest
+of ``extremum run``: 1 for a mismatch.
 """
 
 from __future__ import annotations

@@ -232,7 +232,13 @@ class CoreConfig:
         return (depth * self.max_plane, height * self.max_line, width)
 
     def data_type_code(self, data_type: DataType) -> int:
-        """Return the value of the job register that selects ``data_type``."""
+        """Return the value of the job register that selects ``data_type``.
+
+        Raises
+        ------
+        ValueError
+            The core was not built for this type.
+        """
         try:
             return self.data_types.index(data_type)
         except ValueError:
@@ -248,7 +254,7 @@ def check_is_config(config: object) -> None:
     Raises
     ------
     TypeError
-        It is none.
+        ``config`` is no :class:`CoreConfig`.
     """
     if not isinstance(config, CoreConfig):
         raise TypeError(f"config must be a CoreConfig, not {config!r}")

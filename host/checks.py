@@ -31,7 +31,7 @@ def tensor_for(problem: Reduction | Pooling, x: ArrayLike) -> np.ndarray:
     TypeError
         ``problem`` is no operator, or the tensor is of another type.
     ValueError
-        It is of other sizes.
+        The tensor has other sizes than the operator.
     """
     check_is_operator(problem)
     return as_tensor_of(x, problem.data_type, problem.sizes)
@@ -47,7 +47,7 @@ def check_simulation(
     TypeError
         ``waves`` is no path.
     ValueError
-        One of them, by name.
+        A setting is out of range, or the backend cannot have it. The message names the setting.
     """
     if waves is not None and not isinstance(waves, (str, os.PathLike)):
         raise TypeError(f"waves must name a file, not {waves!r}")

@@ -1,4 +1,4 @@
-"""The simulation that an accelerator runs on: started when it is needed, ended by an error."""
+"""The simulation that an accelerator runs on: started for its first operator, ended by an error."""
 
 from __future__ import annotations
 
@@ -37,18 +37,21 @@ Simulation = Simulator | NativeBlock | CocotbBlock
 
 
 _writers: WeakValueDictionary[str, Session] = WeakValueDictionary()
-"""Who has written waveforms last, by the files' true names. Who has a simulation still does."""
+"""The session that claimed each file of waveforms last, by the file's path without links.
+
+It still writes the file as long as it is starting a simulation, or has one.
+"""
 
 _claiming = Lock()
-"""Held while somebody looks at the writers and becomes one."""
+"""Held while a session looks a file up in :data:`_writers` and enters itself, so that no two do."""
 
 
 class Session:
-    """A simulation of one core or block, from its start to its end, again and again.
+    """Starts and ends the simulations of one core or block, one after the other.
 
-    What is left of a simulation after an error cannot be trusted: it is ended, and the next
-    operator starts a new one. So it is with a forked or pickled copy, which leaves the simulation
-    of its original alone.
+    After an error the state of a simulation cannot be trusted, so the simulation is ended, and the
+    next operator starts a new one. A forked or pickled copy of a session starts a simulation of its
+    own, too: it neither uses nor ends that of its original.
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ class Session:
     Attributes
     ----------
     simulation : Simulation or None
-        What runs now; None before the start and after the end.
+        The simulation that runs now; None before the start and after the end.
     """
 
     def __init__(
@@ -88,6 +91,11 @@ class Session:
 
     def start(self, tell: TellProgress) -> Simulation:
         """Return the simulation; compile the core and start it, if this process has none.
+
+        Parameters
+        ----------
+        tell
+            Called with the stages of a compilation.
 
         Raises
         ------
@@ -118,10 +126,15 @@ class Session:
         return self.simulation
 
     def _claim(self, waves: Path | None) -> None:
-        """Become the one that writes a file of waveforms, if there is one and nobody else does.
+        """Enter this session as the writer of a file of waveforms; ``waves`` is None for no file.
 
-        From here on the session is starting: a core may be compiled for seconds, in which another
+        It counts as starting from here on, since compiling a core takes seconds, in which another
         thread may want the same file.
+
+        Raises
+        ------
+        SimulationError
+            Another session writes the file.
         """
         if waves is None:
             self._is_starting = True
@@ -169,6 +182,12 @@ class Session:
         tuple
             The results; the clocks of a core, or the figures of a block; the number of empty
             windows.
+
+        Raises
+        ------
+        ToolError, SimulationError
+            The simulation could not be started, or failed. Whatever the exception, the simulation
+            has been ended.
         """
         try:
             results, took = self._carry_out(todo, tensor, tell, settings)
@@ -194,10 +213,28 @@ class Session:
     ) -> list[JobResults]:
         """Run some jobs of a plan on a bare core, without stalls.
 
+        Parameters
+        ----------
+        todo
+            Plan for this core.
+        tensor
+            The operator's input.
+        numbers
+            Places of the jobs in ``todo.jobs``.
+        tell
+            Called with the stages of a compilation.
+
+        Returns
+        -------
+        list of JobResults
+            In the order of ``numbers``.
+
         Raises
         ------
         ValueError
-            It simulates a block, or the plan is for another core.
+            The session simulates a block, or the plan is for another core.
+        ToolError, SimulationError
+            As :meth:`run`.
         """
         if todo.config != self._config:
             raise ValueError("the plan is for another core: plan for the accelerator's config")
@@ -223,6 +260,6 @@ class Session:
             simulation.close()
 
     def _abandon(self) -> None:
-        """End the simulation after an error, which says more than that waveforms are missing."""
+        """End the simulation after an error; that waveforms are missing is not told besides."""
         with suppress(WaveformError):
             self.close()

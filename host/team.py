@@ -40,14 +40,19 @@ Done = tuple[Any, Report]
 
 
 WORTHWHILE_CLOCKS = {"native": 2_000_000, "verilator": 50_000, "icarus": 10_000, "model": 2_000_000}
-"""Clocks of a backend that take about as long as the start of processes, a second or two."""
+"""For each backend, the clocks that it simulates in the time that processes take to start.
+
+That is a second or two: operators of fewer clocks do not start the processes.
+"""
 
 
 class Team:
     """Processes with an accelerator each.
 
-    They are started when there are several jobs for the first time that take longer than a start,
-    by :data:`WORTHWHILE_CLOCKS`; until then, and if there is one job, this process runs it.
+    The processes are started for the first operators that have several jobs and at least
+    :data:`WORTHWHILE_CLOCKS` predicted clocks; the workers of a scheduler take any operators that
+    have several jobs. Until then, and whenever there is a single job, the accelerator of this
+    process runs it.
 
     Threads may share a team; its processes are started once. A forked copy leaves the processes of
     its original alone, and starts its own.
@@ -64,7 +69,8 @@ class Team:
     scheduler
         Address of a scheduler of Dask, whose workers are used instead. They need this package.
     progress
-        Is told of what runs in this process.
+        Called with the :class:`extremum.host.progress.Progress` of what runs in this process; the
+        workers tell nothing.
 
     Attributes
     ----------
@@ -131,7 +137,7 @@ class Team:
         self._here.close()
 
     def _abandon(self, executor: Executor) -> None:
-        """End the processes at once, whatever they are computing: nobody waits for it any more."""
+        """End the processes at once, whatever they are computing, if they are still the team's."""
         with self._lock:
             if self._executor is not executor or self._client is not None:
                 return
@@ -150,7 +156,11 @@ class Team:
             self._process = os.getpid()
 
     def run(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
-        """Carry out an operator as :meth:`Accelerator.run` does, and set :attr:`report`."""
+        """Carry out an operator, and set :attr:`report`.
+
+        Parameters and results are those of :meth:`extremum.host.accelerator.Accelerator.run`, the
+        errors those of :meth:`run_all`.
+        """
         ((result, self.report),) = self.run_all([(problem, x)])
         return result
 
@@ -211,10 +221,10 @@ class Team:
         work: Sequence[Operation],
         shares: Sequence[Sequence[range | None]],
     ) -> list[list[Any]]:
-        """Carry out all shares of operators; return what each gave.
+        """Carry out all shares of all operators; return what each share gave, by operator.
 
-        After an error those that have not begun never do: nobody waits for them any more. After an
-        interrupt none go on: see :meth:`_abandon`.
+        After an error the shares that have not begun are cancelled. After an interrupt the caller
+        also ends those that run, by :meth:`_abandon`.
         """
         futures: list[list[Future[Any]]] = []
         try:
@@ -229,7 +239,7 @@ class Team:
             raise
 
     def _is_worth(self, clocks: int) -> bool:
-        """Return whether the processes are to do what takes so many clocks."""
+        """Return whether work of so many predicted clocks goes to the processes."""
         if self._scheduler is not None or self._executor is not None:
             return True
         return self._workers > 1 and clocks >= WORTHWHILE_CLOCKS[self._here.backend]
@@ -244,7 +254,7 @@ class Team:
         return [range(*pair) for pair in itertools.pairwise(edges)]
 
     def _running(self) -> tuple[Executor, int]:
-        """Return what runs the shares, started if need be, and how many workers it has."""
+        """Return the executor of the shares, started if need be, and the number of its workers."""
         with self._lock:
             if self._executor is None:
                 self._here.prepare()  # compiles the core, once for all
@@ -272,12 +282,14 @@ CONNECT_SECONDS = 15
 
 
 def _checked(workers: object) -> int:
-    """Return a number of workers.
+    """Return the number of workers, if it is one.
 
     Raises
     ------
-    TypeError, ValueError
-        It is no number of at least 1.
+    TypeError
+        ``workers`` is no integer.
+    ValueError
+        ``workers`` is less than 1.
     """
     if isinstance(workers, bool) or not isinstance(workers, int):
         raise TypeError(f"workers must be an integer, not {workers!r}")
@@ -296,7 +308,7 @@ def _done(todo: Plan, shares: Sequence[range | None], given: Sequence[Any]) -> D
 
 
 _accelerators: dict[str, Accelerator] = {}
-"""Those of a worker, by their settings."""
+"""The accelerators of this worker process, by the text of their settings."""
 
 
 def _run_share(
@@ -313,9 +325,10 @@ def _run_share(
 
 
 def _begin(told: Connection) -> None:
-    """Let a worker leave interrupts to the process that started it, and end when that says so.
+    """Prepare a worker process: it ignores interrupts, and ends when its parent wants it to.
 
-    It says so by any word on the pipe whose end is ``told``, or by its own end.
+    The parent says so by sending anything on the pipe ``told``. The worker ends as well when the
+    parent has ended.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

@@ -1,4 +1,4 @@
-"""One call at a time on what several threads share."""
+"""A lock for objects that threads share, which refuses a call from inside a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threading import RLock
 class Turns:
     """Lets calls of several threads wait for each other, and refuses a call from inside a call.
 
-    A forked or pickled copy is independent: whatever call its original was in, it is in none.
+    A forked or pickled copy begins unlocked, even if its original is in the middle of a call.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Turns:
         """
         if self._process != os.getpid():
             self._renew()  # the thread that holds the lock is in another process
-        # Conditions of the module threading ask their locks the same.
+        # `threading.Condition` asks its lock in the same way.
         if self._lock._is_owned():  # type: ignore[attr-defined]  # pyright: ignore
             raise RuntimeError(
                 "the accelerator is in the middle of a call: its progress callback must not use "

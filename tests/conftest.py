@@ -68,6 +68,14 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def terminable():
+    """Let SIGTERM reach this process even if it was started to ignore it."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
+
+
 @pytest.fixture(scope="module")
 def as_if_large():
     """Let the golden model compute small tensors as it computes large ones."""

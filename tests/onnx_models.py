@@ -10,11 +10,18 @@ import onnxruntime
 from onnx import FunctionProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from onnx.shape_inference import infer_shapes
 
+from extremum.host import Accelerator
+
 IR_VERSIONS = {1: 3, 8: 3, 10: 5, 11: 6, 12: 7, 13: 7, 18: 8, 20: 9, 21: 10, 22: 10}
 """A version of the format that each opset of the tests goes with."""
 
 OWN = "own"
 """The domain of functions that a model brings."""
+
+
+def node(operator: str, inputs: str, outputs: str, **attributes: Any) -> NodeProto:
+    """Return a node; the names of its inputs and outputs are separated by spaces."""
+    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def model_of(
@@ -83,3 +90,13 @@ def runtime(model: ModelProto, inputs: Mapping[str, np.ndarray]) -> list[Any]:
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     return list(session.run(None, dict(inputs)))
+
+
+class Wrong(Accelerator):
+    """An accelerator whose last element is wrong."""
+
+    def run(self, problem: Any, x: Any) -> Any:
+        """Compute an operator, and spoil the last element of its result."""
+        result = np.array(super().run(problem, x))
+        result.reshape(-1)[-1] += 1
+        return result

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from equal_bits import assert_equal_bits
-from onnx import helper
-from onnx_models import model_of, runtime
+from onnx_models import model_of, node, runtime
 
 from extremum.onnx import load, run
 
@@ -20,10 +19,6 @@ LAYERS = {
     "default": ("ArgMax", {}, "places"),
     "last": ("ArgMin", {"axis": -1, "select_last_index": 1, "keepdims": 0}, "places"),
 }
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def codes(data_type="int8", sizes=SIZES, seed=1):

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from extremum.hdl.ports import JobError
-from extremum.tb.regression.case import Item
+from extremum.tb.coverage import Tally
+from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.observe import Offered
 from extremum.tb.regression.operators import jobs_of
 from extremum.tb.regression.pool import target_named
+from extremum.tb.regression.run import Rig, run_case
+from extremum.tb.regression.work import Figures
 
 CORE, BLOCK = "reduction", "axi-reduction"
 """Names of a core and of a block that reduce."""
@@ -29,6 +32,13 @@ a pause; and whether the error of one before it is looked at first."""
 
 REDUCTION: dict[str, Any] = {"function": "argmax", "axes": [1]}
 """What is reduced how, unless a test says it."""
+
+
+def counted(rig: Rig, target: str, batch: Batch) -> tuple[Figures, set[str]]:
+    """Run a case of one batch; return its figures, and the names of the bins that it met."""
+    tally = Tally()
+    figures = run_case(Case(target, [batch]), rig, tally)
+    return figures, set(tally.counts)
 
 
 def offered(

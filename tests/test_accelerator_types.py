@@ -106,5 +106,6 @@ def test_onnx_max_pool(hardware, simulator):
         arguments = max_pool_arguments(x.shape, **vector.attributes)
         lifted = x.reshape(lifted_sizes(x.shape))
         results = accelerator.max_pooling(lifted, **arguments, return_indices=True)
-        for actual, expected in zip(results, vector.outputs, strict=False):
+        assert len(results) == 2  # values and indices; a vector may have the values alone
+        for actual, expected in zip(results[: len(vector.outputs)], vector.outputs, strict=True):
             assert_equal_bits(actual.squeeze(2) if x.ndim == 3 else actual, expected)

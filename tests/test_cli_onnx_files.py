@@ -10,13 +10,9 @@ import onnx
 import pytest
 from command_line import GOLDEN, run
 from onnx import TensorProto, helper
-from onnx_models import model_of, one_node
+from onnx_models import model_of, node, one_node
 
 X: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 @pytest.fixture

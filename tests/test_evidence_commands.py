@@ -62,14 +62,6 @@ def test_refusals(monkeypatch, tmp_path, capsys, command, arguments, message):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture
-def terminable():
-    """Let SIGTERM reach this process even if it was started to ignore it."""
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    yield
-    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
-
-
 @pytest.mark.usefixtures("terminable")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_is_told_in_one_line(capsys, how):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from descriptors import PLAIN, tensor
 
 from extremum.model import (
     ArgMaxOperatorDesc,
@@ -19,10 +20,6 @@ HALVES: Any = np.zeros(40, np.float16)
 WITH_OBJECTS: Any = np.zeros(3, [("a", "M8[s]"), ("b", "O")])
 MASKED: Any = np.ma.zeros(40, np.float16)
 MORE = ": give more padding, or a smaller window"
-
-
-def tensor(name, *shape, **more):
-    return BufferTensorDesc(DataType(name), shape, **more)
 
 
 @pytest.mark.parametrize(
@@ -142,20 +139,6 @@ def test_more_messages_of_reductions():
     with pytest.raises(ValueError, match=r"^an int32 index needs at most 2\^31 reduced elements"):
         ArgMaxOperatorDesc(big, tensor("int32", 1), (0,))
     assert ArgMaxOperatorDesc(big, tensor("uint32", 1), (0,)).operator().count == 2**31 + 1
-
-
-IMAGE, POOLED = tensor("float16", 1, 2, 4, 5), tensor("float16", 1, 2, 2, 2)
-INDICES = tensor("uint32", 1, 2, 2, 2)
-PLAIN = {
-    "input_tensor": IMAGE,
-    "output_tensor": POOLED,
-    "output_indices_tensor": INDICES,
-    "strides": (2, 2),
-    "window_size": (2, 2),
-    "start_padding": (0, 0),
-    "end_padding": (0, 0),
-    "dilations": (1, 1),
-}
 
 
 @pytest.mark.parametrize(

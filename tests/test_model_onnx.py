@@ -41,7 +41,8 @@ def test_the_vectors_are_there(operator, count):
 def test_max_pool(vector):
     (x,) = vector.inputs
     results = onnx_max_pool(x, vector.attributes)
-    for actual, expected in zip(results, vector.outputs, strict=False):
+    assert len(results) == 2  # values and indices; a vector may have the values alone
+    for actual, expected in zip(results[: len(vector.outputs)], vector.outputs, strict=True):
         assert_equal_bits(actual, expected)
 
 

@@ -188,8 +188,9 @@ def test_the_trials_of_a_block_are_recorded(name):
     with scaled(design):
         mutants = yosys.mutants(design, yosys.flat(design), f"{design.prefix}axi.buffers", 1)
         model = CompiledDesign(design, mutants)
-        for trial in axi_trials.trials(model, design.config, range(1), ("jobs", "stalls")):
-            assert model.replay(0, trial) is None
+        recorded = list(axi_trials.trials(model, design.config, range(1), ("jobs", "stalls")))
+        assert {trial.kind for trial in recorded} == {"jobs", "stalls"}
+        assert all(model.replay(0, trial) is None for trial in recorded)
 
 
 def test_the_documentation_lists_every_kind_of_trial():

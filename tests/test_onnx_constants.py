@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 from equal_bits import assert_equal_bits
 from onnx import TensorProto, helper, numpy_helper
-from onnx_models import OWN, model_of, runtime
+from onnx_models import OWN, model_of, node, runtime
 
 from extremum.onnx import run
 from extremum.onnx.segments import cut
 
 RNG = np.random.default_rng(3)
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def constant(name, value):

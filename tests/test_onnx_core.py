@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import model_of, one_node
+from onnx_models import model_of, node, one_node
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
@@ -14,10 +14,6 @@ from extremum.model import DataType
 from extremum.onnx import NetworkError, core_for, load, run
 
 X: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def computed():

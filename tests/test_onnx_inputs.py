@@ -7,16 +7,12 @@ import onnx
 import pytest
 from equal_bits import assert_equal_bits
 from onnx import TensorProto, helper, numpy_helper
-from onnx_models import OWN, model_of, one_node, runtime
+from onnx_models import OWN, model_of, node, one_node, runtime
 
 from extremum.onnx import NetworkError, load, run
 
 X: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 POOL = one_node("MaxPool", X, kernel_shape=[2, 2])
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 @pytest.mark.parametrize(

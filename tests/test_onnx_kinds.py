@@ -5,17 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import model_of, one_node
+from onnx_models import model_of, node, one_node
 
 from extremum.onnx import NetworkError, load, run
 
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 GIVEN = {"x": ("float32", X.shape)}
 TENSOR = helper.make_tensor_type_proto(TensorProto.FLOAT, X.shape)
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def absent(name):

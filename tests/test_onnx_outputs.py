@@ -8,16 +8,12 @@ import onnx
 import pytest
 from equal_bits import assert_equal_bits
 from onnx import TensorProto, helper
-from onnx_models import model_of, one_node
+from onnx_models import model_of, node, one_node
 
 from extremum.onnx import run
 from extremum.onnx.differences import output_difference
 
 X: np.ndarray = np.array([[1.25, -2, 3], [4, 5, -6]], np.float32)
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def ran(nodes, outputs, opset=18, x=X):

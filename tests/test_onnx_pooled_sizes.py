@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_models import OWN, model_of
+from onnx_models import OWN, model_of, node
 
 from extremum.onnx import load, run
 from extremum.onnx.graphs import sizes_of
@@ -21,10 +21,6 @@ AUTOMATIC = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "auto_pad": "VALID"}
 """The pads do not count, so there are 4 windows in a line and not 6."""
 
 POOLINGS = [("MaxPool", ROUNDED_UP), ("AveragePool", ROUNDED_UP), ("MaxPool", AUTOMATIC)]
-
-
-def node(kind, inputs, outputs, **attributes):
-    return helper.make_node(kind, inputs.split(), outputs.split(), **attributes)
 
 
 def check(model):

@@ -3,10 +3,8 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
-from onnx_models import model_of, runtime
+from onnx_models import Wrong, model_of, node, runtime
 
-from extremum.host import Accelerator
 from extremum.onnx import NetworkError, execution, run
 from extremum.onnx import runtime as runtime_module
 from extremum.onnx.differences import output_difference
@@ -16,10 +14,6 @@ RNG = np.random.default_rng(6)
 PLAIN = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 OPTIMISED = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
 HALF: np.ndarray = RNG.standard_normal((1, 2, 30, 30)).astype(np.float16)
-
-
-def node(operator, inputs, outputs, **attributes):
-    return helper.make_node(operator, inputs.split(), outputs.split(), **attributes)
 
 
 def half(opset: int):
@@ -83,15 +77,6 @@ def test_what_only_the_cut_rounds_is_no_difference(network):
     assert uncut is not None
     assert outputs.rounding is not None
     assert outputs.rounding.count
-
-
-class Wrong(Accelerator):
-    """An accelerator whose last element is wrong."""
-
-    def run(self, problem, x):
-        result = np.array(super().run(problem, x))
-        result.reshape(-1)[-1] += 1
-        return result
 
 
 def test_a_wrong_layer_is_found_where_a_cut_rounds():

@@ -9,26 +9,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from regression_jobs import BEFORE, BEHIND, BLOCK, CORE, FAILS, LOOKED_AT, NEXT, ROWS
+from regression_jobs import BEFORE, BEHIND, BLOCK, CORE, FAILS, LOOKED_AT, NEXT, ROWS, counted
 
 from extremum.hdl.latency import latency, queue_depth
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import on_block, on_faulty_block
 from extremum.tb.regression.block_registers import DONE, ERROR, IDLE, BlockRegisters
-from extremum.tb.regression.case import Batch, Case, Item
+from extremum.tb.regression.case import Batch, Item
 from extremum.tb.regression.observe import sink_phase, source_phase
 from extremum.tb.regression.pool import target_named
-from extremum.tb.regression.run import run_case
 from extremum.tb.regression.work import todo_of
 
 pytest_plugins = ["regression_rig"]
-
-
-def counted(rig, target, batch):
-    """Run a case of one batch; return its figures, and the names of the bins that it met."""
-    tally = Tally()
-    figures = run_case(Case(target, [batch]), rig, tally)
-    return figures, set(tally.counts)
 
 
 @pytest.mark.parametrize(

@@ -157,14 +157,6 @@ def twice(monkeypatch):
     monkeypatch.setattr(evidence, "write", write)
 
 
-@pytest.fixture
-def terminable():
-    """Let SIGTERM reach this process even if it was started to ignore it."""
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    yield
-    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
-
-
 @pytest.mark.usefixtures("terminable", "few")
 @pytest.mark.parametrize(
     ("what", "status", "told"),

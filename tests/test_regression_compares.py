@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from regression_jobs import BLOCK, CORE, ROWS
+from regression_jobs import BLOCK, CORE, ROWS, counted
 
 from extremum.hdl.axi import register_map as regs
 from extremum.host.driver.block import BlockDriver
@@ -38,13 +38,6 @@ def difference(rig, target, **batch):
     with pytest.raises(Difference) as caught:
         run_case(Case(target, [Batch(**given)]), rig, Tally())
     return str(caught.value)
-
-
-def counted(rig, target, batch):
-    """Run a case of one batch; return its figures, and the names of the bins that it met."""
-    tally = Tally()
-    figures = run_case(Case(target, [batch]), rig, tally)
-    return figures, set(tally.counts)
 
 
 @pytest.mark.parametrize(("target", "fewest"), [(CORE, 1), (BLOCK, 2)])

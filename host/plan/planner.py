@@ -73,7 +73,8 @@ class Plan:
         Raises
         ------
         ValueError
-            The first such register.
+            A job needs another value of a fixed register. The message names the first such register
+            and both values.
         """
         if self.config.fixed:
             for job, _ in self.jobs.kinds():
@@ -133,7 +134,7 @@ def check_is_operator(problem: object) -> None:
     Raises
     ------
     TypeError
-        It is none.
+        ``problem`` is neither a ``Reduction`` nor a ``Pooling``.
     """
     if not isinstance(problem, (Reduction, Pooling)):
         raise TypeError(f"problem must be a Reduction or a Pooling, not {problem!r}")

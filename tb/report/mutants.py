@@ -39,7 +39,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
     summary = (
         f"{count(mutants, 'mutant')} of {count(len(rows), 'block')}: {number(killed)} killed, "
         f"{number(equivalent)} proved equivalent, {number(explained)} explained, "
-        f"{number(unexplained)} open"
+        f"{number(unexplained + new)} open"
     )
     shares = [
         [f"`{name}`", *numbers, share(numbers[1], numbers[0] - numbers[2])]

@@ -70,7 +70,7 @@ def faults(evidence: dict[str, Any]) -> Told:
         for block in blocks
     )  # fmt: skip
     upsets = sum(block["count"] for block in blocks)
-    sums = (f"{sum(block['effects'].get(e, 0) for block in blocks)} {e}" for e in effects)
+    sums = (f"{number(sum(block['effects'].get(e, 0) for block in blocks))} {e}" for e in effects)
     summary = f"{count(upsets, 'upset')}: {', '.join(sums)}"
     columns = ["block", "flip-flops", "upsets", *effects, *(f"ended by {cure}" for cure in CURES)]
     text = [

@@ -258,6 +258,7 @@ def test_all_mutants_of_a_cell():
 def test_a_rule_that_means_a_fault_is_too_wide(design, monkeypatch, capsys):
     """All that a rule means is tried, whether the campaign's sample has it or not."""
     wide = explained.Rule("part", ".*", r"add0\.Y\[\d\] inv", "the sum may be another one")
+    other = explained.Rule("part", ".*", r"add0\.Y\[\d\] cnot1/\d", "nor does its other bit matter")
     right = explained.Rule("part", ".*", r"or0\.Y\[0\] const1", "the other number is never reached")
     for name, value in {
         "BLOCKS": ("part",),
@@ -265,15 +266,18 @@ def test_a_rule_that_means_a_fault_is_too_wide(design, monkeypatch, capsys):
         "DESIGNS": {"counter": design},
         "scaled": lambda design: nullcontext(),
         "trials": lambda design, model, rounds: [record(model)],
-        "rules": lambda: [wide, right],
+        "rules": lambda: [wide, other, right],
     }.items():
         monkeypatch.setattr(rules, name, value)
+    # A rule that means mutants at wide ports alone has its mutants tried, however many they are.
+    monkeypatch.setattr(rules, "NARROW", 1)
     monkeypatch.setattr("sys.argv", ["rules"])
     assert rules.main() == 1
     printed = capsys.readouterr().out
-    assert "part: 4 mutants of 2 rules\n" in printed
     assert printed.count("though: the sum may be another one") == 2
-    assert printed.endswith("1 passed, 1 failed\n")
+    assert printed.count("though: nor does its other bit matter") == 2
+    assert "part: 10 mutants of 3 rules\n" in printed
+    assert printed.endswith("1 passed, 2 failed\n")
     monkeypatch.setattr("sys.argv", ["rules", "--rounds", "0"])
     with pytest.raises(SystemExit, match="2"):
         rules.main()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,8 +28,10 @@ ROUNDS = 4
 NARROW = 16
 """Bits of the widest port of which mutants that depend on another bit are tried.
 
-There are too many of those of wider ports.
+There are too many of those of wider ports: they are tried for rules that mean no others.
 """
+WIDEST = 1 << 16
+"""More bits than any port has."""
 
 
 def widths(flat: str) -> dict[str, dict[str, int]]:
@@ -90,9 +93,12 @@ def every(
 
 
 def meant(
-    design: Design, flat: str, block: str, narrow: int = NARROW
+    design: Design, flat: str, block: str, narrow: int
 ) -> Iterator[tuple[Rule, yosys.Mutant]]:
-    """Yield the mutants of a block of a flattened design that a rule means, each with its rules."""
+    """Yield the mutants of a block of a flattened design that a rule means, each with its rules.
+
+    Those that depend on another bit are left out at ports of more than ``narrow`` bits.
+    """
     where, called, ports = places(flat), names(flat), widths(flat)
     of_block = [rule for rule in rules() if rule.block == block]
     for cell in cells(flat):
@@ -118,8 +124,12 @@ def attack(name: str, blocks: Sequence[str], rounds: int) -> tuple[Counter[Rule]
     killed: list[str] = []
     with scaled(design):
         flat = yosys.flat(design)
-        tried = [pair for block in blocks for pair in meant(design, flat, block)]
+        tried = [pair for block in blocks for pair in meant(design, flat, block, NARROW)]
+        narrow = {rule for rule, _ in tried}
+        wide = (pair for block in blocks for pair in meant(design, flat, block, WIDEST))
+        tried += [pair for pair in wide if pair[0] not in narrow]
         counts = Counter(rule for rule, _ in tried)
+        print(f"{', '.join(blocks)}: {count(len(tried), 'mutant')} to try", file=sys.stderr)
         if not tried:
             return counts, killed
         alive = dict(enumerate(tried, 1))

@@ -48,11 +48,11 @@ class Figure(NamedTuple):
 
 def fpga_figures(results: list[dict[str, Any]]) -> Iterator[Figure]:
     """Yield the results of ``fpga.json``, which the bench can measure again."""
-    blocks = {block.name: block for block in fpga.blocks()}
+    cores = {core.name: core for core in fpga.cores()}
     for result in results:
-        block = blocks[result["name"]]
-        now = partial(netlist_digest, block.config, DEVICES[block.device], block.bus)
-        yield Figure(block.name, now, result)
+        core = cores[result["name"]]
+        now = partial(netlist_digest, core.config, DEVICES[core.device], core.bus)
+        yield Figure(core.name, now, result)
 
 
 def clock_figures(bus: str, results: list[dict[str, Any]]) -> Iterator[Figure]:

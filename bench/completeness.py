@@ -49,7 +49,7 @@ def _clocks() -> dict[str, Part]:
 
 
 def _fpga() -> dict[str, Part]:
-    return {"": Part(("name",), [(block.name,) for block in fpga.blocks()])}
+    return {"": Part(("name",), [(core.name,) for core in fpga.cores()])}
 
 
 def _simulation() -> dict[str, Part]:

@@ -74,21 +74,21 @@ BLOCKS = (
 
 
 @dataclass(frozen=True)
-class Block:
-    """A core to measure.
+class Core:
+    """A core to measure, by itself or within the AXI block.
 
     Parameters
     ----------
     name
-        Name of the block's record.
+        Name of the record.
     preset
-        Name of the preset that the block is derived from.
+        Name of the preset that the core is derived from.
     config
         Configuration of the core.
     device
         Device to measure the core on.
     series
-        Name of the series, and the number of the core in its plot; None for a block that is in no
+        Name of the series, and the number of the core in its plot; None for a core that is in no
         series.
     bus
         ``"none"`` for the bare core, ``"axi"`` for the AXI block around it.
@@ -109,31 +109,31 @@ class Block:
         return len(interface(self.config)["ports"])
 
 
-def blocks() -> Iterator[Block]:
-    """Yield all blocks to measure."""
+def cores() -> Iterator[Core]:
+    """Yield all that is measured."""
     for name, config in PRESETS.items():
-        yield Block(name, name, config)
+        yield Core(name, name, config)
     for name in SMALL_PARTS:
         for device in DEVICES:
             if device != ECP5:
-                yield Block(_place(name, "fast", device), name, PRESETS[name], device)
+                yield Core(_place(name, "fast", device), name, PRESETS[name], device)
     for series, values in GROWTH.items():
         for change, number in values:
             config = replace(PRESETS[BASE], **change)
-            yield Block(f"{BASE}, {series} {number}", BASE, config, series=(series, number))
+            yield Core(f"{BASE}, {series} {number}", BASE, config, series=(series, number))
 
     for name, setting, device in SETTINGS:
         config = replace((PRESETS | {"programmable-int8": PROGRAMMABLE})[name], pipelining=setting)
-        yield Block(_place(name, setting, device), name, config, device)
+        yield Core(_place(name, setting, device), name, config, device)
 
     for name, config in (PRESETS | dataflow()).items():
         if name not in PRESETS:
-            yield Block(name, name, config)
-        yield Block(f"{name}, AXI", name, config, bus="axi")
+            yield Core(name, name, config)
+        yield Core(f"{name}, AXI", name, config, bus="axi")
 
     for name, setting, device in BLOCKS:
         config = replace(PRESETS[name], pipelining=setting)
-        yield Block(f"{_place(name, setting, device)}, AXI", name, config, device, bus="axi")
+        yield Core(f"{_place(name, setting, device)}, AXI", name, config, device, bus="axi")
 
 
 def _place(name: str, setting: str, device: str) -> str:
@@ -148,7 +148,7 @@ def dataflow() -> dict[str, CoreConfig]:
     return {name: config for name, config in found.items() if not is_programmable(config)}
 
 
-def cycles_per_beat(block: Block) -> float:
+def cycles_per_beat(core: Core) -> float:
     """Return the clocks for each beat of elements of the preset's workload, on this very core.
 
     They are those of the plan, which `make bench-cycles` holds against the clocks that cores take;
@@ -156,12 +156,12 @@ def cycles_per_beat(block: Block) -> float:
     take the elements as they come, counts one beat per clock.
     """
     targets = tomllib.loads(TARGETS.read_text())["block"]
-    name = {target["name"]: target.get("workload") for target in targets}.get(block.preset)
+    name = {target["name"]: target.get("workload") for target in targets}.get(core.preset)
     if name is None:
         return 1.0
     workloads = tomllib.loads(WORKLOADS.read_text())["workload"]
     workload = next(each for each in workloads if each["name"] == name)
-    config = block.config
+    config = core.config
     problem, _ = problem_of(workload | {"type": config.data_types[0].name.lower()})
     planned = plan(problem, config)
     if any(job.kind == "gathered" for job, _ in planned.jobs.kinds()):
@@ -176,35 +176,35 @@ def by_name(records: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", help="names of blocks")
+    parser.add_argument("--only", nargs="+", help="names of cores")
     arguments = parser.parse_args()
-    listed = list(blocks())
-    if unknown := set(arguments.only or ()) - {block.name for block in listed}:
-        parser.error(f"there is no block {min(unknown)!r}")
-    chosen = [block for block in listed if arguments.only is None or block.name in arguments.only]
+    listed = list(cores())
+    if unknown := set(arguments.only or ()) - {core.name for core in listed}:
+        parser.error(f"there is no core {min(unknown)!r}")
+    chosen = [core for core in listed if arguments.only is None or core.name in arguments.only]
     refuse_unwritable(parser, RESULTS)
     found = kept_results(RESULTS, by_name)
     failed = False
-    for block in chosen:
-        device = DEVICES[block.device]
+    for core in chosen:
+        device = DEVICES[core.device]
         try:
-            measured = measure(block.config, device, bus=block.bus)
+            measured = measure(core.config, device, bus=core.bus)
         except SynthesisError as error:
-            print(f"{block.name}: {error}", file=sys.stderr)
-            found.pop(block.name, None)
+            print(f"{core.name}: {error}", file=sys.stderr)
+            found.pop(core.name, None)
             failed = True
         else:
             entry = record(
-                block.name, block.config, device, measured, cycles_per_beat(block), bus=block.bus
+                core.name, core.config, device, measured, cycles_per_beat(core), bus=core.bus
             )  # fmt: skip
-            found[block.name] = entry | {
-                "device": block.device,
-                "series": block.series,
-                "ports": block.ports,
-                "netlist": netlist_digest(block.config, device, block.bus),
+            found[core.name] = entry | {
+                "device": core.device,
+                "series": core.series,
+                "ports": core.ports,
+                "netlist": netlist_digest(core.config, device, core.bus),
             }
-            print(f"{block.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
-        write_results(RESULTS, [found[block.name] for block in listed if block.name in found])
+            print(f"{core.name}: {entry['comb']} COMB, {entry['fmax_mhz']} MHz", file=sys.stderr)
+        write_results(RESULTS, [found[core.name] for core in listed if core.name in found])
     return int(failed)
 
 

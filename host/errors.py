@@ -44,7 +44,7 @@ class JobFailedError(DeviceError):
         where = f" in register {register}" if register else ""
         which = "" if job is None else f" for job {job} since its reset (modulo 256)"
         super().__init__(
-            f"the block reported {code}{where}{which}: reset the block before the next job"
+            f"the block reported {code}{where}{which}: call driver.reset() before the next job"
         )
 
     def __reduce__(self) -> tuple[type, tuple[str, int | None, str | None]]:

@@ -212,7 +212,7 @@ def test_cores_run_the_workloads_of_their_targets():
     script = script_of("fpga")
     targets = tomllib.loads((BENCH / "targets.toml").read_text())["block"]
     named = {target["name"] for target in targets if "workload" in target}
-    found = {b.name: script.cycles_per_beat(b) for b in script.blocks() if b.name in named}
+    found = {b.name: script.cycles_per_beat(b) for b in script.cores() if b.name in named}
     assert found.keys() == named
     assert all(1 < clocks < 1.01 for clocks in found.values()), found
 

@@ -72,8 +72,8 @@ def test_figures_of_fpgas_belong_to_what_is_synthesised(monkeypatch):
 
 
 def test_the_digest_of_a_figure_is_that_of_its_device():
-    block = next(block for block in fpga.blocks() if block.name == "pool2x2-int8")
-    digests = {fpga.netlist_digest(block.config, device) for device in DEVICES.values()}
+    core = next(core for core in fpga.cores() if core.name == "pool2x2-int8")
+    digests = {fpga.netlist_digest(core.config, device) for device in DEVICES.values()}
     assert len(digests) > 1
 
 
@@ -208,4 +208,4 @@ def test_the_results_are_those_of_the_bench():
         published = [tuple(result[key] for key in clock_counts.KEY) for result in results(name)]
         assert published == runs
     published = [result["name"] for result in results("fpga")]
-    assert published == [block.name for block in fpga.blocks()]
+    assert published == [core.name for core in fpga.cores()]

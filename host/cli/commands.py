@@ -232,7 +232,8 @@ def plan(
     OPERATOR is argmin, argmax, reduce-min, reduce-max or max-pool. Takes the options of
     `run`, so that one line serves both: those about running, comparing and writing are checked,
     and do nothing here. Instead of an input, --sizes and --type will do. The core is that of
-    --preset or --config, if one of them is given, changed by the other options.
+    --preset or --config, if one of them is given, whose parameters then stand in the place of the
+    defaults below; the other options change it.
     """
     problems.refuse_misfits(operator, options)
     if options["backend"] == "model":

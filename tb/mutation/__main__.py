@@ -44,7 +44,7 @@ def run(
     *,
     mutants: Callable[[str], int],
     rounds: int,
-    minutes: float,
+    budget: float,
     writes: bool = True,
     kept: Container[str] = (),
     again: bool = False,
@@ -59,8 +59,8 @@ def run(
         Tells how many mutants of a block are asked for.
     rounds
         Rounds of trials.
-    minutes
-        Budget of all builds together, besides their compilation and the first round of trials.
+    budget
+        Minutes for all builds together, besides their compilation and the first round of trials.
         Two thirds of it are for trials, the rest for proofs.
     writes
         Whether the evidence is written, anew behind each build; if not, nothing is proved either.
@@ -76,7 +76,7 @@ def run(
     found: dict[str, Any] = {}
     for name, built in builds:
         design = DESIGNS[name]
-        share = 60 * minutes / len(builds)
+        share = 60 * budget / len(builds)
         print(f"{', '.join(built)}: mutants of {name}", flush=True)
         with scaled(design):
             text = yosys.flat(design)
@@ -144,19 +144,13 @@ def main() -> int:
         quick = QUICK_MUTANTS_OF_CORE if block in WHOLE_CORES else QUICK_MUTANTS
         return quick if given.quick else given.mutants
 
-    kept: list[str] = []
-    if not (given.quick or given.again):
-        before = {block: told.get("asked", MUTANTS) for block, told in _read()["gateware"].items()}
-        kept = [
-            block for block in blocks
-            if is_kept(f"mutants of {block}", before.get(block, 0), given.mutants)
-        ]  # fmt: skip
+    kept = [] if given.quick or given.again else _kept(blocks, given.mutants)
     try:
         found = run(
             blocks,
             mutants=mutants,
             rounds=QUICK_ROUNDS if given.quick else ROUNDS,
-            minutes=given.budget,
+            budget=given.budget,
             writes=not given.quick,
             kept=kept,
             again=given.again,
@@ -165,19 +159,40 @@ def main() -> int:
         print(f"the design is wrong without a mutant: {error}\n0 passed, 1 failed")
         return 1
     if given.accept:
-        accepted = {block: outcome for block, outcome in found.items() if block not in kept}
-        for outcome in accepted.values():
-            outcome["open"] = sorted(outcome["open"] + outcome["surviving"])
-            outcome["surviving"] = []
-        keys = {block: outcome["open"] for block, outcome in accepted.items()}
-        if given.quick:
-            accept(keys, QUICK)
-        else:
-            accept(keys)
-            _write(accepted)
-    failed = 0
+        _accept({block: found[block] for block in found if block not in kept}, quick=given.quick)
     # The sample of the quick form is the same in each run, so what it lists must live in each.
-    listed = open_survivors(QUICK) if given.quick else set()
+    failed = _printed(found, open_survivors(QUICK) if given.quick else set())
+    print(f"{len(found) - failed} passed, {failed} failed")
+    return int(bool(failed))
+
+
+def _kept(blocks: Sequence[str], mutants: int) -> list[str]:
+    """Return the blocks whose evidence is of more mutants than are asked for now."""
+    before = {block: told.get("asked", MUTANTS) for block, told in _read()["gateware"].items()}
+    return [
+        block for block in blocks if is_kept(f"mutants of {block}", before.get(block, 0), mutants)
+    ]
+
+
+def _accept(found: dict[str, Any], *, quick: bool) -> None:
+    """List the new survivors of some blocks as open ones."""
+    for outcome in found.values():
+        outcome["open"] = sorted(outcome["open"] + outcome["surviving"])
+        outcome["surviving"] = []
+    keys = {block: outcome["open"] for block, outcome in found.items()}
+    if quick:
+        accept(keys, QUICK)
+    else:
+        accept(keys)
+        _write(found)
+
+
+def _printed(found: dict[str, Any], listed: set[str]) -> int:
+    """Print what became of the mutants of each block; return how many blocks failed.
+
+    A block fails if a survivor is new, or if a survivor that must live is killed.
+    """
+    failed = 0
     print(f"\n{'block':14} mutants  killed  equivalent  explained  open  new")
     for block, outcome in found.items():
         new = outcome["surviving"]
@@ -192,8 +207,7 @@ def main() -> int:
             print(f"    survives: {key}")
         for each in gone:
             print(f"    does not survive, and is listed in {QUICK}: {each}")
-    print(f"{len(found) - failed} passed, {failed} failed")
-    return int(bool(failed))
+    return failed
 
 
 def _those_that_lived(

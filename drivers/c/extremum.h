@@ -224,17 +224,28 @@ enum extremum_error {
     /* The block was still busy when the wait ended. */
     EXTREMUM_TIMED_OUT,
 
-    /* A job failed. The block says why, and is ready for the next one: EXTREMUM_JOB_FAILED stands
-     * for a reason that this driver does not know. */
+    /* A job failed, and the block is ready for the next one. The core refuses a job whose window,
+     * dilation or tail is zero (COUNT); whose window is larger than the core was built for, or whose
+     * taps lie further apart than its storage reaches (WINDOW, SPACING); whose type it does not have
+     * (DATA_TYPE); and whose tail is more than its lanes (TAIL). */
     EXTREMUM_JOB_COUNT,
     EXTREMUM_JOB_WINDOW,
     EXTREMUM_JOB_SPACING,
     EXTREMUM_JOB_DATA_TYPE,
     EXTREMUM_JOB_TAIL,
+
+    /* A word did not fit its register, which still holds the value before it. */
     EXTREMUM_JOB_RANGE,
+
+    /* The packet ended before the job had all its elements: its results mean nothing. Or it went on
+     * behind them: that was dropped, and the results are right. */
     EXTREMUM_JOB_TLAST_EARLY,
     EXTREMUM_JOB_TLAST_LATE,
+
+    /* A register was written while the block had no space for it. This belongs to no job. */
     EXTREMUM_JOB_QUEUE_FULL,
+
+    /* The block gives a reason that this driver does not know. */
     EXTREMUM_JOB_FAILED
 };
 

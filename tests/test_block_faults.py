@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dataflow_cores import CORES
+from simulation import ONE_COCOTB
 
 from extremum.hdl.axi.streams import INDICES
+from extremum.host import Accelerator
 from extremum.host.errors import SimulationError
 from extremum.host.simulation.backend import StreamSettings
 from extremum.host.simulation.native_block import NativeBlock
@@ -139,3 +141,15 @@ def test_the_bytes_that_a_wide_beat_marks_are_kept(kept):
 def test_a_hole_among_the_bytes_of_a_wide_beat(kept, hole):
     with pytest.raises(SimulationError, match="TKEEP marks bytes behind one that it leaves out"):
         marked(kept, hole)
+
+
+@pytest.mark.parametrize("backend", ONE_COCOTB)
+def test_an_access_that_takes_longer_than_the_watchdog_is_told(backend):
+    """No packet is missing: the driver still writes and reads registers."""
+    options = {"max_window": (1, 1, 1), "backend": backend, "bus": "axi", "watchdog": 2}
+    told = f"^{backend}: clock .*: nothing moved for 3 clocks; the access of a register has no answ"
+    with (
+        Accelerator("int8", **options) as accelerator,
+        pytest.raises(SimulationError, match=told),
+    ):
+        accelerator.argmax(np.zeros(3, np.int8))

@@ -53,6 +53,13 @@ def test_the_table(network):
     assert np.load(network / "out/b.npy") == expected[1]
 
 
+def test_a_narrow_terminal_loses_nothing_of_the_table(network, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    status, out, _ = run("", *line(network))
+    assert (status, [row for row in out if "\N{HORIZONTAL ELLIPSIS}" in row]) == (0, [])
+
+
 def test_json(network):
     status, (text,), err = run("", *line(network, "--json", "--clock", "50", "--lanes", "2"))
     told = json.loads(text)

@@ -5,7 +5,7 @@ import pytest
 from amounts import mostly_slow
 from dataflow_cores import CORES
 from equal_bits import assert_equal_bits
-from simulation import BLOCKS, chosen
+from simulation import BLOCKS, ONE_COCOTB, chosen
 
 from extremum.host import Accelerator
 from extremum.host.driver.block import BlockDriver, Work
@@ -43,6 +43,26 @@ def test_operators(simulator, core, stalls):
                 # Behind another job, the first beat may wait until a small core has begun.
                 late = report.cycles - report.predicted_cycles
                 assert 0 <= late <= (config.pipelining != "fast")
+
+
+@pytest.mark.parametrize("core", mostly_slow(CORES, QUICK))
+@pytest.mark.parametrize("backend", ONE_COCOTB)
+def test_operators_on_the_bare_core(backend, core):
+    """It has no job port. The second operator begins behind the first, without a reset."""
+    config, problem = CORES[core]
+    rng = np.random.default_rng(1)
+    with Accelerator(config, backend=backend) as accelerator:
+        for _ in range(2):
+            x = rng.integers(-9, 9, problem.sizes).astype(problem.data_type.dtype)
+            given, golden = accelerator.run(problem, x), problem.evaluate(x)
+            pairs = (
+                zip(given, golden, strict=True) if isinstance(given, tuple) else [(given, golden)]
+            )
+            for ours, expected in pairs:
+                assert_equal_bits(ours, expected)
+            report = accelerator.report
+            assert report is not None
+            assert report.cycles == report.predicted_cycles
 
 
 @pytest.mark.filterwarnings("ignore::extremum.model.EmptyWindowWarning")

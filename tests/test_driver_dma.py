@@ -132,6 +132,25 @@ class Dead(Outgoing):
         return False
 
 
+class Halted(Dead):
+    """A channel whose DMA has stopped, as it does where a packet is longer than its buffer."""
+
+    error = True
+
+
+@pytest.mark.parametrize("interrupt", [None, lambda: False])
+def test_a_transfer_that_the_dma_has_given_up(block, interrupt):
+    """That is told at once, and not that no packet has come for ten seconds."""
+    for source, sink, stream in ((Halted(), Dead(), INPUT), (Dead(), Halted(), VALUES)):
+        transport = DmaTransport(block, source, {VALUES: sink}, np.empty, interrupt=interrupt)
+        transport.send([np.zeros(8, np.uint8)], 8)
+        transport.receive(VALUES, 8, lambda *_: None)
+        with pytest.raises(DeviceError, match=f"^the DMA has given up a transfer on {stream}: "):
+            transport.wait()
+        transport.stop()
+        assert transport.wait() is False
+
+
 def test_an_interrupt_that_nobody_clears_hides_nothing(block):
     """As one does that also tells of ended jobs: the driver clears errors alone."""
     sinks = {VALUES: Dead()}

@@ -1,5 +1,6 @@
 """Cores that break the rules of their streams, hang or give up: what every backend says of them."""
 
+import gc
 import re
 
 import numpy as np
@@ -106,6 +107,19 @@ def test_a_simulator_that_gives_up_says_so(backend, fault):
     simulator = started(backend)
     with pytest.raises(SimulationError, match=f"^{backend} ended before its results came"):
         carry_out(simulator, fault)
+
+
+@pytest.mark.parametrize("backend", ONE_COCOTB[1:])
+def test_a_simulation_that_nobody_closes_leaves_no_folder(backend):
+    """Its bench writes results when it ends, and would make the folder again."""
+    simulator = CocotbSimulator(CONFIG, backend, verilog=VERILOG)
+    carry_out(simulator, "none")
+    folder, process = simulator._folder, simulator._command.process
+    assert folder.exists()
+    del simulator
+    gc.collect()
+    process.wait(60)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("backend", ONE_COCOTB)

@@ -9,8 +9,8 @@ import pytest
 from equal_bits import assert_equal_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from onnx import helper
-from onnx_models import model_of, one_node, runtime
+from onnx import TensorProto, helper
+from onnx_models import model_of, node, one_node, runtime
 from strategies import onnx_poolings, tensors
 
 from extremum.onnx import NetworkError, load, run
@@ -151,6 +151,23 @@ def test_what_onnx_runtime_says_is_told_without_the_place_in_its_source(attribut
     with pytest.raises(NetworkError, match=r"^ONNX Runtime cannot run it: .*(Pad|dim)") as told:
         run(model, {"x": x})
     assert not re.search(r"\.h:\d|was false", str(told.value))
+
+
+def test_weights_in_another_file_that_are_not_there(tmp_path):
+    """What ONNX Runtime says is told in words, without files and functions of its source."""
+    weights = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1, 1, 4, 4])
+    weights.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "weights"), ("offset", "999")):
+        weights.external_data.add(key=key, value=value)
+    (tmp_path / "weights").write_bytes(bytes(64))
+    nodes = [node("Add", "x w", "s"), node("MaxPool", "s", "y", kernel_shape=[2, 2])]
+    x = np.zeros((1, 1, 4, 4), np.float32)
+    model = model_of(nodes, {"x": ("float32", x.shape)}, ["y"], constants={"w": x})
+    model.graph.initializer[0].CopyFrom(weights)
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(NetworkError, match=r"^ONNX Runtime cannot run it: .*out of bounds") as told:
+        run(tmp_path / "net.onnx", {"x": x})
+    assert not re.search(r"\.(cc|h):\d|Proto", str(told.value))
 
 
 @pytest.mark.parametrize("case", LEFT)

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_models import one_node
 
-from extremum.onnx import NetworkError, load
+from extremum.onnx import NetworkError, load, run
 
 
 def declaring(data_type: int, place: int, *arguments: Any, **options: Any) -> onnx.ModelProto:
@@ -85,6 +85,16 @@ def test_a_text_that_is_not_utf8(text):
     message = re.escape(f"it breaks a rule of ONNX: the text {wrong!r} is not UTF-8")
     with pytest.raises(NetworkError, match=f"^{message}$"):
         load(content)
+
+
+def test_a_model_without_nodes():
+    """It gives what it is given; ONNX's checker and ONNX Runtime take it."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    graph = helper.make_graph([], "nothing", [x], [x])
+    opset = [helper.make_opsetid("", 18)]
+    outputs = run(helper.make_model(graph, opset_imports=opset, ir_version=8), {"x": [1, 2]})
+    assert outputs["x"].tolist() == [1, 2]
+    assert outputs.agreement
 
 
 @pytest.mark.parametrize("name", ["net.json", "net.textproto", "net.onnxtxt", "net"])

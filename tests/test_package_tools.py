@@ -30,9 +30,10 @@ from extremum.host.package.ports import ports_of
 from extremum.host.package.settings import Settings
 from extremum.host.package.template import instance
 from extremum.host.package.waivers import REASONS
+from extremum.host.plan import dataflow_core
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.tools import VERILATOR_WORKAROUNDS
-from extremum.model import DataType
+from extremum.model import DataType, Reduction
 from extremum.tb.cores import CORES
 
 FIVE = sorted(path.stem for path in EXAMPLES.glob("*.toml"))
@@ -110,6 +111,19 @@ def test_icarus(folders, name):
         assert least <= int(found[1]) <= least + 20
     else:
         assert int(found[1]) == least
+
+
+@NEEDS_ICARUS
+def test_the_clocks_of_a_fast_block_are_not_those_of_its_reset(tmp_path):
+    """Behind a reset it takes a beat before it has begun its first job."""
+    config = dataflow_core(Reduction.of("max", (40, 9), "float32", 0, nan="ignore"), lanes=8)
+    write(Settings(config, "own", "axi"), tmp_path)
+    unstalled = ("-P", "own_tb.STALLS=0")
+    _, told = icarus(tmp_path, "own_tb", "own_tb.v", "own.v", options=unstalled)
+    found, example = PASSED.search(told), example_job(config)
+    assert found, told
+    assert example is not None
+    assert int(found[1]) == example.job.cycles + buffer_latency(config)
 
 
 @pytest.mark.slow

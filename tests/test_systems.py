@@ -37,6 +37,29 @@ def run(*command):
     return ran.stdout
 
 
+def refusal(folder, *words):
+    """Return what an example says on stderr where it cannot write a file."""
+    ran = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    return ran.stderr
+
+
+def test_verilog_that_cannot_be_written(tmp_path):
+    (tmp_path / "extremum_core.v").mkdir()
+    said = refusal(tmp_path, sys.executable, EXAMPLES / "verilog_of_an_argmax_core.py")
+    assert said == "extremum_core.v cannot be written: Is a directory\n"
+
+
+@NEEDS_COMPILER
+def test_a_program_for_which_there_is_no_space(tmp_path):
+    example = EXAMPLES / "picorv32" / "run.py"
+    limited = 'ulimit -f 8; exec "$@"'
+    said = refusal(tmp_path, "bash", "-c", limited, "bash", sys.executable, example)
+    assert said == "error: [Errno 27] File too large\n"
+
+
 def without_numbers(text):
     return re.sub(r" +\d+", " N", text)
 

@@ -144,6 +144,23 @@ def test_tensors_whose_elements_are_not_taken(tensor):
         ours.amax(tensor)
 
 
+def test_a_tensor_without_memory_is_refused():
+    """NumPy would give the elements of memory that nobody has written."""
+    freed = torch.ones(4)
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
+        ours.amax(freed)
+    with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
+        torch.func.functionalize(lambda x: ours.max_pool2d(x, 2))(torch.ones(1, 4, 4))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace.*:DeprecationWarning")
+def test_a_trace_is_refused():
+    """It would keep the result as a constant, and give it for every other input."""
+    with pytest.raises(ValueError, match=r"^input must not be traced"):
+        torch.jit.trace(lambda x: ours.max_pool2d(x, 2), torch.zeros(1, 2, 2))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

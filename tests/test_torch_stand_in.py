@@ -48,6 +48,9 @@ class Tensor:
             raise RuntimeError("PyTorch gives no elements of such a tensor")
         return self.elements
 
+    def data_ptr(self):
+        return self.elements.ctypes.data
+
     def to(self, device):
         return Tensor(self.elements, device=device)
 
@@ -68,6 +71,7 @@ def torch():
         Tensor=Tensor,
         from_numpy=from_numpy,
         is_grad_enabled=lambda: True,
+        jit=types.SimpleNamespace(is_tracing=lambda: False),
         autograd=types.SimpleNamespace(forward_ad=dual),
         compiler=types.SimpleNamespace(disable=lambda function: function),
     )

@@ -54,7 +54,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             print(run(simulator, Path(folder)), end="")
-        except (RuntimeError, FileNotFoundError) as error:
+        except (RuntimeError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
     return 0

@@ -72,7 +72,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             print(run(given.simulator, Path(folder), given.program), end="")
-        except (RuntimeError, FileNotFoundError) as error:
+        except (RuntimeError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
     return 0

@@ -312,6 +312,8 @@ def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
     )
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
+    for column in renderable.columns if isinstance(renderable, Table) else ():
+        column.overflow = "fold"  # by default, what is too wide for the window is left out
     console.print(renderable, soft_wrap=isinstance(renderable, str))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from extremum.hdl.axi.streams import INPUT
 from extremum.host.driver.transport import Part
 from extremum.host.errors import DeviceError
 from extremum.host.pieces import checked_total
@@ -34,7 +35,11 @@ class Registers(Protocol):
 
 
 class Channel(Protocol):
-    """One direction of a DMA, as ``sendchannel`` and ``recvchannel`` of ``pynq.lib.DMA``."""
+    """One direction of a DMA, as ``sendchannel`` and ``recvchannel`` of ``pynq.lib.DMA``.
+
+    If it has the property ``error``, that tells whether the DMA has given up the transfer that was
+    begun, for example since a packet is longer than its buffer. The channel is not idle then.
+    """
 
     @property
     def idle(self) -> bool:
@@ -108,8 +113,8 @@ class DmaTransport:
     ) -> None:
         self._registers, self._allocate = registers, allocate
         self._interrupt, self._seconds = interrupt, seconds
-        self._source = _Transfers(source)
-        self._sinks = {name: _Transfers(channel) for name, channel in sinks.items()}
+        self._source = _Transfers(INPUT, source)
+        self._sinks = {name: _Transfers(name, channel) for name, channel in sinks.items()}
         self._all = (self._source, *self._sinks.values())
         self._received = 0
         # The seconds of waiting since a packet was asked for, or came: not those in which the host
@@ -190,6 +195,7 @@ class DmaTransport:
     def stop(self) -> None:
         """Forget all transfers, once the channels were stopped; their buffers are freed.
 
+        Channels such as those of PYNQ have to be started again before the next job.
         It belongs to a soft reset of the block
         (:meth:`extremum.host.driver.block.BlockDriver.reset`).
         """
@@ -202,12 +208,14 @@ class _Transfers:
 
     Parameters
     ----------
+    stream
+        Name of the stream.
     channel
         The channel.
     """
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    def __init__(self, stream: str, channel: Channel) -> None:
+        self._stream, self._channel = stream, channel
         self._waiting: deque[tuple[Any, Callable[[int], None]]] = deque()
         self._is_under_way = False
 
@@ -229,7 +237,15 @@ class _Transfers:
         self._is_under_way = False
 
     def look(self) -> None:
-        """End the transfer that is over, and begin the next."""
+        """End the transfer that is over, and begin the next.
+
+        Raises
+        ------
+        DeviceError
+            The DMA has given up the transfer.
+        """
+        if self._is_under_way and getattr(self._channel, "error", False):
+            raise DeviceError(f"the DMA has given up a transfer on {self._stream}: reset it")
         if self._is_under_way and self._channel.idle:
             self._channel.wait()
             self._is_under_way = False

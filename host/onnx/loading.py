@@ -72,8 +72,8 @@ def load(
         The file cannot be read.
     """
     read, folder = _read(model)
-    if not read.graph.node or not read.opset_import:
-        raise NetworkError("it is no ONNX model: it has no node, or names no opset")
+    if not (read.graph.node or read.graph.output) or not read.opset_import:
+        raise NetworkError("it is no ONNX model: it gives nothing, or names no opset")
     for text in _unreadable(read):
         raise NetworkError(f"it breaks a rule of ONNX: the text {text!r} is not UTF-8")
     try:

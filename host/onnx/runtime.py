@@ -207,5 +207,7 @@ def _options(network: Network, level: Any) -> onnxruntime.SessionOptions:
 def _told(error: Exception) -> str:
     """Return what ONNX Runtime says, without the numbers of its status and places in its source."""
     text = re.sub(r"^\d+ : [A-Z_]+ : ", "", str(error).rsplit("] : ", 1)[-1])
-    # A check that failed is told by its file, its function and its condition, and then in words.
-    return re.sub(r"\S+:\d+ .* was false\. (?=\S)", "", " ".join(text.split()))
+    # A check that failed is told by its file, its function and its condition, and then in words;
+    # other failures by the name of a file without its folder, and a function.
+    text = re.sub(r"\S+:\d+ .* was false\. (?=\S)", "", " ".join(text.split()))
+    return re.sub(r"\w+\.(?:cc|h):\d+ \w+", "", text).strip()

@@ -99,6 +99,7 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "    may_send = 0;",
         *_quiet_inputs(ports, clock, reset),
         *clock_and_reset(clock, reset, active),
+        *(() if settings.bus == "none" or settings.is_programmable else _until_it_begins(clock)),
         *(registers_before(settings, example) if settings.has_registers else ()),
         "    #1 may_send = 1;",
         *(["    give_job;"] if "job__payload" in widths else ()),
@@ -115,6 +116,18 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "endmodule",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _until_it_begins(clock: str) -> list[str]:
+    """Return the statements that wait for the first job of a dataflow block.
+
+    It begins some clocks behind the reset. A beat that is taken before would wait for it in a
+    buffer, and the clocks would be those of the reset too.
+    """
+    return [
+        "    // The block begins its first job by itself, some clocks behind the reset.",
+        f"    repeat (4) @(negedge {clock});",
+    ]
 
 
 def _input(widths: Mapping[str, int]) -> str:

@@ -111,6 +111,7 @@ class BlockAgents:
         self._progress = progress
         self._watchdog = 1 << 20
         self.waits = True
+        self._is_accessed = False
         self._asked: dict[str, int] = dict.fromkeys(OUTPUTS, 0)
         self._receiving: dict[str, Task[None]] = {}
         self._outputs = [name for name in OUTPUTS if hasattr(dut, f"{name}_tvalid")]
@@ -153,12 +154,16 @@ class BlockAgents:
 
     async def read(self, address: int) -> tuple[int, int]:
         """Read a word; return it and the response."""
+        self._is_accessed = True
         answer: Any = await self.lite.read(address, 4)
+        self._is_accessed = False
         return int.from_bytes(answer.data, "little"), int(answer.resp)
 
     async def write(self, address: int, word: int) -> int:
         """Write a word; return the response."""
+        self._is_accessed = True
         answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
+        self._is_accessed = False
         return int(answer.resp)
 
     def send(self, packet: bytes) -> None:
@@ -247,8 +252,10 @@ class BlockAgents:
             if took or gave or not self.waits or (writes is not None and _moves(writes)):
                 seen.idle = 0
             elif (idle := seen.idle + 1) > self._watchdog:
+                access = "the access of a register has no answer, and " * self._is_accessed
                 seen.failure = (
-                    f"clock {seen.now}: nothing moved for {idle} clocks; packets are missing: "
+                    f"clock {seen.now}: nothing moved for {idle} clocks; {access}packets are "
+                    "missing: "
                     + ", ".join(f"{self._asked[name]} on {name}" for name in self._outputs)
                 )
             else:

@@ -84,7 +84,7 @@ class CocotbLink:
         self._owner = os.getpid()
         self._folder = _short_folder()
         # Also if nobody uses this object any more, or Python ends.
-        self._clean = weakref.finalize(self, _remove, self._folder, self._owner)
+        self._clean = weakref.finalize(self, _remove, self._folder, self._owner, self._processes)
         self._waves: WavePipe | None = None
         try:
             if waves is not None:
@@ -208,9 +208,13 @@ class CocotbLink:
                 self._clean()
 
 
-def _remove(folder: Path, owner: int) -> None:
-    """Remove a folder, in the process that made it."""
+def _remove(folder: Path, owner: int, processes: Processes) -> None:
+    """End what still runs in a folder, and remove it, in the process that made it.
+
+    A bench that ended later would make the folder again, for its results.
+    """
     if os.getpid() == owner:
+        processes.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -3,7 +3,8 @@
 The functions have the signatures of `torch.nn.functional.max_pool2d`, `max_pool3d`, `torch.argmax`,
 `torch.argmin`, `torch.amax` and `torch.amin`, without `out`, and one argument more: the accelerator
 that computes, or None for the golden model. Results have the device of the input. There are no
-gradients: an input that wants one is refused. `torch.compile` leaves these functions as they are.
+gradients: an input that wants one is refused. `torch.compile` leaves these functions as they are,
+and `torch.jit.trace`, which would keep a result as a constant, is refused.
 
 Values and positions are those of PyTorch on the CPU, but for four cases. Of several NaNs in a
 window PyTorch names the last, this the first. The position of a window that lies wholly in padding,
@@ -304,24 +305,29 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
     Raises
     ------
     TypeError
-        It is no dense tensor of one of the ten types.
+        It is no dense tensor of one of the ten types, or it has no memory of its own.
     ValueError
-        It has no element, or it wants a gradient.
+        It has no element, or it wants a gradient, or PyTorch records a trace.
     """
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"input must be a tensor, not {type(tensor).__name__}")
+    if torch.jit.is_tracing():
+        raise ValueError("input must not be traced: a trace would keep this result as a constant")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise ValueError("input must not require a gradient: there is none; use input.detach()")
     if torch.autograd.forward_ad.unpack_dual(tensor).tangent is not None:
         raise ValueError("input must have no tangent: there are no gradients; use its primal")
     try:
-        x = tensor.detach().cpu().resolve_neg().numpy()
+        dense = tensor.detach().cpu().resolve_neg()
+        x = dense.numpy()
         DataType.from_dtype(x.dtype)
     except (TypeError, RuntimeError) as error:
         told = f"{error}; input.float() is one, of most other types"
         raise TypeError(f"input must be a dense tensor of a type of DataType: {told}") from error
     if x.size == 0:
         raise ValueError(f"input must have an element, and its sizes are {x.shape}")
+    if not dense.data_ptr():  # NumPy then takes memory that nobody has written
+        raise TypeError("input must be a tensor with elements in memory, which this one has not")
     return x
 
 

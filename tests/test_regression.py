@@ -340,9 +340,3 @@ def test_an_error_that_names_another_job_is_a_difference(monkeypatch):
     with Rig("native") as rig:
         told = failure(Case("axi-reduction", [Batch([item])]), rig)
     assert told == "batch 0: ERROR.job is 0, expected 1"
-
-
-def test_there_are_no_lots_of_cores_that_no_backend_drives():
-    """Nor does the search for one go on without an end."""
-    assert not list(lots(("icarus", "verilator"), ("endless", "small-endless1"), ()))
-    assert next(lots(("icarus", "native"), ("endless",), ())).backend == "native"

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from simulation import SIMULATORS
 
 from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.latency import latency
@@ -284,3 +285,13 @@ def test_the_last_beats_of_a_dataflow_block_may_be_taken_ahead(monkeypatch, rig)
         sound(driver, given, clocks - spared)
         with pytest.raises(Difference, match="without stalls"):
             sound(driver, given, clocks - spared - 1)
+
+
+@pytest.mark.parametrize("backend", SIMULATORS)
+def test_cocotb_drives_a_core_without_a_job_port(backend):
+    """Jobs follow each other without a gap, until a reset ends one."""
+    job = Item("reduction", ROWS | {"sizes": [1, 37], "data_type": "float32"})
+    batches = [Batch([job] * 3), Batch([job] * 2, input_stalls=50, reset_after=50), Batch([job])]
+    with Rig(backend) as rig:
+        figures = run_case(Case("endless", batches), rig, Tally())
+    assert figures.jobs >= 5

@@ -153,7 +153,7 @@ def regress(
         if others := _given_beside("text", "backends"):
             raise click.UsageError(f"--case stands alone, or with --backend: not with {others}")
         return _run_one(text, backends[0])
-    _refuse_cores(cores, backends)
+    _refuse_cores(cores)
     seconds = 3600 * (hours or 0) + 60 * (minutes or 0)
     if hours is None and minutes is None:
         seconds = 60.0 if most_lots is None else float("inf")
@@ -174,17 +174,12 @@ def regress(
         return _tell_result(database, number, full_coverage=full_coverage)
 
 
-def _refuse_cores(names: Sequence[str], backends: Sequence[str]) -> None:
-    """Refuse cores that there are not, and such as none of the backends runs."""
+def _refuse_cores(names: Sequence[str]) -> None:
+    """Refuse cores that there are not."""
     known = [*(target.name for target in TARGETS), RANDOM]
     if unknown := set(names) - set(known):
         told = ", ".join(known)
         raise click.UsageError(f"--core must be of {told}, not {sorted(unknown)[0]!r}")
-    for target in TARGETS:
-        if target.name in names and not any(map(target.runs_on, backends)):
-            raise click.UsageError(
-                f"--core {target.name}: {_NO_JOBS}, not on {', '.join(backends)}"
-            )
 
 
 def _amounts_before(report: Path, path: Path) -> Mapping[str, int]:
@@ -244,7 +239,7 @@ def _run_one(text: str, backend: str) -> int:
             case = Case.from_json(text)
         except ValueError as error:
             raise click.UsageError(f"--case: {error}") from error
-    _refuse_misfits(case, backend)
+    _refuse_misfits(case)
     click.echo(f"core: {case.target}\nbackend: {backend}")
     for number, batch in enumerate(case.batches):
         options = f"stalls {batch.input_stalls}, {batch.output_stalls}, {batch.job_stalls}"
@@ -268,17 +263,12 @@ def _run_one(text: str, backend: str) -> int:
     return AGREEMENT
 
 
-_NO_JOBS = "a core without a job port runs on the native backend alone"
-
-
-def _refuse_misfits(case: Case, backend: str) -> None:
+def _refuse_misfits(case: Case) -> None:
     """Refuse a case of which a part would not be run."""
     try:
         target = target_named(case.target)
     except ValueError as error:
         raise click.UsageError(f"--case: {error}") from error
-    if not target.runs_on(backend):
-        raise click.UsageError(f"--case: {case.target}: {_NO_JOBS}, not on {backend}")
     if target.bus == "none" or not is_programmable(target.config):
         has_faults = any(item.fault for batch in case.batches for item in batch.items)
         if has_faults or any(batch.accesses for batch in case.batches):

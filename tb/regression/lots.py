@@ -106,7 +106,7 @@ def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot])
     Parameters
     ----------
     backends
-        The backends. If none of them can drive any of the cores, there are no lots.
+        The backends.
     names
         Names of the cores and blocks, or :data:`RANDOM`; all, if there are none.
     done
@@ -115,15 +115,13 @@ def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot])
     number = 0
     pool = [core for core, t in enumerate(TARGETS) if not names or t.name in names]
     drawn = RANDOM_CORES if not names or RANDOM in names else 0
-    if not drawn and not any(TARGETS[core].runs_on(each) for core in pool for each in backends):
-        return
     while True:
         turn = [(core, number) for core in pool]
         turn += [(-1 - drawn * number - each, 0) for each in range(drawn)]
         for core, of_core in turn:
             for backend in backends:
                 lot = Lot(backend, core, of_core)
-                if lot.target.runs_on(backend) and lot not in done:
+                if lot not in done:
                     yield lot
         number += 1
 

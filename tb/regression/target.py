@@ -34,7 +34,3 @@ class Target:
     def has_jobs(self) -> bool:
         """Whether the core has a job port; without one it has a status neither."""
         return bool(job_shapes(self.config))
-
-    def runs_on(self, backend: str) -> bool:
-        """Return whether a backend can drive it: the bench of the bare core needs a job port."""
-        return backend == "native" or self.bus == "axi" or self.has_jobs

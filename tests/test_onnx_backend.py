@@ -90,8 +90,17 @@ def test_one_node_whose_axes_are_an_input(opset, keepdims):
     node = onnx.helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=keepdims)
     x = np.array([[1, 3, 2], [6, 5, 4]], np.float32)
     version = {} if opset is None else {"opset_version": opset}
-    (y,) = backend.run_node(node, [x, np.array([1])], **version)
-    np.testing.assert_array_equal(y, x.max(axis=1, keepdims=bool(keepdims)))
+    for inputs in ([x, np.array([1])], {"axes": np.array([1]), "x": x}):
+        (y,) = backend.run_node(node, inputs, **version)
+        np.testing.assert_array_equal(y, x.max(axis=1, keepdims=bool(keepdims)))
+
+
+@pytest.mark.parametrize("names", [("x",), ("x", "axes", "z"), ("x", "z")])
+def test_one_node_that_reads_other_inputs(names):
+    node = onnx.helper.make_node("ReduceMax", ["x", "axes"], ["y"])
+    told = rf"^ReduceMax reads x, axes, and given are {', '.join(names)}$"
+    with pytest.raises(ValueError, match=told):
+        backend.run_node(node, dict.fromkeys(names, np.zeros(2, np.float32)))
 
 
 def test_nodes_that_are_not_taken():

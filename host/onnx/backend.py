@@ -7,7 +7,7 @@ ONNX Runtime here, so that a test of ONNX that passes was passed by this project
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,10 +109,23 @@ class ExtremumBackend(Backend):
         outputs_info: Sequence[tuple[np.dtype, tuple[int, ...]]] | None = None,
         **kwargs: Any,
     ) -> Outputs:
-        """Run one node; ``opset_version`` is that of its operator, the newest if not given."""
+        """Run one node; the inputs are arrays in its order, or by name.
+
+        ``opset_version`` is that of its operator, the newest if not given.
+
+        Raises
+        ------
+        ValueError
+            There are more or fewer inputs than the node reads, or others.
+        """
         opset = kwargs.pop("opset_version", onnx.defs.onnx_opset_version())
-        arrays = [np.asarray(x) for x in ([inputs] if isinstance(inputs, np.ndarray) else inputs)]
         names = [name for name in node.input if name]
+        if isinstance(inputs, Mapping):
+            if set(inputs) != set(names):
+                told = ", ".join(map(str, inputs)) or "none"
+                raise ValueError(f"{node.op_type} reads {', '.join(names)}, and given are {told}")
+            inputs = [inputs[name] for name in names]
+        arrays = [np.asarray(x) for x in ([inputs] if isinstance(inputs, np.ndarray) else inputs)]
         if len(names) != len(arrays):
             raise ValueError(
                 f"{node.op_type} reads {len(names)} inputs, and {len(arrays)} are given"

@@ -85,14 +85,8 @@ def verilog(
     """
     core_options.refuse_two_settings(options, clock)
     settings = _settings(options)
-    target = Path(output)
+    target = _target(output, cost)
     is_alone = target.suffix == ".v"
-    if is_alone and output.endswith(os.sep):
-        raise click.UsageError(f"--output must be a folder or a .v file, not both: {output}")
-    if not is_alone and (target.suffix.lower() in SOURCES or target.name in SOURCES):
-        raise click.UsageError(f"--output must be a folder or a .v file, not {output}")
-    if is_alone and cost is not None:
-        raise click.UsageError("--cost needs a folder as --output: it goes into the README there")
     _refuse_unwritable(target, is_alone=is_alone)
     found, part = None, settings.device or DEFAULT_DEVICE
     if clock is not None:
@@ -102,17 +96,9 @@ def verilog(
     measured = _measured(cost, settings) if cost else None
     require(*GATEWARE)
     from extremum.host.package.description import describe  # noqa: PLC0415 (needs the gateware)
-    from extremum.host.package.files import package_files  # noqa: PLC0415
     from extremum.host.package.ports import ports_of  # noqa: PLC0415
-    from extremum.host.package.verilog import block_verilog  # noqa: PLC0415
 
-    if is_alone:
-        text = block_verilog(settings)
-        files = {target: text.encode()}
-    else:
-        package = package_files(settings, measured)
-        text = package[f"{settings.name}.v"].decode()
-        files = {target / path: content for path, content in package.items()}
+    text, files = _files(settings, target, measured)
     notes = [] if is_alone else _notes(files, target, settings.name)
     _refuse_overwriting(files, (options["config"], options["fixed"], cost))
     _refuse_files_as_folders(files, target)
@@ -129,14 +115,7 @@ def verilog(
             told |= {"clock_mhz": clock, "device": part, "settings": found.as_dict()}
         click.echo(printing.dumps(told | {k: v for k, v in summary.items() if k != "ports"}))
         return
-    ports = len(summary["ports"])
-    click.echo(
-        f"{settings.name}: {settings.form}, {ports} ports, latency {summary['latency']} clocks"
-    )
-    if found is not None:
-        click.echo(f"  on {part}: {found.summary}")
-    for path in grouped(written):
-        click.echo(f"  {path}")
+    _print(settings, summary, written, None if found is None else f"on {part}: {found.summary}")
     if found is not None and settings.device is None and _has_own_memories(settings, part):
         click.echo(
             f"These clocks are those of the part's own memories, which --device {part} writes. "
@@ -144,6 +123,52 @@ def verilog(
         )
     for note in notes:
         click.echo(note)
+
+
+def _target(output: str, cost: str | None) -> Path:
+    """Return the folder or the .v file to write.
+
+    Raises
+    ------
+    click.UsageError
+        It is neither, or ``--cost`` has no README to go into.
+    """
+    target = Path(output)
+    is_alone = target.suffix == ".v"
+    if is_alone and output.endswith(os.sep):
+        raise click.UsageError(f"--output must be a folder or a .v file, not both: {output}")
+    if not is_alone and (target.suffix.lower() in SOURCES or target.name in SOURCES):
+        raise click.UsageError(f"--output must be a folder or a .v file, not {output}")
+    if is_alone and cost is not None:
+        raise click.UsageError("--cost needs a folder as --output: it goes into the README there")
+    return target
+
+
+def _files(
+    settings: Settings, target: Path, measured: Mapping[str, Any] | None
+) -> tuple[str, dict[Path, bytes]]:
+    """Return the Verilog, and what is written: a package, or the Verilog alone."""
+    from extremum.host.package.files import package_files  # noqa: PLC0415 (needs the gateware)
+    from extremum.host.package.verilog import block_verilog  # noqa: PLC0415
+
+    if target.suffix == ".v":
+        text = block_verilog(settings)
+        return text, {target: text.encode()}
+    package = package_files(settings, measured)
+    text = package[f"{settings.name}.v"].decode()
+    return text, {target / path: content for path, content in package.items()}
+
+
+def _print(
+    settings: Settings, summary: Mapping[str, Any], written: Sequence[str], measured: str | None
+) -> None:
+    """Print what was written, and what was measured of it."""
+    ports, latency = len(summary["ports"]), summary["latency"]
+    click.echo(f"{settings.name}: {settings.form}, {ports} ports, latency {latency} clocks")
+    if measured is not None:
+        click.echo(f"  {measured}")
+    for path in grouped(written):
+        click.echo(f"  {path}")
 
 
 def _has_own_memories(settings: Settings, part: str) -> bool:

@@ -49,10 +49,10 @@ That is a second or two: operators of fewer clocks do not start the processes.
 class Team:
     """Processes with an accelerator each.
 
-    The processes are started for the first operators that have several jobs and at least
-    :data:`WORTHWHILE_CLOCKS` predicted clocks; the workers of a scheduler take any operators that
-    have several jobs. Until then, and whenever there is a single job, the accelerator of this
-    process runs it.
+    The processes are started by the first call whose operators together have several jobs (on an
+    AXI block, which takes whole operators: for several operators) and at least
+    :data:`WORTHWHILE_CLOCKS` predicted clocks; the workers of a scheduler take any of several jobs.
+    Until then, and whenever a call has a single job, the accelerator of this process runs it.
 
     Threads may share a team; its processes are started once. A forked copy leaves the processes of
     its original alone, and starts its own.

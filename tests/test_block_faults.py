@@ -7,11 +7,15 @@ import pytest
 from dataflow_cores import CORES
 from simulation import ONE_COCOTB
 
+from extremum.hdl.axi import register_map as regs
 from extremum.hdl.axi.streams import INDICES
+from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
 from extremum.host.errors import SimulationError
 from extremum.host.simulation.backend import StreamSettings
+from extremum.host.simulation.cocotb_block import CocotbBlock
 from extremum.host.simulation.native_block import NativeBlock
+from extremum.model import DataType
 
 CONFIG, _ = CORES["row"]
 
@@ -153,3 +157,27 @@ def test_an_access_that_takes_longer_than_the_watchdog_is_told(backend):
         pytest.raises(SimulationError, match=told),
     ):
         accelerator.argmax(np.zeros(3, np.int8))
+
+
+@pytest.mark.parametrize("backend", ONE_COCOTB[1:])
+def test_a_hang_of_the_streams_blames_no_register(backend):
+    """Registers were accessed before, and the streams rest longer than the watchdog allows."""
+    options = {"max_window": (1, 1, 1), "backend": backend, "bus": "axi", "watchdog": 60}
+    told = (
+        r"nothing moved for 61 clocks; packets are missing: 1 on m_axis_value, 1 on m_axis_index$"
+    )
+    with (
+        Accelerator("int8", **options, input_stalls=99, seed=3) as accelerator,
+        pytest.raises(SimulationError, match=told),
+    ):
+        accelerator.argmax(np.zeros(50, np.int8))
+
+
+@pytest.mark.parametrize("backend", ONE_COCOTB[1:])
+def test_a_write_without_an_answer_is_told(backend):
+    config = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))
+    block = CocotbBlock(config, backend)
+    block.begin(StreamSettings(watchdog=1))
+    with pytest.raises(SimulationError, match=r"the access of a register has no answer$"):
+        block.write(regs.command_address(regs.START_COMMAND), 1)
+    block.close()

@@ -15,6 +15,7 @@ from strategies import onnx_poolings, tensors
 
 from extremum.onnx import NetworkError, load, run
 from extremum.onnx.layers import OPERATORS
+from extremum.onnx.runtime import _told
 
 NEWEST = 26
 """The newest opset that ONNX Runtime takes as released."""
@@ -168,6 +169,21 @@ def test_weights_in_another_file_that_are_not_there(tmp_path):
     with pytest.raises(NetworkError, match=r"^ONNX Runtime cannot run it: .*out of bounds") as told:
         run(tmp_path / "net.onnx", {"x": x})
     assert not re.search(r"\.(cc|h):\d|Proto", str(told.value))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("[ONNXRuntimeError] : 6 : FAIL : w failed.a.cc:12 Get no file", "w failed. no file"),
+        ("[ONNXRuntimeError] : 1 : FAIL : parse_string.h:116 Parse bad value", "bad value"),
+        ("frame.cc:173 onnxruntime::Frame::Get x is missing", "x is missing"),
+        ("/src/a.cc:12 void ort::f(int) bad", "/src/a.cc:12 void ort::f(int) bad"),
+        ("/src/a.h:12 void ort::f(int) a < b was false. Sizes differ", "Sizes differ"),
+        ("no file a.cc", "no file a.cc"),
+    ],
+)
+def test_a_place_is_left_out_or_told_whole(said, told):
+    assert _told(RuntimeError(said)) == told
 
 
 @pytest.mark.parametrize("case", LEFT)

@@ -33,7 +33,7 @@ from extremum.host.package.waivers import REASONS
 from extremum.host.plan import dataflow_core
 from extremum.host.simulation.native import NativeSimulator
 from extremum.host.tools import VERILATOR_WORKAROUNDS
-from extremum.model import DataType, Reduction
+from extremum.model import DataType, Pooling, Reduction
 from extremum.tb.cores import CORES
 
 FIVE = sorted(path.stem for path in EXAMPLES.glob("*.toml"))
@@ -114,9 +114,13 @@ def test_icarus(folders, name):
 
 
 @NEEDS_ICARUS
-def test_the_clocks_of_a_fast_block_are_not_those_of_its_reset(tmp_path):
+@pytest.mark.parametrize("problem", [
+    Reduction.of("max", (40, 9), "float32", 0, nan="ignore"),
+    Pooling.of((1, 2, 3, 5, 4), "float16", (2, 3, 2), strides=(1, 2, 1), start_padding=(0, 1, 0)),
+])  # fmt: skip
+def test_the_clocks_of_a_fast_block_are_not_those_of_its_reset(tmp_path, problem):
     """Behind a reset it takes a beat before it has begun its first job."""
-    config = dataflow_core(Reduction.of("max", (40, 9), "float32", 0, nan="ignore"), lanes=8)
+    config = dataflow_core(problem, lanes=4)
     write(Settings(config, "own", "axi"), tmp_path)
     unstalled = ("-P", "own_tb.STALLS=0")
     _, told = icarus(tmp_path, "own_tb", "own_tb.v", "own.v", options=unstalled)
@@ -215,7 +219,6 @@ def test_all_in_one_design(folders, tmp_path):
 
 BYTES = """
 import hashlib, sys
-from native_runs import carry_out, runs
 from packages import settings_of
 from extremum.host.package.files import package_files
 for name in sys.argv[1:]:

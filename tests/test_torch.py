@@ -145,13 +145,32 @@ def test_tensors_whose_elements_are_not_taken(tensor):
 
 
 def test_a_tensor_without_memory_is_refused():
-    """NumPy would give the elements of memory that nobody has written."""
-    freed = torch.ones(4)
+    """NumPy would read memory that nobody has written, or end the process."""
+    freed, shrunk = torch.ones(2, 4), torch.ones(1 << 20)
+    views = [freed, freed[1:], freed[:, 1:2], shrunk, shrunk[:3]]
     freed.untyped_storage().resize_(0)
-    with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
-        ours.amax(freed)
-    with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
-        torch.func.functionalize(lambda x: ours.max_pool2d(x, 2))(torch.ones(1, 4, 4))
+    shrunk.untyped_storage().resize_(8)
+    for tensor in views:
+        with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
+            ours.amax(tensor)
+    assert ours.amax(shrunk[:2]) == shrunk[:2].amax()
+    whole = torch.ones(2, 4, 4)
+    for tensor in (whole, whole[1:]):
+        with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
+            torch.func.functionalize(lambda x: ours.max_pool2d(x, 2))(tensor)
+
+
+def test_tensors_that_share_their_memory():
+    """All that is asked for is there, if it is a part of the storage, or repeats it."""
+    base = torch.arange(12.0)
+    for tensor in (
+        base[5], base[3:], base[1::4], base.expand(3, 12), base.as_strided((3, 2), (2, 5), 1),
+        torch.from_numpy(np.arange(6)[2:]), torch.frombuffer(bytearray(16), offset=4,
+                                                               dtype=torch.float32),
+    ):  # fmt: skip
+        assert ours.amax(tensor.reshape(-1)) == tensor.amax()
+        if tensor.ndim:
+            assert torch.equal(ours.amax(tensor, -1), tensor.amax(-1))
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.trace.*:DeprecationWarning")

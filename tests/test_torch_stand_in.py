@@ -33,12 +33,17 @@ class Tensor:
 
     def __init__(self, elements, *, requires_grad=False, device="cpu"):
         self.elements, self.requires_grad, self.device = elements, requires_grad, device
+        self.bytes_in_storage = 1 << 40
 
     def detach(self):
-        return Tensor(self.elements, device=self.device)
+        return self._as_it_is(Tensor(self.elements, device=self.device))
 
     def cpu(self):
-        return Tensor(self.elements, requires_grad=self.requires_grad)
+        return self._as_it_is(Tensor(self.elements, requires_grad=self.requires_grad))
+
+    def _as_it_is(self, other):
+        other.bytes_in_storage = self.bytes_in_storage
+        return other
 
     def resolve_neg(self):
         return self
@@ -48,8 +53,19 @@ class Tensor:
             raise RuntimeError("PyTorch gives no elements of such a tensor")
         return self.elements
 
-    def data_ptr(self):
-        return self.elements.ctypes.data
+    shape = property(lambda self: self.elements.shape)
+
+    def stride(self):
+        return tuple(step // self.elements.itemsize for step in self.elements.strides)
+
+    def storage_offset(self):
+        return 0
+
+    def element_size(self):
+        return self.elements.itemsize
+
+    def untyped_storage(self):
+        return types.SimpleNamespace(data_ptr=lambda: 1, nbytes=lambda: self.bytes_in_storage)
 
     def to(self, device):
         return Tensor(self.elements, device=device)
@@ -166,3 +182,20 @@ def test_a_warning_names_the_line_that_calls(ours, core, on_core):
 def test_what_is_refused(ours, core, call, kind, message):
     with pytest.raises(kind, match=message):
         call(ours, core)
+
+
+def test_a_tensor_that_is_not_in_memory_is_refused(ours):
+    """Its storage ends before its last element; one byte more would be enough."""
+    tensor = Tensor(ELEMENTS[1:, 2:])
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    tensor.bytes_in_storage = 4 * (last + 1)
+    assert ours.amax(tensor).elements == ELEMENTS[1:, 2:].max()
+    tensor.bytes_in_storage -= 1
+    with pytest.raises(TypeError, match=r"^input must be a tensor with elements in memory"):
+        ours.amax(tensor)
+
+
+def test_a_trace_is_refused(ours, torch, monkeypatch):
+    monkeypatch.setattr(torch.jit, "is_tracing", lambda: True)
+    with pytest.raises(ValueError, match=r"^input must not be traced"):
+        ours.argmax(Tensor(ELEMENTS))

@@ -234,7 +234,8 @@ enum extremum_error {
     EXTREMUM_JOB_DATA_TYPE,
     EXTREMUM_JOB_TAIL,
 
-    /* A word did not fit its register, which still holds the value before it. */
+    /* A word did not fit its register, which still holds the value before it, and the job that was
+     * started next is refused: write the word again before the next start. */
     EXTREMUM_JOB_RANGE,
 
     /* The packet ended before the job had all its elements: its results mean nothing. Or it went on

@@ -43,6 +43,9 @@ LISTED_JOBS = 10_000
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe."""
 
+LEAST_COLUMN = 5
+"""Characters of a column, with its edge, below which a table is printed wider than the terminal."""
+
 
 @dataclass(frozen=True)
 class RunShown:
@@ -312,8 +315,11 @@ def print_rich(renderable: RenderableType, *, markup: bool = True) -> None:
     )
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
-    for column in renderable.columns if isinstance(renderable, Table) else ():
-        column.overflow = "fold"  # by default, what is too wide for the window is left out
+    if isinstance(renderable, Table):
+        # By default, what is too wide for the window is left out.
+        console.width = max(console.width, LEAST_COLUMN * len(renderable.columns))
+        for column in renderable.columns:
+            column.overflow = "fold"
     console.print(renderable, soft_wrap=isinstance(renderable, str))
 
 

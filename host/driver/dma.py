@@ -195,7 +195,8 @@ class DmaTransport:
     def stop(self) -> None:
         """Forget all transfers, once the channels were stopped; their buffers are freed.
 
-        Channels such as those of PYNQ have to be started again before the next job.
+        Channels such as those of PYNQ have to be started again before the next job, and a DMA that
+        has given up a transfer must be reset before that.
         It belongs to a soft reset of the block
         (:meth:`extremum.host.driver.block.BlockDriver.reset`).
         """

@@ -208,6 +208,6 @@ def _told(error: Exception) -> str:
     """Return what ONNX Runtime says, without the numbers of its status and places in its source."""
     text = re.sub(r"^\d+ : [A-Z_]+ : ", "", str(error).rsplit("] : ", 1)[-1])
     # A check that failed is told by its file, its function and its condition, and then in words;
-    # other failures by the name of a file without its folder, and a function.
+    # some other failures by the name of a file, without its folder, and of a function.
     text = re.sub(r"\S+:\d+ .* was false\. (?=\S)", "", " ".join(text.split()))
-    return re.sub(r"\w+\.(?:cc|h):\d+ \w+", "", text).strip()
+    return re.sub(r"(?<![\w/])\w+\.(?:cc|h):\d+ (?:\w+::)*\w+(?= )", "", text).strip()

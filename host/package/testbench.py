@@ -126,7 +126,7 @@ def _until_it_begins(clock: str) -> list[str]:
     """
     return [
         "    // The block begins its first job by itself, some clocks behind the reset.",
-        f"    repeat (4) @(negedge {clock});",
+        f"    repeat (16) @(negedge {clock});",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,17 +155,24 @@ class BlockAgents:
 
     async def read(self, address: int) -> tuple[int, int]:
         """Read a word; return it and the response."""
-        self._is_accessed = True
-        answer: Any = await self.lite.read(address, 4)
-        self._is_accessed = False
+        with self._accessing():
+            answer: Any = await self.lite.read(address, 4)
         return int.from_bytes(answer.data, "little"), int(answer.resp)
 
     async def write(self, address: int, word: int) -> int:
         """Write a word; return the response."""
-        self._is_accessed = True
-        answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
-        self._is_accessed = False
+        with self._accessing():
+            answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
         return int(answer.resp)
+
+    @contextmanager
+    def _accessing(self) -> Iterator[None]:
+        """Let a hang meanwhile be told as that of an access."""
+        self._is_accessed = True
+        try:
+            yield
+        finally:
+            self._is_accessed = False
 
     def send(self, packet: bytes) -> None:
         """Begin to send a packet."""
@@ -227,6 +235,15 @@ class BlockAgents:
         """Whether the interrupt is raised."""
         return self.is_programmable and bool(self.dut.irq.value)
 
+    def _missing(self) -> str:
+        """Return what does not come, in a hang."""
+        packets = ", ".join(
+            f"{self._asked[name]} on {name}" for name in self._outputs if self._asked[name]
+        )
+        missing = ["the access of a register has no answer"] if self._is_accessed else []
+        missing += [f"packets are missing: {packets}"] if packets else []
+        return ", and ".join(missing) or "no packet is awaited"
+
     async def _watch(self) -> None:
         """Look at the streams in the middle of every clock."""
         dut = self.dut
@@ -252,11 +269,8 @@ class BlockAgents:
             if took or gave or not self.waits or (writes is not None and _moves(writes)):
                 seen.idle = 0
             elif (idle := seen.idle + 1) > self._watchdog:
-                access = "the access of a register has no answer, and " * self._is_accessed
                 seen.failure = (
-                    f"clock {seen.now}: nothing moved for {idle} clocks; {access}packets are "
-                    "missing: "
-                    + ", ".join(f"{self._asked[name]} on {name}" for name in self._outputs)
+                    f"clock {seen.now}: nothing moved for {idle} clocks; {self._missing()}"
                 )
             else:
                 seen.idle = idle

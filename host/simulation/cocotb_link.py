@@ -214,8 +214,10 @@ def _remove(folder: Path, owner: int, processes: Processes) -> None:
     A bench that ended later would make the folder again, for its results.
     """
     if os.getpid() == owner:
-        processes.end()
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            processes.end()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _last_words(command: Command) -> str:

@@ -326,9 +326,21 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
         raise TypeError(f"input must be a dense tensor of a type of DataType: {told}") from error
     if x.size == 0:
         raise ValueError(f"input must have an element, and its sizes are {x.shape}")
-    if not dense.data_ptr():  # NumPy then takes memory that nobody has written
+    if not _is_in_memory(dense):  # NumPy would read what is not the tensor's
         raise TypeError("input must be a tensor with elements in memory, which this one has not")
     return x
+
+
+def _is_in_memory(tensor: torch.Tensor) -> bool:
+    """Return whether the storage of a tensor that has elements holds all of them."""
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    end = (tensor.storage_offset() + last + 1) * tensor.element_size()
+    try:
+        storage = tensor.untyped_storage()
+        storage.data_ptr()  # raises if there is no memory behind it, as under functionalize
+        return storage.nbytes() >= end
+    except RuntimeError:
+        return False
 
 
 def _tensor(y: np.ndarray, like: torch.Tensor) -> torch.Tensor:

@@ -125,9 +125,9 @@ def attack(name: str, blocks: Sequence[str], rounds: int) -> tuple[Counter[Rule]
     with scaled(design):
         flat = yosys.flat(design)
         tried = [pair for block in blocks for pair in meant(design, flat, block, NARROW)]
-        narrow = {rule for rule, _ in tried}
+        tried_rules = {rule for rule, _ in tried}
         wide = (pair for block in blocks for pair in meant(design, flat, block, WIDEST))
-        tried += [pair for pair in wide if pair[0] not in narrow]
+        tried += [pair for pair in wide if pair[0] not in tried_rules]
         counts = Counter(rule for rule, _ in tried)
         print(f"{', '.join(blocks)}: {count(len(tried), 'mutant')} to try", file=sys.stderr)
         if not tried:

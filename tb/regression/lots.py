@@ -106,9 +106,9 @@ def lots(backends: Iterable[str], names: Collection[str], done: Collection[Lot])
     Parameters
     ----------
     backends
-        The backends.
+        The backends; at least one.
     names
-        Names of the cores and blocks, or :data:`RANDOM`; all, if there are none.
+        Names of cores and blocks of the pool, or :data:`RANDOM`; all, if there are none.
     done
         Lots that are left out.
     """

@@ -18,7 +18,8 @@ VALIDS = {f"{n}_tvalid": (f"{n}_tdata", f"{n}_tkeep", f"{n}_tlast") for n in SIN
     "s_axil_rvalid": ("s_axil_rdata", "s_axil_rresp"),
     "s_axil_bvalid": ("s_axil_bresp",),
 }
-WATCHDOG = 4000
+WATCHDOG = 40_000
+"""Clocks that a packet or an answer may take: more than the longest job with all its stalls."""
 
 
 class HungError(AssertionError):

@@ -93,6 +93,7 @@ PACKAGES = {
         ("tests/test_regression.py", "tests/test_regression_compares.py",
          "tests/test_regression_database.py", "tests/test_regression_finds.py",
          "tests/test_regression_figures.py", "tests/test_regression_runs.py",
+         "tests/test_regression_parts.py",
          "tests/test_regression_bins.py", "tests/test_regression_observed.py",
          "tests/test_regression_ties.py", "tests/test_regression_resets.py",
          "tests/test_hdl_core.py", "tests/test_hdl_intake.py"),

@@ -1,5 +1,6 @@
 """The systems in `examples`: a processor runs the C driver, and the block pools for it."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -39,9 +40,11 @@ def run(*command):
 
 def refusal(folder, *words):
     """Return what an example says on stderr where it cannot write a file."""
+    # What Python keeps of imported modules would be written by halves, too, and be read later.
     ran = subprocess.run(
-        words, cwd=folder, capture_output=True, text=True, timeout=600, check=False
-    )
+        words, cwd=folder, capture_output=True, text=True, timeout=600, check=False,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
     assert (ran.returncode, ran.stdout) == (1, "")
     return ran.stderr
 

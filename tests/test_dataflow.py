@@ -18,6 +18,16 @@ from extremum.model import Pooling
 QUICK = ["row", "tailed planes", "uneven planes, small"]
 
 
+def compared(accelerator, problem, rng):
+    """Run an operator on a tensor with ties, compare it with the model, and return the report."""
+    x = rng.integers(-9, 9, problem.sizes).astype(problem.data_type.dtype)
+    given, golden = accelerator.run(problem, x), problem.evaluate(x)
+    pairs = zip(given, golden, strict=True) if isinstance(given, tuple) else [(given, golden)]
+    for ours, expected in pairs:
+        assert_equal_bits(ours, expected)
+    return accelerator.report
+
+
 @pytest.mark.parametrize("stalls", [{}, {"input_stalls": 50, "output_stalls": 50}])
 @pytest.mark.parametrize("core", mostly_slow(CORES, QUICK))
 @pytest.mark.parametrize("simulator", ["native axi", *BLOCKS[1:]])
@@ -27,14 +37,7 @@ def test_operators(simulator, core, stalls):
     rng = np.random.default_rng(1)
     with Accelerator(config, **chosen(simulator), **stalls) as accelerator:
         for _ in range(3):
-            x = rng.integers(-9, 9, problem.sizes).astype(problem.data_type.dtype)
-            given, golden = accelerator.run(problem, x), problem.evaluate(x)
-            pairs = (
-                zip(given, golden, strict=True) if isinstance(given, tuple) else [(given, golden)]
-            )
-            for ours, expected in pairs:
-                assert_equal_bits(ours, expected)
-            report = accelerator.report
+            report = compared(accelerator, problem, rng)
             assert isinstance(report, BlockReport)
             assert report.cycles is not None
             assert report.counters == {}
@@ -53,14 +56,7 @@ def test_operators_on_the_bare_core(backend, core):
     rng = np.random.default_rng(1)
     with Accelerator(config, backend=backend) as accelerator:
         for _ in range(2):
-            x = rng.integers(-9, 9, problem.sizes).astype(problem.data_type.dtype)
-            given, golden = accelerator.run(problem, x), problem.evaluate(x)
-            pairs = (
-                zip(given, golden, strict=True) if isinstance(given, tuple) else [(given, golden)]
-            )
-            for ours, expected in pairs:
-                assert_equal_bits(ours, expected)
-            report = accelerator.report
+            report = compared(accelerator, problem, rng)
             assert report is not None
             assert report.cycles == report.predicted_cycles
 

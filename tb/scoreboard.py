@@ -10,7 +10,7 @@ import numpy as np
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
-from extremum.host.plan.expected import numbers_of_results, winners
+from extremum.host.plan.expected import in_result_beats, winners
 from extremum.host.plan.gathered_jobs import GatheredJob
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.reduction_jobs import ReductionJob
@@ -142,28 +142,15 @@ def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
     positions : ndarray
         (beats, lanes), uint32, cut to the core's ``index_width``.
     """
-    config = job.config
-    lanes = config.lanes
-    dtype = x.dtype
-    values = np.zeros(job.beats_out * lanes, dtype)
-    positions = np.zeros(job.beats_out * lanes, np.uint32)
     if isinstance(job, GatheredJob):
-        # The core gets rows, which are a reduction of their own.
-        live = job.rows.count
-        rows = _rows(job, x)
-        problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, dtype, 1, nan=job.problem.nan)
-        best, where = winners(problem, rows)
-        values[:live], positions[:live] = best[:, 0], where[:, 0]
+        values, positions = _expected_rows(job, x)
         _check_gathering(job, values, positions, winners(job.problem, x) if won is None else won)
     elif isinstance(job, (ReductionJob, SlidingJob)):
-        best, where = winners(job.problem, x) if won is None else won
-        number = numbers_of_results(job)
-        met = number >= 0
-        values[number[met]], positions[number[met]] = best[met], where[met]
+        won = winners(job.problem, x) if won is None else won
+        values, positions = in_result_beats(job, *won)
     else:
         raise TypeError(f"a {job.kind} job has no expected results here")
-    positions &= np.uint32((1 << config.index_width) - 1)
-    return values.reshape(-1, lanes), positions.reshape(-1, lanes)
+    return values, positions & np.uint32((1 << job.config.index_width) - 1)
 
 
 def _check_gathering(job: GatheredJob, values: np.ndarray, positions: np.ndarray, won: Won) -> None:
@@ -175,9 +162,7 @@ def _check_gathering(job: GatheredJob, values: np.ndarray, positions: np.ndarray
         The host has gathered other elements, or tells other positions of them.
     """
     best, where = (array.copy() for array in won)
-    lanes = job.config.lanes
-    job.scatter(values.reshape(-1, lanes), positions.reshape(-1, lanes),
-                Results(job.problem, best, where))  # fmt: skip
+    job.scatter(values, positions, Results(job.problem, best, where))
     for name, given, right in (("value", best, won[0]), ("position", where, won[1])):
         if given.tobytes() != right.tobytes():
             raise ScoreboardError(f"a row that the host gathered has another {name}, of {job!r}")
@@ -194,6 +179,17 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
         present: dict[int | str, Any] = {name: fields[str(name)] for name, _ in layout}
         payloads.append(layout.const(present).as_bits())
     return payloads
+
+
+def _expected_rows(job: GatheredJob, x: np.ndarray) -> Won:
+    """Return what the core must give for the rows of a job, which are a reduction of their own."""
+    rows = _rows(job, x)
+    problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, x.dtype, 1, nan=job.problem.nan)
+    results = job.beats_out, job.config.lanes
+    values, positions = np.zeros(results, x.dtype), np.zeros(results, np.uint32)
+    for beats, row_results in zip((values, positions), winners(problem, rows), strict=True):
+        beats.reshape(-1)[: job.rows.count] = row_results.reshape(-1)
+    return values, positions
 
 
 def _rows(job: GatheredJob, x: np.ndarray) -> np.ndarray:

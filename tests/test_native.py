@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from accelerators import check, make
 from amounts import mostly_slow
+from dataflow_cores import CORES as DATAFLOW_CORES
 from native_runs import carry_out, runs
 from simulation import NEEDS_ICARUS
 
@@ -18,6 +19,7 @@ from extremum.hdl.axi.streams import INPUT, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.host import Accelerator, SimulationError, cache
+from extremum.host.plan import plan
 from extremum.host.plan_runner import RunSettings
 from extremum.host.processes import Processes
 from extremum.host.progress import Progress
@@ -51,6 +53,21 @@ def test_the_same_as_under_cocotb(core, monkeypatch):
         for batch, options in runs(random.Random(core), config):
             one, two = (carry_out(s, config, batch, options) for s in (native, cocotb))
             assert one == two, (batch, options)
+    finally:
+        native.close()
+        cocotb.close()
+
+
+def test_a_core_without_a_job_port_is_the_same_as_under_cocotb():
+    """It tells of no refusal, whatever stands for its missing status."""
+    config, problem = DATAFLOW_CORES["row"]
+    (job,) = plan(problem, config).jobs
+    batch = [(job, np.arange(30, dtype=np.int8).reshape(problem.sizes))]
+    native, cocotb = NativeSimulator(config), CocotbSimulator(config, "verilator")
+    try:
+        (given, measured), other = (carry_out(s, config, batch, {}) for s in (native, cocotb))
+        assert (given, measured) == other
+        assert measured.statuses == (0,)
     finally:
         native.close()
         cocotb.close()

@@ -24,6 +24,7 @@ from evidence import (
 )
 
 from extremum.tb.mutation.blocks import BLOCKS
+from extremum.tb.report import mutants
 from extremum.tb.report.__main__ import told_of
 from extremum.tb.report.complete import left_out
 from extremum.tb.report.document import parts, rewritten, short_parts
@@ -171,6 +172,13 @@ def test_what_the_evidence_says_is_told(tmp_path):
         "order-bounded (`hdl/key.py`) is proved for the first 2 clocks",
     ):
         assert sentence in text
+
+
+def test_new_survivors_are_open_ones():
+    block = BLOCK | {"killed": 477, "open": ["one"], "surviving": ["another", "a third"]}
+    told = mutants.gateware({"key": block})
+    assert told.summary.endswith("477 killed, 18 proved equivalent, 2 explained, 3 open")
+    assert told.problems[:2] == ("1 open mutant", "2 new survivors")
 
 
 def _changed(whole, *path, value):

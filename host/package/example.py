@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
-from extremum.hdl.ports import EMPTY_INDEX
 from extremum.host.package.candidates import candidates
 from extremum.host.package.example_data import example_tensor
 from extremum.host.plan import plan
-from extremum.host.plan.expected import numbers_of_results, winners
+from extremum.host.plan.expected import in_result_beats, winners
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.sliding_jobs import SlidingJob
@@ -111,22 +110,15 @@ def _only_job(problem: Reduction | Pooling, config: CoreConfig) -> ReductionJob 
 
 def _carried_out(problem: Reduction | Pooling, job: ReductionJob | SlidingJob) -> Example:
     """Return a job with a tensor and the results of the golden model."""
-    config, dtype = job.config, problem.data_type.dtype
+    config = job.config
     x = example_tensor(problem)
     won, where = winners(problem, x)
-    shape = (job.beats_out, config.lanes)
-    values = np.zeros(shape, dtype)
-    positions, valid = np.zeros(shape, np.uint32), np.zeros(shape, bool)
-    number = numbers_of_results(job)
-    met = number >= 0
-    values.reshape(-1)[number[met]] = won[met]
-    positions.reshape(-1)[number[met]] = where[met]
-    valid.reshape(-1)[number[met]] = True
+    values, positions, valid = in_result_beats(job, won, where, np.ones(won.shape, bool))
     return Example(
         problem,
         job,
         pack_beats(job.gather(x), config),
-        values.view(f"u{dtype.itemsize}"),
-        positions & np.uint32(((1 << config.index_width) - 1) & EMPTY_INDEX),
+        values.view(f"u{values.itemsize}"),
+        positions & np.uint32((1 << config.index_width) - 1),
         valid,
     )

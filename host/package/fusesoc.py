@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from extremum.host.package.registers import LIBRARY, VENDOR
 from extremum.host.package.settings import Settings, version_text
 from extremum.host.package.verilog import header
@@ -22,6 +24,13 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
     file of their own, belong to these two targets alone.
     """
     name = settings.name
+    sources = "rtl, models" if has_models else "rtl"
+    filesets = [
+        *_fileset("rtl", f"{name}.v", "verilogSource"),
+        *_fileset("waivers", f"{name}.vlt", "vlt"),
+        *(_fileset("models", f"{name}_ecp5.v", "verilogSource") if has_models else ()),
+        *(_fileset("bench", f"{name}_tb.v", "systemVerilogSource") if has_bench else ()),
+    ]
     lines = [
         "CAPI=2:",
         header(settings, "#"),
@@ -29,56 +38,50 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
         f"description: Argmin, argmax and max pooling, {settings.form} {settings.hash}",
         "",
         "filesets:",
-        "  rtl:",
-        f"    files: [{name}.v]",
-        "    file_type: verilogSource",
-        "  waivers:",
-        f"    files: [{name}.vlt]",
-        "    file_type: vlt",
-    ]
-    if has_models:
-        lines += [
-            "  models:",
-            f"    files: [{name}_ecp5.v]",
-            "    file_type: verilogSource",
-        ]
-    sources = "rtl, models" if has_models else "rtl"
-    if has_bench:
-        lines += [
-            "  bench:",
-            f"    files: [{name}_tb.v]",
-            "    file_type: systemVerilogSource",
-        ]
-    lines += [
+        *filesets,
         "",
         "targets:",
         "  default: &default",
         '    filesets: [rtl, "tool_verilator? (waivers)"]',
         f'    toplevel: "{name}"',
-        "  lint:",
-        "    <<: *default",
-        "    description: Lint with all warnings of Verilator",
-        f'    filesets: ["tool_verilator? (waivers)", {sources}]',
-        "    default_tool: verilator",
-        "    tools:",
-        "      verilator:",
-        "        mode: lint-only",
-        "        verilator_options: [-Wall]",
+        *_lint(sources),
+        *(_simulation(name, sources) if has_bench else ()),
     ]
-    if has_bench:
-        lines += [
-            "  sim:",
-            "    <<: *default",
-            "    description: Run one job and check its results",
-            # The time scale in the testbench is to hold for the files behind it, too.
-            f'    filesets: ["tool_verilator? (waivers)", bench, {sources}]',
-            f'    toplevel: "{name}_tb"',
-            "    default_tool: icarus",
-            "    tools:",
-            "      icarus:",
-            "        iverilog_options: [-g2012]",
-            "      verilator:",
-            "        mode: binary",
-            f"        verilator_options: [--timing, {', '.join(VERILATOR_WORKAROUNDS)}]",
-        ]
     return "\n".join(lines) + "\n"
+
+
+def _fileset(name: str, file: str, kind: str) -> Iterable[str]:
+    """Yield a set of one file."""
+    yield f"  {name}:"
+    yield f"    files: [{file}]"
+    yield f"    file_type: {kind}"
+
+
+def _lint(sources: str) -> Iterable[str]:
+    """Yield the target that has Verilator look for faults in the sources."""
+    yield "  lint:"
+    yield "    <<: *default"
+    yield "    description: Lint with all warnings of Verilator"
+    yield f'    filesets: ["tool_verilator? (waivers)", {sources}]'
+    yield "    default_tool: verilator"
+    yield "    tools:"
+    yield "      verilator:"
+    yield "        mode: lint-only"
+    yield "        verilator_options: [-Wall]"
+
+
+def _simulation(name: str, sources: str) -> Iterable[str]:
+    """Yield the target that runs the testbench, by Icarus or Verilator."""
+    yield "  sim:"
+    yield "    <<: *default"
+    yield "    description: Run one job and check its results"
+    # The time scale in the testbench is to hold for the files behind it, too.
+    yield f'    filesets: ["tool_verilator? (waivers)", bench, {sources}]'
+    yield f'    toplevel: "{name}_tb"'
+    yield "    default_tool: icarus"
+    yield "    tools:"
+    yield "      icarus:"
+    yield "        iverilog_options: [-g2012]"
+    yield "      verilator:"
+    yield "        mode: binary"
+    yield f"        verilator_options: [--timing, {', '.join(VERILATOR_WORKAROUNDS)}]"

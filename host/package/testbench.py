@@ -39,30 +39,14 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         The job, its data, and the results of the golden model.
     """
     is_axi = settings.bus == "axi"
-    name, widths = settings.name, {port.name: port.width for port in ports}
+    widths = {port.name: port.width for port in ports}
     clock, reset, active = ("aclk", "aresetn", 0) if is_axi else ("clk", "rst", 1)
     results = (
         _axi_results(settings, widths, example) if is_axi else _core_results(settings, example)
     )
-    arrays = _arrays(widths, example, results)
-    seen = [f"{stream}_seen" for stream in results]
     ahead = example.ahead if not settings.has_registers and "job__payload" not in widths else 0
-    all_seen = " && ".join(f"{name} {'>=' if ahead else '=='} RESULTS" for name in seen)
-    cycles = 20 * (example.job.cycles + example.job.beats_in + example.job.beats_out) + 4000
     lines = [
-        header(settings),
-        f"// One job on {name}: {example.title}.",
-        "// The results are those of the golden model. If anything is wrong, the bench ends with",
-        "// $fatal, so with a status other than 0. With STALLS = 0, source and sinks never rest.",
-        "`timescale 1ns / 1ps",
-        "",
-        f"module {name}_tb #(",
-        "    parameter STALLS = 1",
-        ");",
-        "",
-        f"  localparam BEATS = {example.job.beats_in}, RESULTS = {example.job.beats_out};",
-        f"  localparam MOST_CLOCKS = {cycles};",
-        *(_told_ahead(ahead) if ahead else ()),
+        *_opening(settings, example, ahead),
         "",
         *_declarations(ports),
         "",
@@ -70,27 +54,9 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "",
         f"  always #5 {clock} = !{clock};",
         "",
-        *(declaration for declaration, _ in arrays),
-        "  initial begin",
-        *(fill for _, fills in arrays for fill in fills),
-        "  end",
+        *_arrays(widths, example, results),
         "",
-        "  // No output of the block depends on an input in the same clock. So it is known at the",
-        "  // falling edge which transfers the next rising edge makes.",
-        "  integer clocks, sent, first_clock, last_clock;",
-        f"  integer {', '.join(seen)};",
-        "  reg taken, running, may_send;",
-        "",
-        "  initial begin",
-        *(f"    {name} = 0;" for name in ("clocks", "sent", "first_clock", "last_clock", *seen)),
-        "    taken = 0;",
-        f"    forever @(negedge {clock}) if (running) begin",
-        "      clocks = clocks + 1;",
-        "      if (clocks > MOST_CLOCKS)",
-        '        $fatal(1, "FAIL: after %0d clocks results are missing", clocks);',
-        *(f"  {line}" if line else line for line in _agents(widths, results, ahead)),
-        "    end",
-        "  end",
+        *_clocked(clock, widths, results, ahead),
         "",
         *(lite_tasks(widths) if settings.has_registers else ()),
         *_core_job(settings, example, widths),
@@ -103,9 +69,7 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         *(registers_before(settings, example) if settings.has_registers else ()),
         "    #1 may_send = 1;",
         *(["    give_job;"] if "job__payload" in widths else ()),
-        f"    while (!({all_seen})) @(negedge {clock});",
-        "    // Nothing more may come.",
-        f"    repeat ({QUIET}) @(negedge {clock});",
+        *_until_all_is_seen(clock, results, ahead),
         *(registers_after(settings) if settings.has_registers else ()),
         *_at_rest(widths, example),
         '    $display("PASS: %0d result beats are right, %0d clocks from first beat to last",',
@@ -116,6 +80,59 @@ def testbench(settings: Settings, ports: Sequence[Port], example: Example) -> st
         "endmodule",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _opening(settings: Settings, example: Example, ahead: int) -> Iterable[str]:
+    """Yield the comment in front of the testbench, and the first lines of its module."""
+    job = example.job
+    yield header(settings)
+    yield f"// One job on {settings.name}: {example.title}."
+    yield "// The results are those of the golden model. If anything is wrong, the bench ends with"
+    yield "// $fatal, so with a status other than 0. With STALLS = 0, source and sinks never rest."
+    yield "`timescale 1ns / 1ps"
+    yield ""
+    yield f"module {settings.name}_tb #("
+    yield "    parameter STALLS = 1"
+    yield ");"
+    yield ""
+    yield f"  localparam BEATS = {job.beats_in}, RESULTS = {job.beats_out};"
+    yield f"  localparam MOST_CLOCKS = {20 * (job.cycles + job.beats_in + job.beats_out) + 4000};"
+    yield from _told_ahead(ahead) if ahead else ()
+
+
+def _told_ahead(ahead: int) -> Iterable[str]:
+    yield "  // The first windows of a tensor lie in its padding alone. Nobody asks for the next"
+    yield "  // tensor, so as many of its windows may follow."
+    yield f"  localparam AHEAD = {ahead};"
+
+
+def _clocked(clock: str, widths: Mapping[str, int], results: Results, ahead: int) -> Iterable[str]:
+    """Yield the process that counts clocks, and in which the source and the sinks work."""
+    counters = ["sent", "first_clock", "last_clock", *(f"{stream}_seen" for stream in results)]
+    yield "  // No output of the block depends on an input in the same clock. So it is known at the"
+    yield "  // falling edge which transfers the next rising edge makes."
+    yield f"  integer clocks, {', '.join(counters)};"
+    yield "  reg taken, running, may_send;"
+    yield ""
+    yield "  initial begin"
+    yield from (f"    {name} = 0;" for name in ("clocks", *counters))
+    yield "    taken = 0;"
+    yield f"    forever @(negedge {clock}) if (running) begin"
+    yield "      clocks = clocks + 1;"
+    yield "      if (clocks > MOST_CLOCKS)"
+    yield '        $fatal(1, "FAIL: after %0d clocks results are missing", clocks);'
+    yield from (f"  {line}" if line else line for line in _agents(widths, results, ahead))
+    yield "    end"
+    yield "  end"
+
+
+def _until_all_is_seen(clock: str, results: Results, ahead: int) -> Iterable[str]:
+    """Yield the statements that wait for all results, and some clocks more."""
+    compared = ">=" if ahead else "=="
+    all_seen = " && ".join(f"{stream}_seen {compared} RESULTS" for stream in results)
+    yield f"    while (!({all_seen})) @(negedge {clock});"
+    yield "    // Nothing more may come."
+    yield f"    repeat ({QUIET}) @(negedge {clock});"
 
 
 def _until_it_begins(clock: str) -> list[str]:
@@ -135,23 +152,17 @@ def _input(widths: Mapping[str, int]) -> str:
     return "s_axis_tdata" if "s_axis_tdata" in widths else "i__payload"
 
 
-def _arrays(
-    widths: Mapping[str, int], example: Example, results: Results
-) -> list[tuple[str, list[str]]]:
-    """Return the arrays of the input beats, and of all that must come: each with what fills it."""
+def _arrays(widths: Mapping[str, int], example: Example, results: Results) -> Iterable[str]:
+    """Yield the arrays of the input beats and of all that must come, and what fills them."""
     given = _input(widths)
-    expected = [
-        array(f"expected_{signal}", widths[signal], numbers)
-        for signals in results.values()
-        for signal, numbers in signals.items()
-    ]
-    return [array("beats", widths[given], _words(example.beats)), *expected]
-
-
-def _told_ahead(ahead: int) -> Iterable[str]:
-    yield "  // The first windows of a tensor lie in its padding alone. Nobody asks for the next"
-    yield "  // tensor, so as many of its windows may follow."
-    yield f"  localparam AHEAD = {ahead};"
+    arrays = [array("beats", widths[given], _words(example.beats))]
+    for signals in results.values():
+        for signal, numbers in signals.items():
+            arrays.append(array(f"expected_{signal}", widths[signal], numbers))
+    yield from (declaration for declaration, _ in arrays)
+    yield "  initial begin"
+    yield from (fill for _, fills in arrays for fill in fills)
+    yield "  end"
 
 
 def _agents(widths: Mapping[str, int], results: Results, ahead: int) -> Iterable[str]:

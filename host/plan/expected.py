@@ -12,7 +12,7 @@ from extremum.host.plan.results import Results
 from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import Pooling, ReduceFunction, Reduction
 
-__all__ = ["numbers_of_results", "winners"]
+__all__ = ["in_result_beats", "numbers_of_results", "winners"]
 
 
 def winners(problem: Reduction | Pooling, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -60,3 +60,26 @@ def numbers_of_results(job: ReductionJob | SlidingJob) -> np.ndarray:
     found = np.full(job.problem.output_sizes, -1, np.int64)
     job.scatter(numbers, numbers, Results(job.problem, found, None))
     return found
+
+
+def in_result_beats(job: ReductionJob | SlidingJob, *outputs: np.ndarray) -> list[np.ndarray]:
+    """Return what belongs to the operator's outputs where a job gives them: in beats and lanes.
+
+    Parameters
+    ----------
+    job
+        The job.
+    outputs
+        Arrays of the operator's output sizes.
+
+    Returns
+    -------
+    list of ndarray
+        For each of them (beats, lanes), of the same type. Lanes without a result are 0.
+    """
+    number = numbers_of_results(job)
+    is_given = number >= 0
+    beats = [np.zeros((job.beats_out, job.config.lanes), output.dtype) for output in outputs]
+    for placed, output in zip(beats, outputs, strict=True):
+        placed.reshape(-1)[number[is_given]] = output[is_given]
+    return beats

@@ -22,6 +22,7 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
+from extremum.hdl.axi.register_map import WORD_BYTES
 from extremum.host.simulation.agents import Pace
 from extremum.host.simulation.backend import RESET_CLOCKS
 from extremum.host.simulation.stalls import Phases, Stalls
@@ -66,6 +67,18 @@ def connected(
     for agent in agents:
         agent.log.setLevel(logging.ERROR)
     return lite, source, sinks
+
+
+async def read_word(lite: Any, address: int) -> tuple[int, int]:
+    """Read a word by the master of an AXI4-Lite port; return it and the response."""
+    answer = await lite.read(address, WORD_BYTES)
+    return int.from_bytes(answer.data, "little"), int(answer.resp)
+
+
+async def write_word(lite: Any, address: int, word: int) -> int:
+    """Write a word by the master of an AXI4-Lite port; return the response."""
+    answer = await lite.write(address, word.to_bytes(WORD_BYTES, "little"))
+    return int(answer.resp)
 
 
 @dataclass
@@ -156,14 +169,12 @@ class BlockAgents:
     async def read(self, address: int) -> tuple[int, int]:
         """Read a word; return it and the response."""
         with self._accessing():
-            answer: Any = await self.lite.read(address, 4)
-        return int.from_bytes(answer.data, "little"), int(answer.resp)
+            return await read_word(self.lite, address)
 
     async def write(self, address: int, word: int) -> int:
         """Write a word; return the response."""
         with self._accessing():
-            answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
-        return int(answer.resp)
+            return await write_word(self.lite, address, word)
 
     @contextmanager
     def _accessing(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from extremum.hdl.ports import output_layout
 from extremum.host.driver.packets import filled_beats
 from extremum.host.driver.words import job_words
 from extremum.host.plan.jobs import Job
-from extremum.host.simulation.block_agents import PERIOD, connected
+from extremum.host.simulation.block_agents import PERIOD, connected, read_word, write_word
 from extremum.host.simulation.stream_rules import watched
 from extremum.tb.bench import core
 from extremum.tb.scoreboard import Scoreboard
@@ -167,8 +167,7 @@ class Environment:
 
     async def write(self, address: int, word: int) -> int:
         """Write a word; return the response."""
-        answer: Any = await self.lite.write(address, word.to_bytes(4, "little"))
-        return int(answer.resp)
+        return await write_word(self.lite, address, word)
 
     async def read(self, address: int) -> int:
         """Read a word, which must be answered with OKAY."""
@@ -178,8 +177,7 @@ class Environment:
 
     async def read_any(self, address: int) -> tuple[int, int]:
         """Read a word; return it and the response."""
-        answer: Any = await self.lite.read(address, 4)
-        return int.from_bytes(answer.data, "little"), int(answer.resp)
+        return await read_word(self.lite, address)
 
     async def field(self, register: str, name: str = "value") -> int:
         """Read a field of a register."""

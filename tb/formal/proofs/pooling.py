@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -47,19 +48,71 @@ class Jobs:
     stalls: bool
 
 
+class _Window:
+    """The window of any one result of a job, and any one of its taps.
+
+    Attributes
+    ----------
+    plane, number
+        The result's plane, and its number among all results of the job.
+    results_of_plane, results, elements
+        How many results a plane has, and how many results and elements the job has.
+    is_element, position
+        Whether the tap meets an element, and the position of that.
+    taps
+        For each tap of the widest window that there is: whether this window has it and it meets an
+        element, and the position of that.
+    """
+
+    def __init__(self, p: Property, jobs: Jobs, height: Line, width: Line, planes: Signal):
+        m = p.m
+        plane_size = kept(m, "plane_size", height.size * width.size, 5)
+        self.results_of_plane = kept(m, "plane_outputs", height.outputs * width.outputs, 5)
+        self.results = kept(m, "results", planes * self.results_of_plane, 9)
+        self.elements = planes * plane_size
+        plane, row, column, tap_row, tap_column = (
+            p.constant(name, 3) for name in ("plane", "row", "column", "tap_row", "tap_column")
+        )
+        for place, most in (
+            (plane, planes), (row, height.outputs), (column, width.outputs),
+            (tap_row, height.window), (tap_column, width.window),
+        ):  # fmt: skip
+            p.assume(place < most)
+        self.plane = plane
+        number = plane * self.results_of_plane + row * width.outputs + column
+        self.number = kept(m, "number", number, 9)
+
+        def position(y: Value, x: Value) -> Value:
+            return plane * plane_size + y * width.size + x
+
+        y = kept(m, "y", height.coordinate(row, tap_row), NUMBER)
+        x = kept(m, "x", width.coordinate(column, tap_column), NUMBER)
+        self.is_element = kept(m, "is_element", height.has(y) & width.has(x), 1)
+        self.position = kept(m, "position", position(y, x), NUMBER)
+        self.taps: list[tuple[Value, Value]] = []
+        most_rows, most_columns = (
+            max(size.window for size in sizes) for sizes in (jobs.heights, jobs.widths)
+        )
+        for at_row, at_column in itertools.product(range(most_rows), range(most_columns)):
+            name = f"{at_row}_{at_column}"
+            y, x = height.coordinate(row, at_row), width.coordinate(column, at_column)
+            at = kept(m, f"at_{name}", position(y, x), NUMBER)
+            is_tap = (at_row < height.window) & (at_column < width.window)
+            has = kept(m, f"has_{name}", is_tap & height.has(y) & width.has(x), 1)
+            self.taps.append((has, at))
+
+
 def pooling(jobs: Jobs, p: Property) -> None:
     """State what the results of a job are, by any one of them and any one tap of its window."""
-    config, sizes, groups = jobs.config, (jobs.heights, jobs.widths), jobs.planes
-    block, m = Core(config), p.m
+    block, m = Core(jobs.config), p.m
     p.add("core", block, driven=("job", "i"))
     p.never_reset()
     height, width = (
-        Line.any(p, name, size) for name, size in zip(("height", "width"), sizes, strict=True)
+        Line.any(p, name, size) for name, size in (("height", jobs.heights), ("width", jobs.widths))
     )
-    planes = p.constant("planes", range(groups + 1))
-    p.assume((planes >= 1) & (planes <= groups))
-    _drive_job(p, block, config, pooling_registers(height, width, planes))
-
+    planes = p.constant("planes", range(jobs.planes + 1))
+    p.assume((planes >= 1) & (planes <= jobs.planes))
+    _drive_job(p, block, jobs.config, pooling_registers(height, width, planes))
     element = p.input("element", BITS)
     m.d.comb += [
         Value.cast(block.i.payload).eq(element),
@@ -67,76 +120,52 @@ def pooling(jobs: Jobs, p: Property) -> None:
     ]
     if not jobs.stalls:
         p.assume(block.o.ready)
-    plane_size = kept(m, "plane_size", height.size * width.size, 5)
-    plane_outputs = kept(m, "plane_outputs", height.outputs * width.outputs, 5)
-    taken, given = (_counter(p, name, port.valid & port.ready)
-                    for name, port in (("taken", block.i), ("given", block.o)))  # fmt: skip
+    taken = _counter(p, "taken", block.i.valid & block.i.ready)
+    given = _counter(p, "given", block.o.valid & block.o.ready)
+    window = _Window(p, jobs, height, width, planes)
 
-    # Any one result, and any one tap of its window.
-    plane, row, column, tap_row, tap_column = (
-        p.constant(name, 3) for name in ("plane", "row", "column", "tap_row", "tap_column")
-    )
-    for place, most in (
-        (plane, planes), (row, height.outputs), (column, width.outputs),
-        (tap_row, height.window), (tap_column, width.window),
-    ):  # fmt: skip
-        p.assume(place < most)
-    y = kept(m, "y", height.coordinate(row, tap_row), NUMBER)
-    x = kept(m, "x", width.coordinate(column, tap_column), NUMBER)
-    is_element = kept(m, "is_element", height.has(y) & width.has(x), 1)
-    position = kept(m, "position", plane * plane_size + y * width.size + x, NUMBER)
-    number = kept(m, "number", plane * plane_outputs + row * width.outputs + column, 9)
+    # The element that the tap meets is the rival of all that may be the result.
     seen, rival = Signal(name="seen"), Signal(BITS, name="rival")
-    with m.If(block.i.valid & block.i.ready & is_element & (taken == position.as_unsigned())):
+    comes = block.i.valid & block.i.ready & (taken == window.position.as_unsigned())
+    with m.If(comes & window.is_element):
         m.d.sync += [seen.eq(1), rival.eq(element)]
 
-    taps = []
-    for tap_y in range(_most("window", sizes[0])):
-        for tap_x in range(_most("window", sizes[1])):
-            here_y, here_x = height.coordinate(row, tap_y), width.coordinate(column, tap_x)
-            at = kept(m, f"at_{tap_y}_{tap_x}", plane * plane_size + here_y * width.size + here_x,
-                      NUMBER)  # fmt: skip
-            is_tap = (tap_y < height.window) & (tap_x < width.window)
-            taps.append((kept(m, f"has_{tap_y}_{tap_x}", is_tap & height.has(here_y)
-                              & width.has(here_x), 1), at))  # fmt: skip
-    is_empty = ~Cat(has for has, _ in taps).any()
     out = block.o.payload
     value, index = Value.cast(out.value[0]), Value.cast(out.index[0])
-    here = block.o.valid & (given == number)
-    names = [has & (index == at.as_unsigned()[: len(index)]) for has, at in taps]
-    rivals = here & is_element
-    own = index == position.as_unsigned()[: len(index)]
-    results = kept(m, "results", planes * plane_outputs, 9)
+    here = block.o.valid & (given == window.number)
+    rivals = here & window.is_element
+
+    def is_named(position: Value) -> Value:
+        return index == position.as_unsigned()[: len(index)]
+
+    own = rivals & is_named(window.position)
     p.claim("no element of the window is better", ~rivals | (value >= rival))
-    p.claim("it is the first of equals", ~rivals | (value != rival) | (index <= position))
-    p.claim("the value is the element at its position", ~(rivals & own) | (value == rival))
-    p.claim("the position is one of the window's", ~here | is_empty | Cat(names).any())
-    p.claim("an empty window has the lowest value and all ones",
-            ~here | ~is_empty | ((value == 0) & index.all()))  # fmt: skip
+    p.claim("it is the first of equals", ~rivals | (value != rival) | (index <= window.position))
+    p.claim("the value is the element at its position", ~own | (value == rival))
+    is_empty = ~Cat(has for has, _ in window.taps).any()
+    named = Cat(has & is_named(at) for has, at in window.taps).any()
+    p.claim("the position is one of the window's", ~here | is_empty | named)
+    lowest = (value == 0) & index.all()
+    p.claim("an empty window has the lowest value and all ones", ~here | ~is_empty | lowest)
     p.claim("its elements have been taken", ~rivals | seen)
-    p.claim("last marks the last result",
-            ~here | (out.last == (number + 1 == results)))  # fmt: skip
-    p.claim("there is no result beyond the last", ~block.o.valid | (given < results))
-    p.claim("no element is taken beyond the last",
-            ~block.i.ready | (taken < planes * plane_size))  # fmt: skip
-    tie = rivals & (value == rival) & (value == 3) & (index < position)
-    ends = here & out.last
+    is_last = window.number + 1 == window.results
+    p.claim("last marks the last result", ~here | (out.last == is_last))
+    p.claim("there is no result beyond the last", ~block.o.valid | (given < window.results))
+    p.claim("no element is taken beyond the last", ~block.i.ready | (taken < window.elements))
+
+    tie = rivals & (value == rival) & (value == 3) & (index < window.position)
     p.reached("the first of equal elements wins", tie)
-    p.reached("the last of several results", ends & (number > 0))
+    ends = here & out.last
+    later = ends & (window.number > 0)
+    p.reached("the last of several results", later)
     if len(jobs.widths) > 1:
         p.reached("an empty window", here & is_empty)
-        p.reached("the last window, given early",
-                  ends & (width.registers["shift"] > 0) & (number > 0))  # fmt: skip
+        p.reached("the last window, given early", later & (width.registers["shift"] > 0))
     if jobs.planes > 1:
-        p.reached(
-            "the first result of the second plane", here & (plane == 1) & (number == plane_outputs)
-        )
+        second = (window.plane == 1) & (window.number == window.results_of_plane)
+        p.reached("the first result of the second plane", here & second)
     if jobs.stalls:
         p.reached("the last result waits", ends & p.late(ends, 3))
-
-
-def _most(part: str, dimensions: list[SpatialDimension]) -> int:
-    return max(getattr(dimension, part) for dimension in dimensions)
 
 
 def _counter(p: Property, name: str, step: Value) -> Signal:

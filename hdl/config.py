@@ -80,10 +80,14 @@ class CoreConfig:
         every tap.
     max_line
         Longest line of pooled outputs that is kept on chip, for windows higher than 1; 1 to 65536.
-        Cost: as many words of storage for each stored line.
+        Cost: as many words of storage for each stored line. With a
+        ``max_dilation`` above 1 in height, lines without dilation may be that many times as long,
+        and shorter lines more dilated: what must fit is the dilation times the outputs of a line
+        (:attr:`max_spacing`).
     max_plane
         Largest plane of pooled outputs that is kept on chip, for windows deeper than 1; 1 to
-        ``2**24``. Cost: as many words of storage for each stored plane.
+        ``2**24``. Cost: as many words of storage for each stored plane. It goes with the dilation
+        of the depth as a line does with that of the height.
     coordinate_width
         Bits of a spatial coordinate, 4 to 24. Without padding, the elements of a line and the
         extent of a window, less one, are together less than ``2**coordinate_width``; longer lines

@@ -40,8 +40,9 @@ class Core(wiring.Component):
     its first chance to leave. Throughput: one slot of the schedule per clock, so one beat in and
     one beat out.
     Backpressure: a stall of either stream loses nothing and repeats nothing. No output of a fast
-    core depends combinationally on an input. In a small or balanced one ``i.ready`` depends on
-    ``job.payload``, which stays as long as the job is on the port, and on nothing else.
+    core depends combinationally on an input. In a small or balanced one whose windows may reach
+    into padding, ``i.ready`` depends on ``job.payload``, which stays as long as the job is on the
+    port, and on nothing else.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Verilog for other people's tools: plain identifiers, and nothing that is not used.
+"""Verilog for other people's tools: plain identifiers, and little that is not used.
 
 The Verilog of :func:`extremum.hdl.verilog.generate` goes to a simulator at once and keeps the names
 of Amaranth. What is given away passes once more through Yosys, which turns processes into
-assignments and leaves out what nobody reads, and has no escaped identifiers.
+assignments, leaves out most of what nobody reads, and has no escaped identifiers.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import pytest
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import AddrmapNode
-from systemrdl.rdltypes.builtin_enums import AccessType, OnWriteType
+from systemrdl.rdltypes.builtin_enums import AccessType, OnWriteType, PrecedenceType
 
 from extremum.hdl.axi.register import Access, Register
 from extremum.hdl.axi.register_map import WORD_BITS, register_map
@@ -28,19 +28,26 @@ from extremum.host.package.registers import register_files
 from extremum.host.package.settings import Settings
 
 SOFTWARE = {
+    Access.CONSTANT: (AccessType.r, None),
     Access.READ: (AccessType.r, None),
     Access.WRITE: (AccessType.w, None),
+    Access.PULSE: (AccessType.w, None),
     Access.READ_WRITE: (AccessType.rw, None),
     Access.CLEAR: (AccessType.rw, OnWriteType.woclr),
 }
 """What SystemRDL says of a field, by what the register map says."""
 
 XML = {
+    Access.CONSTANT: ("read-only", None),
     Access.READ: ("read-only", None),
     Access.WRITE: ("write-only", None),
+    Access.PULSE: ("write-only", None),
     Access.READ_WRITE: ("read-write", None),
     Access.CLEAR: ("read-write", "oneToClear"),
 }
+
+VOLATILE = (Access.READ, Access.PULSE, Access.CLEAR)
+"""What may be read otherwise than it was written: in IP-XACT it says so of itself."""
 
 CORES = {
     "pool2x2-int8": PRESETS["pool2x2-int8"],
@@ -98,6 +105,38 @@ def test_system_rdl(made):
     ]  # fmt: skip
 
 
+def test_what_the_block_does_with_a_field(made):
+    """A generator of registers may go by it: what changes a value, and whether it is kept."""
+    _, folder = made
+    expected = {
+        Access.CONSTANT: (False, False, False, False),
+        Access.READ: (True, False, False, False),
+        Access.WRITE: (False, True, False, False),
+        Access.PULSE: (False, True, True, False),
+        Access.READ_WRITE: (False, True, False, False),
+        # An event in the clock of its clearing is kept.
+        Access.CLEAR: (True, True, False, True),
+    }
+    config, _ = made
+    fields = {
+        (register.name, field.name): field
+        for register in by_address(config)
+        for field in register.fields
+    }
+    seen = set()
+    for register in compiled(folder / "blk_registers.rdl").registers():
+        for node in register.fields():
+            access = fields[register.inst_name, node.inst_name].access
+            seen.add(access)
+            told = (
+                bool(node.is_hw_writable or node.get_property("hwset")), node.is_hw_readable,
+                node.get_property("singlepulse"),
+                node.get_property("precedence") is PrecedenceType.hw,
+            )  # fmt: skip
+            assert told == expected[access], (register.inst_name, node.inst_name)
+    assert seen == {*Access}
+
+
 def test_a_text_with_quotes_stays_as_it_is(monkeypatch, tmp_path):
     (register, *_) = register_map(CORES["everything"])
     odd = Register("ODD", 0, register.fields, 'Say "no" to C:\\new.')
@@ -148,6 +187,7 @@ def test_c_header_in_cpp(made):
 
 
 def test_ip_xact(made):
+    """Checks of written values leave out what is volatile, and must not leave out constants."""
     config, folder = made
     tree = etree.parse(str(folder / "blk_registers.xml"))
 
@@ -165,7 +205,7 @@ def test_ip_xact(made):
             [
                 (
                     words(field, "name"), number(field, "bitOffset"), number(field, "bitWidth"),
-                    number(field, "resets"), words(field, "access"),
+                    number(field, "resets"), words(field, "volatile"), words(field, "access"),
                     words(field, "modifiedWriteValue"),
                 )
                 for field in register.xpath("./*[local-name()='field']")
@@ -177,7 +217,9 @@ def test_ip_xact(made):
         (
             register.name, register.address,
             [
-                (field.name, field.lowest, field.width, field.reset, *XML[field.access])
+                (field.name, field.lowest, field.width, field.reset,
+                 "true" if field.access in VOLATILE else None,
+                 *XML[field.access])
                 for field in register.fields
             ],
         )

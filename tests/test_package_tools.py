@@ -59,9 +59,13 @@ def folders(tmp_path_factory) -> Folders:
 
 
 def assert_lints(folder: Path, name: str) -> None:
-    """Assert that Verilator has no warning about a block, nor about its testbench."""
+    """Assert that Verilator has no warning about a block, nor about its testbench.
+
+    No file depends on what stands in another one before it, so they may come in any order.
+    """
     lint = ("verilator", "--lint-only", "-Wall", "--timing", f"{name}.vlt")
-    for sources in ((f"{name}.v",), (f"{name}_tb.v", f"{name}.v")):
+    block, bench = f"{name}.v", f"{name}_tb.v"
+    for sources in ((block,), (bench, block), (block, bench)):
         status, told = run(folder, *lint, *sources)
         assert (status, "%" in told) == (0, False), told
 
@@ -250,7 +254,11 @@ BARE = [(name, pipelining) for name in FIVE for pipelining in PIPELINING]
     ("name", "pipelining"),
     mostly_slow(
         BARE,
-        [("argmax_1000_int8", "fast"), *(("pool2x2_int8", each) for each in PIPELINING)],
+        [
+            ("argmax_1000_int8", "fast"),
+            ("programmable_int8x4", "small"),
+            *(("pool2x2_int8", each) for each in PIPELINING),
+        ],
     ),
 )
 def test_bare_cores(name, pipelining, tmp_path):
@@ -267,7 +275,9 @@ def test_bare_cores(name, pipelining, tmp_path):
     assert int(found[1]) == example.job.cycles
     has_job = ".status(status)" in (bench := (tmp_path / f"{name}_tb.v").read_text())
     told = "`i__ready` on `job__payload`" in (tmp_path / "README.md").read_text()
-    assert told == (has_job and pipelining != "fast")
+    # Without padding every slot takes a beat, whatever the job is.
+    reaches_padding = config.has_windows and config.padding
+    assert told == (has_job and pipelining != "fast" and reaches_padding)
     if has_job:
         # A status that nobody drives is none.
         (tmp_path / "open.v").write_text(bench.replace(".status(status)", ".status()"))

@@ -11,7 +11,6 @@
 //   iverilog -g2012 -o bench pool3x3_tb.v core/extremum_core.v && vvp bench
 //
 // It ends with $fatal, so with a status other than 0, if anything is wrong.
-`timescale 1ns / 1ps
 
 module pool3x3_tb;
 

@@ -9,11 +9,28 @@ from enum import Enum
 class Access(Enum):
     """What software may do with a register or a field."""
 
+    CONSTANT = "const"
+    """Reading always returns the same value."""
     READ = "r"
+    """Reading returns what the block sets."""
     WRITE = "w"
+    """Writing sets the value, which cannot be read."""
+    PULSE = "w1p"
+    """Writing a 1 does something once; nothing is kept, and nothing can be read."""
     READ_WRITE = "rw"
+    """Writing sets the value, and reading returns it."""
     CLEAR = "w1c"
-    """Reading returns the flag; writing a 1 clears it."""
+    """Reading returns the flag; writing a 1 clears it, unless the block sets it in that clock."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether software may read."""
+        return self not in (Access.WRITE, Access.PULSE)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether software may write."""
+        return self not in (Access.CONSTANT, Access.READ)
 
 
 @dataclass(frozen=True)
@@ -75,12 +92,12 @@ class Register:
     @property
     def is_readable(self) -> bool:
         """Whether a read is answered with OKAY; otherwise it is answered with SLVERR."""
-        return any(field.access is not Access.WRITE for field in self.fields)
+        return any(field.access.is_read for field in self.fields)
 
     @property
     def is_writable(self) -> bool:
         """Whether a write is answered with OKAY; otherwise it is answered with SLVERR."""
-        return any(field.access is not Access.READ for field in self.fields)
+        return any(field.access.is_written for field in self.fields)
 
     @property
     def reset(self) -> int:

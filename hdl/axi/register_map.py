@@ -134,7 +134,11 @@ BUILD_BASE, COUNTER_BASE = 0x040, 0x0C0
 
 
 def configuration_hash(config: CoreConfig) -> int:
-    """Return 32 bits that tell one configuration from another."""
+    """Return 32 bits that tell one configuration from another.
+
+    The order of the types counts, which a job's register ``data_type`` goes by, and so does that of
+    the operators, which changes nothing else.
+    """
     described: dict[str, Any] = asdict(config) | {
         "data_types": [data_type.name for data_type in config.data_types],
         "fixed": sorted(dict(config.fixed).items()),
@@ -189,22 +193,23 @@ def register_map(config: CoreConfig) -> tuple[Register, ...]:
 
 
 def _general(config: CoreConfig) -> Iterator[Register]:
-    read, depth = Access.READ, command_queue_depth(config)
-    yield Register("ID", 0x000, _whole(read, "XTRM in ASCII.", ID), "Tells that this is the block.")
+    constant, read, depth = Access.CONSTANT, Access.READ, command_queue_depth(config)
+    identity = _whole(constant, "XTRM in ASCII.", ID)
+    yield Register("ID", 0x000, identity, "Tells that this is the block.")
     version = (
-        Field("minor", 0, 16, read, VERSION[1], "Grows when registers are added."),
-        Field("major", 16, 16, read, VERSION[0], "Grows when a driver has to change."),
+        Field("minor", 0, 16, constant, VERSION[1], "Grows when registers are added."),
+        Field("major", 16, 16, constant, VERSION[0], "Grows when a driver has to change."),
     )
     yield Register("VERSION", 0x004, version, "Version of the register map.")
     yield Register(
         "CONFIG_HASH", 0x008,
-        _whole(read, "Equal for equal configurations.", configuration_hash(config)),
+        _whole(constant, "Equal for equal configurations.", configuration_hash(config)),
         "Tells one configuration of the core from another.",
     )  # fmt: skip
     yield Register(
         "CONTROL", CONTROL,
         _flags(
-            Access.WRITE,
+            Access.PULSE,
             ("soft_reset", "Ends all jobs at once, empties the command queue and sets the job "
              "registers to 0; the beat that an output stream offers stays, none follows."),
             ("clear_counters", "Sets all counters to zero. Together with soft_reset, what the jobs "
@@ -250,7 +255,7 @@ def _general(config: CoreConfig) -> Iterator[Register]:
             JOB_BITS,
             read,
             0,
-            f"Jobs started before it, modulo 2^{JOB_BITS}; of a command that was refused, nothing.",
+            f"Jobs started before it, modulo 2^{JOB_BITS}; for QUEUE_FULL it means nothing.",
         ),
     )
     text = "The first error since IRQ_STATUS.error was cleared; valid while that flag is set."
@@ -308,10 +313,10 @@ def _build(config: CoreConfig) -> Iterator[Register]:
     }  # fmt: skip
     for number, (name, value) in enumerate(words.items()):
         if isinstance(value, int):
-            fields = _whole(Access.READ, _BUILD_TEXTS[name], value)
+            fields = _whole(Access.CONSTANT, _BUILD_TEXTS[name], value)
             text = "A parameter that the core was built with."
         else:
-            fields = tuple(Field(part, at, width, Access.READ, constant, meaning)
+            fields = tuple(Field(part, at, width, Access.CONSTANT, constant, meaning)
                            for part, at, width, constant, meaning in value)  # fmt: skip
             text = _BUILD_TEXTS[name]
         yield Register(name, BUILD_BASE + WORD_BYTES * number, fields, text)
@@ -357,7 +362,7 @@ def _commands(config: CoreConfig) -> Iterator[Register]:
             yield Register(title, address, (_job_field(name, bits),), text)
         elif name in fixed:
             word = word_of(name, bits, fixed[name])
-            constant = _whole(Access.READ, _job_field(name, bits).text, word)
+            constant = _whole(Access.CONSTANT, _job_field(name, bits).text, word)
             text = f"{job_text(name)} It is fixed in this core."
             yield Register(title, address, constant, text)
     yield Register(

@@ -28,7 +28,7 @@ def core_file(settings: Settings, *, has_bench: bool, has_models: bool = False) 
     filesets = [
         *_fileset("rtl", f"{name}.v", "verilogSource"),
         *_fileset("waivers", f"{name}.vlt", "vlt"),
-        *(_fileset("models", f"{name}_ecp5.v", "verilogSource") if has_models else ()),
+        *(_fileset("models", f"{name}_ecp5.v", "systemVerilogSource") if has_models else ()),
         *(_fileset("bench", f"{name}_tb.v", "systemVerilogSource") if has_bench else ()),
     ]
     lines = [
@@ -75,7 +75,6 @@ def _simulation(name: str, sources: str) -> Iterable[str]:
     yield "  sim:"
     yield "    <<: *default"
     yield "    description: Run one job and check its results"
-    # The time scale in the testbench is to hold for the files behind it, too.
     yield f'    filesets: ["tool_verilator? (waivers)", bench, {sources}]'
     yield f'    toplevel: "{name}_tb"'
     yield "    default_tool: icarus"

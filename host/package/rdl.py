@@ -17,12 +17,17 @@ from extremum.hdl.config import CoreConfig
 __all__ = ["system_rdl"]
 
 ACCESS = {
+    Access.CONSTANT: "sw = r; hw = na;",
     Access.READ: "sw = r; hw = w;",
     Access.WRITE: "sw = w; hw = r;",
+    Access.PULSE: "sw = w; hw = r; singlepulse;",
     Access.READ_WRITE: "sw = rw; hw = r;",
-    Access.CLEAR: "sw = rw; onwrite = woclr; hw = w;",
+    Access.CLEAR: "sw = rw; onwrite = woclr; hw = r; hwset; precedence = hw;",
 }
-"""The properties of a field, by what software may do with it."""
+"""The properties of a field, by what software may do with it.
+
+An event that comes in the clock in which its flag is cleared is kept: what sets it goes first.
+"""
 
 
 def system_rdl(config: CoreConfig, name: str, title: str) -> str:

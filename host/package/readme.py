@@ -158,8 +158,9 @@ def _ports(settings: Settings, ports: Sequence[Port]) -> Iterator[str]:
             f"that it completes, {clocks} of them in the core."
         )
     yield "Throughput: one beat per clock in, and one out. No output depends on an input in the"
+    config = settings.config
     is_job_seen = settings.bus == "none" and any(p.name == "job__payload" for p in ports)
-    if is_job_seen and holds_one_job(settings.config):
+    if is_job_seen and holds_one_job(config) and config.has_windows and config.padding:
         yield "same clock, but `i__ready` on `job__payload`, which stays while the job is offered."
     else:
         yield "same clock."

@@ -89,7 +89,6 @@ def _opening(settings: Settings, example: Example, ahead: int) -> Iterable[str]:
     yield f"// One job on {settings.name}: {example.title}."
     yield "// The results are those of the golden model. If anything is wrong, the bench ends with"
     yield "// $fatal, so with a status other than 0. With STALLS = 0, source and sinks never rest."
-    yield "`timescale 1ns / 1ps"
     yield ""
     yield f"module {settings.name}_tb #("
     yield "    parameter STALLS = 1"

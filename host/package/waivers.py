@@ -11,7 +11,8 @@ REASONS = {
     "PROCASSINIT": "An FPGA loads the value of a register with its bitstream, so registers have "
     "one where they are declared; a reset gives it to them again.",
     "UNUSEDSIGNAL": "A part of the block gets whole beats and whole layouts, and reads those bits "
-    "that this configuration needs; the carry of a sum may have no reader.",
+    "that this configuration needs; the carry of a sum may have no reader; of some signals that "
+    "are left out the name remains.",
     "WIDTHEXPAND": "Widths are settled in the generator, which extends operands to the width of "
     "the result; the Verilog leaves that to the rules of the language.",
     "WIDTHTRUNC": "`!x` asks whether all bits of a word are 0, and a shifted word is cut to the "

@@ -18,7 +18,7 @@ from extremum.tb.evidence import read_evidence
 from extremum.tb.mutation.blocks import BLOCKS
 from extremum.tb.netlists import EVIDENCE, golden_model
 from extremum.tb.regression.revision import Revision
-from extremum.tb.report.provenance import OF_SOFTWARE, notes, stale
+from extremum.tb.report.provenance import notes, stale
 from extremum.tb.report.sections import SECTIONS
 
 
@@ -69,7 +69,7 @@ def test_evidence_of_another_gateware_fails(same, tmp_path, monkeypatch, capsys)
         ),
         ("proof pooling-groups-balanced", 0, None, {"formal"}),
         (None, 3, None, {"regression", "coverage"}),
-        (None, 0, "another model", {"regression", "coverage"}),
+        (None, 0, "another model", {"regression", "coverage", "code-coverage", "faults"}),
     ],
 )
 def test_evidence_of_earlier_gateware(tmp_path, monkeypatch, missing, drawn, model, stale_too):
@@ -154,7 +154,7 @@ def test_evidence_of_other_software_fails(sources, told, tmp_path, capsys):
     assert run(tmp_path, tmp_path / "document.md", tmp_path / "page.html") == 1
     lines = [line for line in capsys.readouterr().out.splitlines() if line.endswith(told)]
     assert [line.split("  ")[0] for line in lines if ".json: " not in line] == [
-        section.title for section in SECTIONS if section.name in OF_SOFTWARE
+        section.title for section in SECTIONS if section.name in ("formal", "software", "fuzz")
     ]
 
 

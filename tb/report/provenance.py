@@ -26,7 +26,7 @@ OF_SOFTWARE = ("formal", "software", "fuzz")
 OF_SOFTWARE_ALONE = ("software", "fuzz")
 """Those whose evidence speaks of no gateware."""
 
-AGAINST_THE_MODEL = ("regression",)
+AGAINST_THE_MODEL = ("regression", "codecoverage", "faults")
 """Names of the files whose evidence holds results against the golden model."""
 
 
@@ -66,7 +66,7 @@ def stale(section: Section, folder: Path) -> tuple[str, ...]:
         found.append("of gateware that it does not name")
     if old := _stale(spoken_of, folder, with_model=section.file in AGAINST_THE_MODEL):
         found.append(f"of another gateware: {', '.join(sorted(old))}")
-    if section.file in AGAINST_THE_MODEL and (
+    if section.file == "regression" and (
         (bench := whole.get("revision", {}).get("bench")) != revision().bench
     ):
         found.append(f"of another bench than the present one: {bench or 'it names none'}")

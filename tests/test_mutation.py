@@ -153,6 +153,14 @@ def test_a_survivor_fails_unless_it_is_explained(design, mutants, monkeypatch):
     assert not outcome([], {f"part: {mutants[2].key}"}).surviving
 
 
+def test_a_design_that_differs_from_its_own_recording_is_told(design, mutants, monkeypatch):
+    monkeypatch.setattr(campaign, "trials", lambda design, model, rounds: [record(model)])
+    made = campaign.Campaign(design, {"part": mutants}, lambda line: None)
+    monkeypatch.setattr(made.model, "replay", lambda number, trial: (0, 0))
+    with pytest.raises(RuntimeError, match="^the recording is not repeatable$"):
+        made.kill(range(1), float("inf"))
+
+
 def test_rules_explain_what_matches_them_and_nothing_else():
     text = '[[survivor]]\nblock = "key"\nat = "reset of a"\nmutants = ".*B.*"\nreason = "{}"\n'
     some = explained.rules(text.format("nobody can tell it"))
@@ -288,6 +296,10 @@ def test_a_rule_that_means_a_fault_is_too_wide(design, monkeypatch, capsys):
     monkeypatch.setattr(rules, "rules", lambda: [right])
     assert rules.main() == 0
     assert capsys.readouterr().out == "part: 1 mutant of 1 rule\n1 passed, 0 failed\n"
+    nowhere = explained.Rule("part", "gone.py: .*", ".*", "it is gone")
+    monkeypatch.setattr(rules, "rules", lambda: [right, nowhere])
+    assert rules.main() == 1
+    assert "no mutant of part is at gone.py" in capsys.readouterr().out
 
 
 def test_a_rule_may_be_of_several_blocks():
@@ -339,13 +351,14 @@ def test_numbers_beyond_a_limit():
         ("def test_it(): pass", 0, False),
         ("def test_it(): assert 0", 1, True),
         ("import nothing_of_that_name", 2, True),
-        ("import time; time.sleep(9)", None, True),
+        ("import time; time.sleep(600)", None, True),
         (None, 4, None),
     ],
 )
 def test_how_tests_end_with_a_planted_bug(tmp_path, monkeypatch, tests, status, fails):
     """What was not run has caught nothing."""
-    monkeypatch.setattr(planted, "SECONDS", 4)
+    if status is None:
+        monkeypatch.setattr(planted, "SECONDS", 4)
     if tests is not None:
         (tmp_path / "test_it.py").write_text(tests)
     assert planted.status_of(tmp_path, "test_it.py") == status

@@ -23,7 +23,7 @@ def written(monkeypatch):
     monkeypatch.setattr(command, "run", run)
     monkeypatch.setattr(command, "_read", lambda: before)
     monkeypatch.setattr(command, "_write", written["evidence"].append)
-    monkeypatch.setattr(command, "accept", lambda keys, *path: written["listed"].append(keys))
+    monkeypatch.setattr(command, "accept", lambda *listed: written["listed"].append(listed))
     monkeypatch.setattr(command, "refuse_unwritable", lambda *_: None)
     return written
 
@@ -45,7 +45,7 @@ def test_new_survivors_fail(written, monkeypatch, capsys):
 def test_survivors_are_accepted_but_for_those_of_evidence_that_stays(written, monkeypatch, capsys):
     """Those of `key` are of a smaller sample than its evidence is, and stay new ones."""
     assert run(monkeypatch, "key", "fold", "--accept") == 1
-    assert written["listed"] == [{"fold": [LIVED]}]
+    assert written["listed"] == [({"fold": [LIVED]},)]
     (evidence,) = written["evidence"]
     assert {block: (told["open"], told["surviving"]) for block, told in evidence.items()} == {
         "fold": ([LIVED], [])
@@ -63,7 +63,7 @@ def test_a_larger_sample_replaces_the_evidence(written, monkeypatch, capsys):
 
 def test_the_quick_form_accepts_without_evidence(written, monkeypatch):
     assert run(monkeypatch, "key", "--quick", "--accept") == 0
-    assert written == {"listed": [{"key": [LIVED]}], "evidence": []}
+    assert written == {"listed": [({"key": [LIVED]}, command.QUICK)], "evidence": []}
 
 
 def test_what_the_quick_form_lists_must_live(written, monkeypatch, capsys):
@@ -72,3 +72,12 @@ def test_what_the_quick_form_lists_must_live(written, monkeypatch, capsys):
     monkeypatch.setattr(command, "open_survivors", lambda *_: listed)
     assert run(monkeypatch, "key", "--quick", "--accept") == 1
     assert capsys.readouterr().out.count("does not survive") == 1
+
+
+def test_mutants_of_another_netlist_are_not_tried_again(monkeypatch):
+    before = {"open": [], "surviving": [], "revision": "0" * 12}
+    monkeypatch.setattr(command, "_is_present", lambda block, digest: True)
+    assert command._those_that_lived("key", [], before) == []
+    monkeypatch.setattr(command, "_is_present", lambda block, digest: False)
+    with pytest.raises(SystemExit, match="mutate key anew, without --again"):
+        command._those_that_lived("key", [], before)

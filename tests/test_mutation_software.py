@@ -1,15 +1,18 @@
 """The machinery of mutants of Python: which there are, which are drawn, and what explains them."""
 
 import re
+import resource
+import sqlite3
+from pathlib import Path
 
 import pytest
 
-from extremum.tb.mutation import (
-    explained,
-)
+from extremum.tb.mutation import explained, software, warm
 from extremum.tb.mutation.software import (
     PACKAGES,
     Mutant,
+    Package,
+    mutants,
     places_of_annotations,
     sample,
     together,
@@ -24,6 +27,77 @@ def test_annotations_are_told_from_code():
     assert [place in places for place in bars] == [True, False, True]
     bars = [(2, column) for column, sign in enumerate(source.splitlines()[1]) if sign == "|"]
     assert [place in places for place in bars] == [True, False]
+
+
+def test_annotations_are_not_mutated(tmp_path, monkeypatch):
+    (tmp_path / "part.py").write_text("def f(a: int | None) -> int:\n    return a | 2\n")
+    monkeypatch.setattr(software.subprocess, "run", lambda *_, **__: None)
+    with sqlite3.connect(tmp_path / "part.sqlite") as base:
+        base.execute(
+            "CREATE TABLE mutation_specs (module_path, operator_name, occurrence, start_pos_row, "
+            "start_pos_col)"
+        )
+        rows = [("part.py", "bar", 0, 1, 13), ("part.py", "bar", 1, 2, 13)]
+        base.executemany("INSERT INTO mutation_specs VALUES (?, ?, ?, ?, ?)", rows)
+    found = mutants("part", Package(("part.py",), ()), tmp_path)
+    assert found == [Mutant("part.py", "bar", 1, 2)]
+
+
+def warm_tests(folder, monkeypatch, test):
+    """Return the tests of a file, of one test, that imports a function from `part.py`."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    Path("part.py").write_text("def value():\n    return 1\n")
+    Path("test_part.py").write_text(f"import pytest\nfrom part import value\n\n{test}\n")
+    tests = object.__new__(warm.Tests)  # which would measure them
+    tests._statements, tests._reached, tests._passing = {"part.py": {}}, {}, set()
+    tests.seconds, tests._memory = {"test_part.py::test_it": 0.1}, resource.RLIM_INFINITY
+    return tests
+
+
+MUTANT = ("part.py", 2, "def value():\n    return 2\n")
+
+
+@pytest.mark.parametrize(
+    ("test", "outcome"),
+    [
+        ("def test_it():\n    assert value() == 1", "killed"),
+        ("def test_it():\n    assert value() > 0", "survived"),
+        ("def test_it():\n    while value() == 2:\n        pass", "timed_out"),
+        ("if value() == 1:\n\n    def test_it():\n        pass", "survived"),
+    ],
+)
+def test_what_becomes_of_a_mutant(tmp_path, monkeypatch, test, outcome):
+    """One that leaves no test to run is not killed by any."""
+    tests = warm_tests(tmp_path, monkeypatch, test)
+    if outcome == "timed_out":
+        monkeypatch.setattr(warm, "SLACK", 4.0)
+    assert tests.become(*MUTANT)["outcome"] == outcome
+    assert Path("part.py").read_text() == "def value():\n    return 1\n"
+
+
+def test_a_test_that_fails_without_the_mutant_kills_none(tmp_path, monkeypatch):
+    tests = warm_tests(tmp_path, monkeypatch, "def test_it():\n    assert value() == 3")
+    with pytest.raises(RuntimeError, match="the tests fail in this order"):
+        tests.become(*MUTANT)
+
+
+@pytest.mark.parametrize("surviving", [[], ["part.py:1 bar#0"]])
+def test_a_new_survivor_fails(monkeypatch, capsys, surviving):
+    told = {"killed": 1, "tried": 2, "open": [], "surviving": surviving, "seconds": 1.0}
+    for name, value in {
+        "mutate": lambda *_: told,
+        "copy": lambda *_: None,
+        "refuse_no_tree": lambda _: None,
+        "refuse_unwritable": lambda *_: None,
+        "read_evidence": lambda _: {},
+        "_write": lambda found: found,
+    }.items():
+        monkeypatch.setattr(software, name, value)
+    assert software.main(["plan"]) == len(surviving)
+    printed = capsys.readouterr().out
+    assert printed.count("survives: part.py:1 bar#0") == len(surviving)
+    assert printed.endswith(f"{1 - len(surviving)} passed, {len(surviving)} failed\n")
 
 
 def test_a_line_belongs_to_the_smallest_statement_around_it():

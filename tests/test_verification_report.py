@@ -110,8 +110,8 @@ def test_evidence_that_leaves_something_out_is_told(tmp_path, name):
     (tmp_path / f"{file}.json").write_text(json.dumps(found))
     told = {section.name: left_out(section, tmp_path) for section in SECTIONS}
     assert {name for name, problems in told.items() if problems} == expected.keys()
-    for name, problem in expected.items():
-        assert problem in told[name][0]
+    for section, problem in expected.items():
+        assert problem in told[section][0]
     if file == "formal":
         kinds = [problem.split(" left out")[0] for problem in told["formal"]]
         assert kinds[:2] == ["1 source", "1 proof"]

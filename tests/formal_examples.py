@@ -83,11 +83,13 @@ PROOFS: dict[str, Claim] = {
         _proof("true", stays, FOUND, HARMLESS),
         _proof("false", partial(below, 3)),
         _proof("later", partial(below, 12), FOUND),
+        _proof("without a fault", stays),
         _proof("empty", empty),
         _proof("impossible", impossible),
         _cases("all cases", 0.3, "red"),
         _cases("a wrong case", 0.5, "red"),
         _cases("no such case", 0.3, "red", "green"),
+        Exhaustion("of no kind", "hdl/queue.py", "An example.", partial(colours, 0.3), (), ()),
     )
 }
 

@@ -21,7 +21,7 @@ from extremum.tb.evidence import EvidenceError
 from extremum.tb.formal.fault import Fault
 from extremum.tb.formal.proofs import all_proofs, proof_named
 from extremum.tb.formal.run import describe, made_of, write
-from extremum.tb.formal.solver import Outcome, prove
+from extremum.tb.formal.solver import Outcome, ProofError, _Problem, prove
 
 ROOT = Path(__file__).parents[1]
 YICES = shutil.which("yices-smt2") or (Path(sys.executable).parent / "yices-smt2").exists()
@@ -99,6 +99,27 @@ def test_all_cases_are_looked_at_with_and_without_faults(outcome_of):
 def test_a_wrong_case_and_a_missing_kind_fail(outcome_of):
     assert outcome_of("a wrong case").failures == ["it does not hold: red weighs 0.3"]
     assert outcome_of("no such case").failures == ["no case is of the kind 'green'"]
+
+
+@solver
+def test_a_proof_without_a_fault_fails(outcome_of):
+    missing = "it has no fault that would break it"
+    assert outcome_of("without a fault", faults=True).failures == [missing]
+    assert outcome_of("of no kind", faults=True).failures == [
+        "it has no kind of cases that is seen, so it may be empty", missing,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_solver_that_fails_proves_nothing(monkeypatch, status):
+    """Not even if it says that it has passed."""
+    problem = _Problem(Path(), Processes(), formal_examples.proof_named("true"), "formal_examples")
+    monkeypatch.setattr(_Problem, "_smtbmc", lambda *_: (status, "Status: PASSED"))
+    if status:
+        with pytest.raises(ProofError, match="^the solver gives no answer: Status: PASSED$"):
+            problem.hold(1)
+    else:
+        assert problem.hold(1) is None
 
 
 def test_a_fault_is_in_the_module_that_is_imported(monkeypatch):

@@ -147,7 +147,10 @@ def settings_section(records: Records) -> Iterator[str]:
         "flip-flop is area as a look-up table is; on the iCE40 a logic cell is both."
     )
     yield "![area over clock](results/front.svg)"
-    chosen = [r for r in records if is_other_setting(r) and not r.get("series")]
+    chosen = [
+        r for r in records
+        if is_other_setting(r) and r["bus"] == "none" and not r.get("series")
+    ]  # fmt: skip
     fast = {(without_part(record), record["device"]): record for record in records}
     rows, seen = [], set()
     for record in chosen:

@@ -93,7 +93,9 @@ def test_vivado_recognises_the_interfaces(verilog):
             assert port.name == f"{interface}_{logical.lower()}"
             assert definition.startswith("xilinx.com:interface:a")
     assert list(interfaces(ports)) == ["s_axis", "m_axis_value", "s_axil"]
-    assert "ASSOCIATED_BUSIF s_axis:m_axis_value:s_axil" in verilog
+    assert "ASSOCIATED_BUSIF s_axis:m_axis_value:s_axil, ASSOCIATED_RESET aresetn" in verilog
+    parameters = re.findall(r'X_INTERFACE_PARAMETER = "(\w+ \w+)"', verilog)
+    assert sorted(parameters) == ["POLARITY ACTIVE_LOW", "PROTOCOL AXI4LITE", "SENSITIVITY LEVEL_HIGH"]
 
 
 def test_lint(folder):
@@ -123,7 +125,12 @@ def test_the_bench_passes_and_finds_what_is_wrong(folder, tmp_path):
         (r"32'h\w+(\);  // CONFIG_HASH)", r"32'h12345678\1", "expected 12345678"),
         (r"32'h\w+(\);  // WIDTH_PERIOD)", r"32'h00000004\1", "m_axis_value"),
         (r"32'h\w+(\);  // HEIGHT_PERIOD)", r"32'h00000004\1", "results are missing|01c"),
+        (r"32'h\w+(\);  // STATUS\.busy)", r"32'h00000001\1", "014 holds"),
+        (r"32'h\w+(\);  // IRQ_STATUS\.done)", r"32'h00000000\1", "the interrupt stays"),
+        (r"sent < BEATS\n", "sent < BEATS - 1\n", "results are missing"),
     ]
+    (most,) = re.findall(r"MOST_CLOCKS = (\d+);", bench)
+    assert int(most) < 100_000
     for number, (pattern, replacement, complaint) in enumerate(faults):
         changed, count = re.subn(pattern, replacement, bench)
         assert count == 1, pattern
@@ -158,7 +165,8 @@ def test_the_bench_finds_a_block_that_does_not_compare(folder, verilog, tmp_path
 @pytest.mark.parametrize("edition", COMPONENTS)
 def test_ip_xact(folder, edition):
     schema = etree.XMLSchema(etree.parse(str(schema_of(edition))))
-    tree = etree.parse(str(folder / COMPONENTS[edition]))
+    text = (folder / COMPONENTS[edition]).read_text()
+    tree = etree.ElementTree(etree.fromstring(text.encode()))
     assert schema.validate(tree), schema.error_log.last_error
     found = tree.xpath("//*[local-name()='busInterface']/*[local-name()='name']/text()")
     assert found == ["aclk", "aresetn", "s_axis", "m_axis_value", "s_axil", "irq"]
@@ -170,6 +178,11 @@ def test_ip_xact(folder, edition):
     (reference,) = tree.xpath("//*[local-name()='slave']/*[local-name()='memoryMapRef']/@*")
     names = tree.xpath("//*[local-name()='memoryMap']/*[local-name()='name']/text()")
     assert [reference] == names
+    told = dict(re.findall(r">(POLARITY|ASSOCIATED_\w+)</[^>]*>\s*<[^>]*>([^<]*)<", text))
+    assert told == {
+        "ASSOCIATED_BUSIF": "s_axis:m_axis_value:s_axil", "ASSOCIATED_RESET": "aresetn",
+        "POLARITY": "ACTIVE_LOW",
+    }  # fmt: skip
     (told,) = tree.xpath("//*[local-name()='addressBlock']/*[local-name()='range']/text()")
     assert int(told.replace("'h", "0x"), 16) == 1 << ADDRESS_BITS
 

@@ -173,6 +173,18 @@ def test_a_hang_of_the_streams_blames_no_register(backend):
         accelerator.argmax(np.zeros(50, np.int8))
 
 
+@pytest.mark.parametrize("backend", ONE_COCOTB)
+def test_writes_of_registers_are_no_hang(backend):
+    """Each takes fewer clocks than the watchdog allows, all together many more."""
+    config = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))
+    block = CocotbBlock(config, backend)
+    block.begin(StreamSettings(watchdog=30))
+    for _ in range(20):
+        block.write(regs.IRQ_ENABLE, 0)
+    assert block.read(regs.IRQ_ENABLE) == 0
+    block.close()
+
+
 @pytest.mark.parametrize("backend", ONE_COCOTB[1:])
 def test_a_write_without_an_answer_is_told(backend):
     config = CoreConfig((DataType.INT8,), max_window=(1, 1, 1))

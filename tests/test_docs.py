@@ -376,3 +376,11 @@ def test_each_interpreter_has_its_own_environment(interpreter: str, environment:
     assert f"{interpreter} -m venv {environment}" in lines
     assert any(line.startswith(f"{environment}/bin/python -m pytest") for line in lines)
     assert any(line.startswith('echo "Installing') for line in lines)
+
+
+def test_a_week_has_a_little_of_each_campaign() -> None:
+    """As docs/verification.md says: the regression, proofs, mutants, fuzzing, upsets, all tests."""
+    recipe = (ROOT / "Makefile").read_text().partition("\nweekly:")[2].partition("\n\n")[0]
+    assert re.findall(r"\$\(MAKE\) ([\w-]+)", recipe) == [
+        "regress-quick", "formal", "mutation", "fuzz", "faults", "test-all",
+    ]  # fmt: skip

@@ -116,7 +116,7 @@ def test_a_solver_that_fails_proves_nothing(monkeypatch, status):
     problem = _Problem(Path(), Processes(), formal_examples.proof_named("true"), "formal_examples")
     monkeypatch.setattr(_Problem, "_smtbmc", lambda *_: (status, "Status: PASSED"))
     if status:
-        with pytest.raises(ProofError, match="^the solver gives no answer: Status: PASSED$"):
+        with pytest.raises(ProofError, match=r"^the solver gives no answer: Status: PASSED$"):
             problem.hold(1)
     else:
         assert problem.hold(1) is None

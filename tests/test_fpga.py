@@ -151,6 +151,8 @@ def test_text(calls):
     assert out[0] == "core on ECP5-85F, speed grade 6"
     assert "  Fmax           190.0 MHz, the median of seeds 9: 190.0" in out
     assert "  elements       380.0 million per second: 2 lanes, one beat per clock" in out
+    # Look-up tables are those of Yosys's netlist; COMB counts carries and feed-throughs as well.
+    assert {"  COMB           40", "  LUT4           1", "  FF             1"} <= {*out}
     assert "  critical path  5.00 ns: logic 1.70, routing 3.30" in out
     assert out[-1] == "     0.40  core.admission.credits[1] (admission.py:94)"
 

@@ -157,7 +157,7 @@ def test_a_design_that_differs_from_its_own_recording_is_told(design, mutants, m
     monkeypatch.setattr(campaign, "trials", lambda design, model, rounds: [record(model)])
     made = campaign.Campaign(design, {"part": mutants}, lambda line: None)
     monkeypatch.setattr(made.model, "replay", lambda number, trial: (0, 0))
-    with pytest.raises(RuntimeError, match="^the recording is not repeatable$"):
+    with pytest.raises(RuntimeError, match=r"^the recording is not repeatable$"):
         made.kill(range(1), float("inf"))
 
 

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,15 +59,48 @@ def test_the_text_in_a_picture_by_a_quantised_network(trained):
     assert trained.text_of(model, outputs["classes"][0]) == text
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("rapidocr") is None, reason="rapidocr is not installed")
-def test_all_networks(capsys):
-    sys.path.append(str(FOLDER))
+@pytest.fixture(scope="module")
+def script(trained):
+    """The program that runs all networks."""
     spec = importlib.util.spec_from_file_location("networks_run", FOLDER / "run.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    assert module.main(["--lanes", "4"]) == 0
+    return module
+
+
+@pytest.mark.parametrize(
+    ("nodes", "agreement", "rounding", "is_right"),
+    [
+        ([(100, 100), (None, 50)], True, None, True),
+        ([(None, 50)], True, None, True),
+        ([(101, 100)], True, None, False),
+        ([(100, 100), (99, 100)], True, None, False),
+        ([(100, 100)], False, None, False),
+        ([(100, 100)], None, None, False),
+        ([(100, 100)], True, "in the last bit", False),
+        ([], True, None, False),
+    ],
+)
+def test_what_a_network_must_show(script, monkeypatch, nodes, agreement, rounding, is_right):
+    """A node on the core, clocks as predicted where they are counted, and equal outputs."""
+    reports = [SimpleNamespace(cycles=n, predicted_cycles=p) for n, p in nodes]
+    outputs = SimpleNamespace(
+        nodes=[SimpleNamespace(report=report) for report in (*reports, None)],
+        agreement=agreement, rounding=rounding,
+    )  # fmt: skip
+    graph = SimpleNamespace(graph=SimpleNamespace(node=range(9)))
+    monkeypatch.setattr(script, "load", lambda _: graph)
+    monkeypatch.setattr(script, "seconds_alone", lambda _: 1.0)
+    row, right = script.row_of(script.Example("net", Path(), {}), outputs)
+    assert right == is_right
+    assert row[:2] == ["net", f"{len(nodes)} of 9"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("rapidocr") is None, reason="rapidocr is not installed")
+def test_all_networks(script, capsys):
+    assert script.main(["--lanes", "4"]) == 0
     assert "12 passed, 0 failed" in capsys.readouterr().out

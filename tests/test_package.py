@@ -95,7 +95,9 @@ def test_vivado_recognises_the_interfaces(verilog):
     assert list(interfaces(ports)) == ["s_axis", "m_axis_value", "s_axil"]
     assert "ASSOCIATED_BUSIF s_axis:m_axis_value:s_axil, ASSOCIATED_RESET aresetn" in verilog
     parameters = re.findall(r'X_INTERFACE_PARAMETER = "(\w+ \w+)"', verilog)
-    assert sorted(parameters) == ["POLARITY ACTIVE_LOW", "PROTOCOL AXI4LITE", "SENSITIVITY LEVEL_HIGH"]
+    assert sorted(parameters) == [
+        "POLARITY ACTIVE_LOW", "PROTOCOL AXI4LITE", "SENSITIVITY LEVEL_HIGH",
+    ]  # fmt: skip
 
 
 def test_lint(folder):

@@ -16,7 +16,7 @@ def test_results_agree_bit_for_bit():
     x = np.array([[0.0, -1], [1, 2]], np.float32)
     golden = problem.evaluate(x)
     assert counts.agrees(problem, x, golden)
-    assert not counts.agrees(problem, x, golden * np.float32([-1, 1]))  # -0 is not +0
+    assert not counts.agrees(problem, x, golden * np.array([-1, 1], np.float32))  # -0 is not +0
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -34,8 +35,9 @@ def are_different(keys):
 
 
 def test_a_native_library(keys):
-    for options in ({}, {"waves": True}, {"flags": ("-g",)}, {"bus": "axi"}):
-        native_build.compile_native(CONFIG, **{"verilog": "module"} | options)
+    some: list[dict[str, Any]] = [{}, {"waves": True}, {"flags": ("-g",)}, {"bus": "axi"}]
+    for options in some:
+        native_build.compile_native(CONFIG, verilog="module", **options)
     native_build.compile_native(CONFIG, verilog="other")
     assert len(keys) == 5
     assert are_different(keys)
@@ -68,13 +70,14 @@ def test_the_verilog_of_a_core(keys, monkeypatch):
 def test_a_simulation_under_cocotb(keys, monkeypatch):
     """It is linked with the Python of an environment."""
 
-    def compiled(**options):
-        cocotb_simulator.compile_core(CONFIG, "verilator", **{"verilog": "module"} | options)
+    def compiled(verilog: str = "module", **options: Any) -> None:
+        cocotb_simulator.compile_core(CONFIG, "verilator", verilog=verilog, **options)
 
-    for options in ({}, {"waves": True}, {"verilog": "other"}, {"top": "other"}):
-        compiled(**options)
-    settings = Path(__file__)
-    compiled(settings=[settings])
+    compiled()
+    compiled("other")
+    compiled(waves=True)
+    compiled(top="other")
+    compiled(settings=[Path(__file__)])
     monkeypatch.setattr(sys, "prefix", "elsewhere")
     compiled()
     assert len(keys) == 6

@@ -1,6 +1,7 @@
 """Figures that the command line tells: their units, and what they are of."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,9 @@ def test_the_time_of_a_node_is_in_milliseconds():
 @pytest.mark.parametrize("stalled", ["input_stalls", "output_stalls"])
 def test_a_prediction_is_said_to_be_without_stalls(stalled):
     for percent, told in ((30, ["the prediction is for streams without stalls"]), (0, [])):
-        shown = SimpleNamespace(settings={stalled: percent})
-        assert printing.plan_notes(shown, SimpleNamespace(notes=())) == told
+        shown: Any = SimpleNamespace(settings={stalled: percent})
+        planned: Any = SimpleNamespace(notes=())
+        assert printing.plan_notes(shown, planned) == told
 
 
 def test_what_is_removed_from_the_cache_is_summed(capsys):

@@ -1,5 +1,6 @@
 """The arrays that results of jobs are put into: what they hold before a job, and their marks."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from extremum.hdl.config import CoreConfig
 from extremum.host.errors import SimulationError
 from extremum.host.plan import plan
-from extremum.host.plan.expected import numbers_of_results
+from extremum.host.plan.expected import in_result_beats, numbers_of_results
 from extremum.host.plan.jobs import scattering
 from extremum.host.plan.reduction_jobs import ReductionJob
 from extremum.host.plan.results import EMPTY, Results, last_position, positions_fit
+from extremum.host.plan.sliding_jobs import SlidingJob
 from extremum.model import DataType, Pooling, Reduction
 
 CONFIG = CoreConfig((DataType.INT8,))
@@ -68,6 +70,35 @@ def test_results_of_other_jobs_have_no_number():
     for found in numbers:
         mine = np.sort(found[found != -1])
         assert mine.tolist() == list(range(mine.size))
+
+
+@pytest.mark.parametrize(
+    ("problem", "lanes"),
+    [
+        (Pooling.of((1, 7, 9, 11), "int8", 2, strides=3, start_padding=1), 4),
+        (Pooling.of((1, 1, 4, 11, 11), "int8", 2), 1),
+        (Reduction.of("argmax", (7, 5), "int8", 1), 4),
+        (Reduction.of("argmax", (3, 10), "int8", 1), 4),  # folded: results leave packed
+    ],
+)
+def test_results_in_beats_are_those_that_a_job_gives(problem, lanes):
+    """All jobs together give each output once; lanes without a result are 0."""
+    todo = plan(problem, CoreConfig((DataType.INT8,), lanes, max_line=16, max_plane=64))
+    outputs = np.arange(1, math.prod(problem.output_sizes) + 1).reshape(problem.output_sizes)
+    seen, is_one = [], np.ones(problem.output_sizes, bool)
+    for job in todo.jobs:
+        assert isinstance(job, ReductionJob | SlidingJob)
+        beats, marks = in_result_beats(job, outputs, is_one)
+        assert beats.shape == marks.shape == (job.beats_out, lanes)
+        assert (beats.dtype, marks.dtype) == (outputs.dtype, np.bool_)
+        assert (marks == (beats != 0)).all()
+        mine = beats[marks].tolist()
+        given = np.zeros(problem.output_sizes, np.int64)
+        job.scatter(beats, beats, Results(problem, given, None))
+        assert sorted(mine) == given[given != 0].tolist()
+        assert (given[given != 0] == outputs[given != 0]).all()
+        seen += mine
+    assert sorted(seen) == outputs.reshape(-1).tolist()
 
 
 def test_pieces_are_large_and_their_number_does_not_show():

@@ -25,6 +25,7 @@ def written(monkeypatch):
     monkeypatch.setattr(command, "_write", written["evidence"].append)
     monkeypatch.setattr(command, "accept", lambda *listed: written["listed"].append(listed))
     monkeypatch.setattr(command, "refuse_unwritable", lambda *_: None)
+    monkeypatch.setattr(command, "open_survivors", lambda *_: set())
     return written
 
 

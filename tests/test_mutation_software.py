@@ -70,8 +70,7 @@ MUTANT = ("part.py", 2, "def value():\n    return 2\n")
 def test_what_becomes_of_a_mutant(tmp_path, monkeypatch, test, outcome):
     """One that leaves no test to run is not killed by any."""
     tests = warm_tests(tmp_path, monkeypatch, test)
-    if outcome == "timed_out":
-        monkeypatch.setattr(warm, "SLACK", 4.0)
+    monkeypatch.setattr(warm, "SLACK", 4.0 if outcome == "timed_out" else 600.0)
     assert tests.become(*MUTANT)["outcome"] == outcome
     assert Path("part.py").read_text() == "def value():\n    return 1\n"
 

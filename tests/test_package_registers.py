@@ -32,6 +32,7 @@ SOFTWARE = {
     Access.READ: (AccessType.r, None),
     Access.WRITE: (AccessType.w, None),
     Access.PULSE: (AccessType.w, None),
+    Access.STROBE: (AccessType.w, None),
     Access.READ_WRITE: (AccessType.rw, None),
     Access.CLEAR: (AccessType.rw, OnWriteType.woclr),
 }
@@ -42,6 +43,7 @@ XML = {
     Access.READ: ("read-only", None),
     Access.WRITE: ("write-only", None),
     Access.PULSE: ("write-only", None),
+    Access.STROBE: ("write-only", None),
     Access.READ_WRITE: ("read-write", None),
     Access.CLEAR: ("read-write", "oneToClear"),
 }
@@ -109,13 +111,14 @@ def test_what_the_block_does_with_a_field(made):
     """A generator of registers may go by it: what changes a value, and whether it is kept."""
     _, folder = made
     expected = {
-        Access.CONSTANT: (False, False, False, False),
-        Access.READ: (True, False, False, False),
-        Access.WRITE: (False, True, False, False),
-        Access.PULSE: (False, True, True, False),
-        Access.READ_WRITE: (False, True, False, False),
+        Access.CONSTANT: (False, False, False, False, False),
+        Access.READ: (True, False, False, False, False),
+        Access.WRITE: (False, True, False, False, False),
+        Access.PULSE: (False, True, True, False, False),
+        Access.STROBE: (False, True, False, True, False),
+        Access.READ_WRITE: (False, True, False, False, False),
         # An event in the clock of its clearing is kept.
-        Access.CLEAR: (True, True, False, True),
+        Access.CLEAR: (True, True, False, False, True),
     }
     config, _ = made
     fields = {
@@ -130,7 +133,7 @@ def test_what_the_block_does_with_a_field(made):
             seen.add(access)
             told = (
                 bool(node.is_hw_writable or node.get_property("hwset")), node.is_hw_readable,
-                node.get_property("singlepulse"),
+                node.get_property("singlepulse"), node.get_property("swmod"),
                 node.get_property("precedence") is PrecedenceType.hw,
             )  # fmt: skip
             assert told == expected[access], (register.inst_name, node.inst_name)

@@ -17,6 +17,8 @@ class Access(Enum):
     """Writing sets the value, which cannot be read."""
     PULSE = "w1p"
     """Writing a 1 does something once; nothing is kept, and nothing can be read."""
+    STROBE = "wp"
+    """Any write does something once; its value means nothing, and nothing can be read."""
     READ_WRITE = "rw"
     """Writing sets the value, and reading returns it."""
     CLEAR = "w1c"
@@ -25,7 +27,7 @@ class Access(Enum):
     @property
     def is_read(self) -> bool:
         """Whether software may read."""
-        return self not in (Access.WRITE, Access.PULSE)
+        return self not in (Access.WRITE, Access.PULSE, Access.STROBE)
 
     @property
     def is_written(self) -> bool:

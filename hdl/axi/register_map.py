@@ -366,7 +366,7 @@ def _commands(config: CoreConfig) -> Iterator[Register]:
             text = f"{job_text(name)} It is fixed in this core."
             yield Register(title, address, constant, text)
     yield Register(
-        "START", command_address(START_COMMAND), _whole(Access.WRITE, "Any value."),
+        "START", command_address(START_COMMAND), _whole(Access.STROBE, "Any value."),
         "A write starts a job with the job registers as they were written before.",
     )  # fmt: skip
 

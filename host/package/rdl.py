@@ -21,12 +21,14 @@ ACCESS = {
     Access.READ: "sw = r; hw = w;",
     Access.WRITE: "sw = w; hw = r;",
     Access.PULSE: "sw = w; hw = r; singlepulse;",
+    Access.STROBE: "sw = w; hw = r; swmod;",
     Access.READ_WRITE: "sw = rw; hw = r;",
     Access.CLEAR: "sw = rw; onwrite = woclr; hw = r; hwset; precedence = hw;",
 }
 """The properties of a field, by what software may do with it.
 
 An event that comes in the clock in which its flag is cleared is kept: what sets it goes first.
+What a soft reset does to the others stands in its text alone.
 """
 
 

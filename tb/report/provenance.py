@@ -27,7 +27,7 @@ OF_SOFTWARE_ALONE = ("software", "fuzz")
 """Those whose evidence speaks of no gateware."""
 
 AGAINST_THE_MODEL = ("regression", "codecoverage", "faults")
-"""Names of the files whose evidence holds results against the golden model."""
+"""Names of the files whose results were compared with the golden model, and that name no source."""
 
 
 def notes(folder: Path) -> dict[str, str]:

@@ -98,6 +98,18 @@ def test_fusesoc(target, tmp_path):
     assert target == "lint" or "PASS" in told
 
 
+def test_fusesoc_knows_which_files_are_system_verilog(tmp_path):
+    """The models of memories and the testbench have `$fatal`, which Verilog lacks."""
+    made = write(settings(WIDE), tmp_path)
+    core = made["part.core"].decode()
+    kinds = dict(re.findall(r"    files: \[(\S+)\]\n    file_type: (\w+)", core))
+    assert kinds.pop("part.vlt") == "vlt"
+    assert kinds.keys() == {"part.v", "part_ecp5.v", "part_tb.v"}
+    for file, kind in kinds.items():
+        is_system = b"$fatal" in made[file]
+        assert kind == ("systemVerilogSource" if is_system else "verilogSource"), file
+
+
 def test_a_package_without_such_memories_brings_no_models(tmp_path):
     made = write(settings(PRESETS["argmax-int8"]), tmp_path)
     assert not any("ecp5" in path for path in made)

@@ -18,6 +18,7 @@ from simulation import SIMULATORS
 from extremum import model
 from extremum.hdl.config import CoreConfig
 from extremum.host import Accelerator
+from extremum.host.checks import check_simulation
 from extremum.host.comparison import compute
 from extremum.host.errors import WaveformError
 from extremum.host.team import Team
@@ -251,6 +252,14 @@ def test_code_that_is_no_module_may_have_empty_windows():
 def test_bad_parameters(options, error, message):
     with pytest.raises(error, match=message):
         Accelerator(**{"data_types": ("int8",), "backend": "verilator"} | options)
+
+
+def test_the_greatest_parameters_are_taken():
+    """The last clock that fits into 64 bits, and the first one."""
+    last = (1 << 64) - 1
+    for window in ((0, 0), (0, last), (last, last)):
+        check_simulation("native", "x.vcd", window, last)
+    check_simulation("native", None, None, 1)
 
 
 @pytest.mark.parametrize("one", ["int8", np.int8, np.dtype("i1"), DataType.INT8])

@@ -3,6 +3,7 @@
 import os
 import resource
 import shlex
+import socket
 import subprocess
 import sys
 
@@ -69,7 +70,8 @@ def test_a_full_disk_behind_stderr_is_no_mismatch(tmp_path, line, status):
     assert (ran.returncode, ran.stdout) == (status, b"")
 
 
-def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path):
+def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     np.save(tmp_path / "x.npy", np.array([1, 3, 2], np.int8))
     os.mkfifo(tmp_path / "pipe")
     program = f"{sys.executable} -c '{PROGRAM}' run argmax --backend model"
@@ -85,6 +87,11 @@ def test_arrays_come_through_a_pipe_and_leave_for_a_file(tmp_path):
     assert np.load(tmp_path / "y.npy").tolist() == [1]
     found = ran(f"{program} --input x.npy --output pipe")
     told = "extremum: --output needs a file, and pipe is a pipe\n"
+    assert (found.returncode, found.stdout, found.stderr) == (2, "", told)
+    with socket.socket(socket.AF_UNIX) as listener:
+        (tmp_path / "pipe").unlink()
+        listener.bind("pipe")  # the names of sockets are short
+        found = ran(f"{program} --input x.npy --output pipe")
     assert (found.returncode, found.stdout, found.stderr) == (2, "", told)
 
 

@@ -157,6 +157,12 @@ def test_text(calls):
     assert out[-1] == "     0.40  core.admission.credits[1] (admission.py:94)"
 
 
+def test_the_least_and_the_greatest_seed(calls):
+    status, out, _ = run("fpga --preset argmax-int8 --seeds 0,2147483647")
+    assert status == 0
+    assert any("the median of seeds 0, 2147483647" in line for line in out)
+
+
 def test_beyond_the_clock_tree(calls):
     _, out, _ = run("fpga --preset argmax-int8 --seeds 20")
     assert "the clock tree is specified to 257: fabric only" in " ".join(out)

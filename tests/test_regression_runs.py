@@ -226,8 +226,12 @@ def test_a_result_that_differs_is_told_with_its_job():
                 board.check(wrong)
     board.check(board.expected, len(board.beats))
     board.check(board.expected)
-    with pytest.raises(ScoreboardError, match="beats were taken, expected"):
-        board.check(board.expected, len(board.beats) - 1)
+    for taken in (len(board.beats) - 1, len(board.beats) + 1):
+        with pytest.raises(ScoreboardError, match=f"^{taken} beats were taken, expected"):
+            board.check(board.expected, taken)
+    for results in (board.expected[:-1], [*board.expected, 0], []):
+        with pytest.raises(ScoreboardError, match=f"^{len(results)} results came, expected"):
+            board.check(results)
 
 
 def test_many_results_of_a_block_whose_registers_are_accessed(rig):

@@ -1,5 +1,6 @@
 """What `extremum` refuses before anything runs, and the other ways to fail."""
 
+import errno
 import io
 import os
 from dataclasses import replace
@@ -134,6 +135,8 @@ REFUSED += [
         ("--watchdog 0", "0 is not in the range 1<=x<=18446744073709551615"),
         (f"--watchdog {1 << 64}", f"{1 << 64} is not in the range 1<=x<="),
         (f"--waves w.vcd --wave-window 0,{1 << 64}", "--wave-window must end at clock 18446744073"),
+        # The last clock itself is taken: what is wrong then is the file.
+        (f"--waves no/w.vcd --wave-window 0,{(1 << 64) - 1}", "no is no folder"),
         ("--waves w.fst", "--waves must name a .vcd file, not w.fst"),
         ("--waves x.npy/w.vcd", "--waves cannot be written: x.npy/w.vcd"),
         ("--output w.vcd --waves w.vcd", "--waves is the file of --output: w.vcd"),
@@ -282,6 +285,11 @@ def test_missing_simulator(monkeypatch, no_run, backend):
     ("error", "status", "told"),
     [
         (OSError("No space left on device"), 2, "No space left on device"),
+        *(
+            (OSError(number, "no more"), 2, "extremum: stdout cannot be written: no more")
+            for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        ),
+        (OSError(errno.EIO, "no more"), 2, f"extremum: [Errno {errno.EIO}] no more"),
         (MemoryError(), 2, "out of memory"),
         (ZeroDivisionError("oops"), 70, "internal error: ZeroDivisionError: oops"),
     ],

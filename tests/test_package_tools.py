@@ -310,6 +310,13 @@ def test_bare_cores(name, pipelining, tmp_path):
         status, told = icarus(tmp_path, f"{name}_tb", "open.v", f"{name}.v")
         assert status != 0
         assert "FAIL: the job was refused" in told
+        # Nor may it tell of empty windows that there are not, or of none where there are some.
+        (empty,) = re.findall(r"status\[5\] !== (\d)", bench)
+        other = bench.replace(f"status[5] !== {empty}", f"status[5] !== {1 - int(empty)}")
+        (tmp_path / "other.v").write_text(other)
+        status, told = icarus(tmp_path, f"{name}_tb", "other.v", f"{name}.v")
+        assert status != 0
+        assert "status tells of empty windows" in told
         # Nor is one that always rests.
         (tmp_path / "resting.v").write_text(bench.replace("status[0]", "1'b0"))
         status, told = icarus(tmp_path, f"{name}_tb", "resting.v", f"{name}.v")

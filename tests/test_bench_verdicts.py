@@ -105,3 +105,12 @@ def test_bare_cores_stand_beside_bare_cores():
     records = json.loads((BENCH / "results" / "fpga.json").read_text())
     assert any(record["bus"] == "axi" and sections.is_other_setting(record) for record in records)
     assert ", AXI" not in "\n".join(sections.settings_section(records))
+
+
+def test_what_a_workload_takes_is_its_simulation_and_its_check():
+    (parts,) = bench_modules("readme_parts")
+    found = json.loads((BENCH / "results" / "simulation.json").read_text())
+    for row in found["workloads"]:
+        row.update(simulation_seconds=1.0, check_seconds=2.0)
+    text = " ".join(parts.simulation_part(found).split())
+    assert "is simulated and checked in 3.00 s." in text

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -11,6 +12,8 @@ import pytest
 from command_line import GOLDEN, run
 from onnx import TensorProto, helper
 from onnx_models import model_of, node, one_node
+
+from extremum.host.tools import TOOLS
 
 X: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 
@@ -64,6 +67,18 @@ def test_what_is_read_is_not_overwritten(folder, more, message):
     assert (status, out, len(err)) == (2, [], 1)
     assert message.replace("{folder}", str(folder)) in err[0]
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_what_a_page_needs_is_missed_before_the_network_runs(folder, monkeypatch, package):
+    absent = replace(TOOLS[package], search=lambda: None)
+    monkeypatch.setitem(TOOLS, package, absent)
+    line = ["onnx", f"{folder}/y.npy", *GOLDEN, f"--input={folder}/x.npy"]
+    status, out, err = run("", *line, f"--report={folder}/page.html")
+    assert (status, out, len(err)) == (4, [], 1)
+    assert err[0].startswith(f"extremum: {package} is missing: needs ")
+    assert not (folder / "page.html").exists()
+    assert run("", *line)[0] == 0  # nothing else needs it
 
 
 def test_an_input_of_another_type(folder):

@@ -98,6 +98,21 @@ PACKAGES = {
          "tests/test_regression_ties.py", "tests/test_regression_resets.py",
          "tests/test_hdl_core.py", "tests/test_hdl_intake.py"),
     ),
+    "package": Package(
+        ("host/package",),
+        ("tests/test_package.py", "tests/test_package_data.py", "tests/test_package_parts.py",
+         "tests/test_package_registers.py",
+         "tests/test_cli_verilog.py", "tests/test_cli_verilog_cost.py",
+         "tests/test_cli_verilog_files.py"),
+    ),
+    "cli": Package(
+        ("host/cli",),
+        ("tests/test_cli.py", "tests/test_cli_entry.py", "tests/test_cli_errors.py",
+         "tests/test_cli_figures.py", "tests/test_cli_onnx.py", "tests/test_cli_onnx_files.py",
+         "tests/test_cli_plan.py", "tests/test_cli_registers.py", "tests/test_cli_streams.py",
+         "tests/test_cli_verilog.py", "tests/test_cli_verilog_cost.py",
+         "tests/test_cli_verilog_files.py", "tests/test_demo.py", "tests/test_last_words.py"),
+    ),
 }  # fmt: skip
 """What is mutated, by name."""
 

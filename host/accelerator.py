@@ -7,7 +7,7 @@ from copy import copy
 from pathlib import Path
 from threading import local
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -39,6 +39,18 @@ if TYPE_CHECKING:
 
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
+
+
+class _PoolingOptions(TypedDict, total=False):
+    """The arguments of a pooling that do not decide what it returns."""
+
+    strides: Integers
+    start_padding: Integers
+    end_padding: Integers
+    dilations: Integers
+    index_type: DTypeLike
+    index_layout: str
+    nan: str
 
 
 class Accelerator:
@@ -266,6 +278,36 @@ class Accelerator:
     ) -> np.ndarray:
         """Do as :func:`extremum.model.reduce_max`."""
         return self._reduce(ReduceFunction.MAX, x, axes, nan=nan)
+
+    @overload
+    def max_pooling(
+        self,
+        x: ArrayLike,
+        window: Integers,
+        *,
+        return_indices: Literal[False] = False,
+        **others: Unpack[_PoolingOptions],
+    ) -> np.ndarray: ...
+
+    @overload
+    def max_pooling(
+        self,
+        x: ArrayLike,
+        window: Integers,
+        *,
+        return_indices: Literal[True],
+        **others: Unpack[_PoolingOptions],
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    @overload
+    def max_pooling(
+        self,
+        x: ArrayLike,
+        window: Integers,
+        *,
+        return_indices: bool,
+        **others: Unpack[_PoolingOptions],
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]: ...
 
     @suggests_keywords
     def max_pooling(

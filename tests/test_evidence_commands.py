@@ -118,6 +118,7 @@ def test_evidence_of_another_form_is_told_in_one_line(
     monkeypatch.setattr(module, "EVIDENCE", path)
     monkeypatch.setattr(netlists, "digests", dict)
     monkeypatch.setattr(software, "refuse_no_tree", lambda parser: None)
+    monkeypatch.setattr(software, "copy", lambda root, folder: None)
     given = ["--evidence", str(path)] if module is faults else arguments.split()
     monkeypatch.setattr(sys, "argv", ["command", *given])
     with pytest.raises(SystemExit) as caught:

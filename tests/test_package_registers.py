@@ -23,6 +23,7 @@ from extremum.hdl.axi.register import Access, Register
 from extremum.hdl.axi.register_map import WORD_BITS, register_map
 from extremum.hdl.config import CoreConfig
 from extremum.host.fpga.presets import PRESETS
+from extremum.host.package.files import package_files
 from extremum.host.package.rdl import system_rdl
 from extremum.host.package.registers import register_files
 from extremum.host.package.settings import Settings
@@ -267,3 +268,20 @@ def test_python_model(made):
         if register.is_writable:
             expected.append(["write", register.address, 5])
     assert json.loads(ran.stdout) == expected
+
+
+def test_pages_bring_the_licences_of_what_others_wrote_for_them():
+    package = package_files(Settings(CORES["pool2x2-int8"], "part"))
+    brought = {
+        path.removeprefix("registers/html/"): content.decode()
+        for path, content in package.items()
+        if path.startswith("registers/html/LICENSE")
+    }
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in brought["LICENSE"]
+    assert "FontAwesome" in brought["LICENSE-3RD-PARTY"]
+    told = package["README.md"].decode().partition("## Licence\n")[2]
+    assert "Apache-2.0" in told
+    assert "LGPL-3.0" in told
+    assert re.findall(r"`registers/html/(LICENSE\S*)`", told) == sorted(brought)
+    bare = package_files(Settings(CORES["pool2x2-int8"], "part", bus="none"))
+    assert "LGPL" not in bare["README.md"].decode()

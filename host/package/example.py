@@ -23,7 +23,7 @@ __all__ = ["MOST_BEATS", "Example", "example_job"]
 MOST_BEATS = 1 << 15
 """Beats of the longest job that a testbench holds."""
 
-TRIED = 500
+TRIED = 700
 """Operators that are tried before a core counts as one without a small job."""
 
 

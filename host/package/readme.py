@@ -14,7 +14,7 @@ from extremum.host.package.fusesoc import core_name
 from extremum.host.package.lite_bench import job_writes
 from extremum.host.package.ports import Port
 from extremum.host.package.registers import map_name
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.settings import LICENCE, Settings, version_text
 from extremum.host.tools import VERILATOR_WORKAROUNDS
 
 __all__ = ["readme"]
@@ -99,6 +99,7 @@ def readme(
         _running(settings, example, written),
         _job(settings, example),
         _cost(settings, cost),
+        _licence(written),
     )
     return "\n".join(line for part in parts for line in part)
 
@@ -268,3 +269,18 @@ def _cost(settings: Settings, cost: Mapping[str, Any] | None) -> Iterator[str]:
             else:
                 yield "tools infer the memories, and it may be larger and slower."
     yield ""
+
+
+def _licence(written: Collection[str]) -> Iterator[str]:
+    yield "## Licence"
+    yield ""
+    yield f"{LICENCE}: https://www.apache.org/licenses/LICENSE-2.0"
+    pages = "registers/html/"
+    others = [f"`{path}`" for path in sorted(written) if path.startswith(f"{pages}LICENSE")]
+    if others:
+        yield ""
+        yield (
+            f"The pages in `{pages}` come with scripts, styles and fonts that others wrote, under "
+            f"LGPL-3.0 and other licences: {' and '.join(others)}. Whoever passes the pages on "
+            "passes these on too."
+        )

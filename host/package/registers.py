@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,6 +56,10 @@ def register_files(settings: Settings) -> dict[str, bytes]:
         pages = HTMLExporter(user_context={"build_ts": int(settings.hash, 16)})
         title: Any = f"Registers of {settings.name}"  # declared as a dictionary by mistake
         pages.export(top, str(folder / "html"), title=title)
+        for licence in files("peakrdl-html") or ():
+            # The pages come with scripts, styles and fonts, whose authors ask for this.
+            if licence.name.startswith("LICENSE"):
+                (folder / "html" / licence.name).write_bytes(licence.read_binary())
         header = folder / f"{name}.h"
         CHeaderExporter().export(top, str(header))
         header.write_text(_whole_words(header.read_text()))

@@ -14,7 +14,11 @@ from extremum.hdl.registers import job_shapes
 from extremum.hdl.verilog import MEMORY, TOPS
 from extremum.host.package.reserved import OF_TOOLS, RESERVED
 
-__all__ = ["Settings", "check_name", "default_name", "ip_version", "version_text"]
+__all__ = ["LICENCE", "Settings", "check_name", "default_name", "ip_version", "version_text"]
+
+
+LICENCE = "Apache-2.0"
+"""The licence of what is written, which is that of the project."""
 
 
 def version_text() -> str:

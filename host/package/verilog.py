@@ -11,12 +11,10 @@ from extremum.host import yosys_startup
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.attributes import interface_attributes
 from extremum.host.package.configuration import toml_text
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.settings import LICENCE, Settings, version_text
 
 __all__ = ["block_verilog", "header"]
 
-LICENCE = "Apache-2.0"
-"""The licence of what is written, which is that of the project."""
 RAM_STYLE = re.compile(r'^ *\(\* ram_style = "\w+" \*\)\n', re.MULTILINE)
 """A line that asks for a kind of memory."""
 

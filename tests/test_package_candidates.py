@@ -1,0 +1,182 @@
+"""An example is found for cores with fixed registers, whichever of them are fixed."""
+
+import itertools
+import random
+from dataclasses import replace
+
+import pytest
+
+from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.register_table import is_position
+from extremum.host.package.candidates import candidates
+from extremum.host.package.example import example_job
+from extremum.host.package.fixed_lines import COORDINATES, OF_A_LINE, lines
+from extremum.host.plan import plan
+from extremum.host.plan.dataflow import fixed_to
+from extremum.host.plan.registers import dimension_registers
+from extremum.model import DataType, Pooling, Reduction, SpatialDimension
+from extremum.model.pooling import INDEX_LAYOUTS
+
+CORE = CoreConfig(
+    (DataType.INT8,), 4, max_window=(3, 3, 3), max_dilation=(2, 2, 2), max_line=64, max_plane=256,
+    coordinate_width=8, index_width=16,
+)  # fmt: skip
+
+
+def a_pooling(rng):
+    """Draw a small pooling that is one job of the core."""
+    axes = rng.choice([2, 3])
+    window = [rng.randint(1, 3) for _ in range(axes)]
+    return Pooling.of(
+        (1, rng.randint(1, 9), *(rng.randint(5, 9) for _ in range(axes))), "int8", window,
+        strides=[rng.randint(1, 3) for _ in range(axes)],
+        start_padding=[rng.randint(0, taps - 1) for taps in window],
+        end_padding=[rng.randint(0, taps - 1) for taps in window],
+        dilations=[rng.randint(1, 2) for _ in range(axes)],
+        return_indices=rng.random() < 0.5, index_layout=rng.choice(INDEX_LAYOUTS),
+    )  # fmt: skip
+
+
+def a_reduction(rng):
+    """Draw a small reduction, with positions in the increasing or the decreasing direction."""
+    return Reduction.of(
+        rng.choice(["argmin", "argmax"]), (rng.randint(1, 9), rng.randint(1, 30)), "int8", 1,
+        axis_direction=rng.choice(["increasing", "decreasing"]),
+    )  # fmt: skip
+
+
+def fixed_of(problem, config):
+    """Return the registers of the only job of an operator, with their values."""
+    (job,) = plan(problem, config).jobs
+    return fixed_to(job).fixed
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("draw", [a_pooling, a_reduction])
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_core_that_has_all_registers_fixed(draw, lanes, seed):
+    rng, config = random.Random(seed), replace(CORE, lanes=lanes)
+    core = replace(config, fixed=fixed_of(draw(rng), config))
+    example = example_job(core)
+    assert example is not None
+    (job,) = plan(example.problem, core).jobs
+    assert example.job == job
+    job.registers.to_bits(core)  # which checks all that is fixed
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    ("draw", "most"), [(a_pooling, 1), (a_pooling, 4), (a_reduction, 2), (a_reduction, 9)]
+)
+def test_a_core_that_has_some_registers_fixed(draw, most, seed):
+    """Those that hold parts of positions, or slots, tell of sizes only all together."""
+    rng = random.Random(seed)
+    every = [
+        (name, value)
+        for name, value in fixed_of(draw(rng), CORE)
+        if draw is a_reduction or not (is_position(name) or name == "slots")
+    ]
+    some = sorted(rng.sample(every, min(most, len(every))), key=every.index)
+    assert example_job(replace(CORE, fixed=tuple(some))) is not None
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_registers_are_taken(seed):
+    """If there is no small job that they are right for, there is no example, and no error."""
+    rng = random.Random(seed)
+    every = fixed_of(rng.choice([a_pooling, a_reduction])(rng), CORE)
+    core = replace(CORE, fixed=tuple(each for each in every if rng.random() < 0.5))
+    for problem in itertools.islice(candidates(core), 60):
+        assert problem.data_type is DataType.INT8
+    example = example_job(core)
+    assert example is None or len(plan(example.problem, core).jobs) == 1
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("axis", range(3))
+def test_a_line_gives_what_its_registers_are_fixed_to(axis, seed):
+    rng = random.Random(seed)
+    window, dilation = rng.randint(1, 3), rng.randint(1, 2)
+    extent = (window - 1) * dilation + 1
+    geometry = SpatialDimension(
+        rng.randint(extent, 12), window, rng.randint(1, 3), dilation,
+        rng.randint(0, extent - 1), rng.randint(0, extent - 1),
+    )  # fmt: skip
+    (registers,) = dimension_registers((geometry,), (0,))
+    told = {name: getattr(registers, name) for name in OF_A_LINE if rng.random() < 0.6}
+    fixed = {f"{DIMENSIONS[axis]}.{name}": value for name, value in told.items()}
+    found = lines(CORE, fixed, axis)
+    assert found
+    for each in found:
+        (got,) = dimension_registers((each,), (0,), (told.get("window"),))
+        assert {name: getattr(got, name) for name in told} == told
+
+
+@pytest.mark.parametrize("name", COORDINATES)
+def test_a_line_whose_end_is_fixed_is_as_long(name):
+    (found, *_) = lines(CORE, {f"width.{name}": 200}, 2)
+    assert 190 < found.size < 210
+
+
+def test_the_most_telling_line_comes_first():
+    """It has a window of several taps that overlap in strides, and padding on both sides."""
+    assert [lines(CORE, {}, axis)[0] for axis in range(3)] == [
+        SpatialDimension(3, 2, 2, 1, 1, 1),
+        SpatialDimension(4, 3, 2, 1, 1, 1),
+        SpatialDimension(6, 3, 2, 1, 1, 1),
+    ]
+    unpadded = replace(CORE, padding=False, max_window=(1, 2, 1))
+    assert [lines(unpadded, {}, axis)[0] for axis in range(3)] == [
+        SpatialDimension(1, 1), SpatialDimension(4, 2, 2), SpatialDimension(6, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fixed", "outputs"),
+    [
+        ({"height.window": 3, "height.spacing": 8}, (None, 8)),
+        ({"height.window": 3, "height.spacing": 8, "height.dilation": 2}, (None, 4)),
+        ({"height.spacing": 4, "depth.spacing": 12}, (3, 4)),
+        ({"height.spacing": 4, "depth.spacing": 24, "depth.dilation": 2}, (3, 4)),
+    ],
+)  # fmt: skip
+def test_the_distance_of_taps_tells_how_many_windows_there_are(fixed, outputs):
+    for axis, expected in enumerate(outputs, 1):
+        counts = {each.outputs for each in lines(CORE, fixed, axis)}
+        assert counts == {expected} if expected else len(counts) > 1
+
+
+def test_a_distance_of_one_may_be_that_of_windows_with_one_tap():
+    """Or of lines, or planes, with a single window, which are tried first."""
+    fixed = {"height.spacing": 1, "depth.spacing": 3}
+    width = [each.outputs for each in lines(CORE, fixed | {"width.stride": 1}, 2)]
+    assert width[0] == 1
+    assert len(set(width)) > 1
+    height = [each.outputs for each in lines(CORE, fixed | {"height.stride": 1}, 1)]
+    assert height[0] == 3
+    assert len(set(height)) > 1
+
+
+def sizes_of_reductions(config):
+    """Return the sizes of the reductions that a core is tried with."""
+    return [problem.sizes for problem in candidates(config) if isinstance(problem, Reduction)]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "sizes"),
+    [
+        ((), [(7, 7), (4, 7), (1, 28)]),
+        ((("fold", 0),), [(7, 7), (4, 7)]),
+        ((("fold", 1),), [(1, 28)]),
+        ((("fold", 1), ("groups", 3), ("tail", 2)), [(3, 26)]),
+        ((("fold", 0), ("groups", 3), ("tail", 2)), [(10, 7)]),
+        ((("fold", 0), ("tail", 1)), [(5, 7), (1, 7)]),
+        ((("fold", 0), ("length", 5), ("groups", 1)), [(4, 5)]),
+        ((("fold", 0), ("volumes", 14), ("length", 7)), [(8, 7)]),
+        ((("fold", 0), ("volumes", 10)), [(8, 5), (4, 10), (20, 2), (40, 1)]),
+        ((("fold", 1), ("volumes", 130), ("length", 65)), [(2, 260)]),
+        ((("fold", 0), ("volumes", 131)), [(524, 1), (4, 131)]),
+    ],
+)  # fmt: skip
+def test_the_rows_that_a_core_is_tried_with(fixed, sizes):
+    assert sizes_of_reductions(replace(CORE, fixed=fixed)) == sizes

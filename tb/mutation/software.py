@@ -100,10 +100,9 @@ PACKAGES = {
     ),
     "package": Package(
         ("host/package",),
-        ("tests/test_package.py", "tests/test_package_data.py", "tests/test_package_parts.py",
-         "tests/test_package_registers.py",
-         "tests/test_cli_verilog.py", "tests/test_cli_verilog_cost.py",
-         "tests/test_cli_verilog_files.py"),
+        ("tests/test_package.py", "tests/test_package_candidates.py",
+         "tests/test_package_data.py", "tests/test_package_parts.py",
+         "tests/test_package_registers.py", "tests/test_cli_verilog.py"),
     ),
     "cli": Package(
         ("host/cli",),

@@ -1,13 +1,17 @@
 """The command `extremum` as a process: what it needs, what it imports, and its exit status."""
 
+import io
 import os
 import re
 import subprocess
 import sys
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
+import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from command_line import run
 
@@ -74,6 +78,64 @@ def test_doctor_of_the_golden_model_alone(monkeypatch, capsys, option, found):
     assert (caught.value.code, err) == (4, "")
     assert TOOLS["click"].install in out
     assert ("too old" in out) == (found is not None)
+
+
+@pytest.mark.parametrize("errors", ["strict", "ignore", "surrogateescape", "backslashreplace"])
+def test_what_the_terminal_cannot_show_is_escaped(monkeypatch, errors):
+    """Whatever Python chose to do with it."""
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors=errors)
+    monkeypatch.setattr(sys, "stdout", stdout)
+    monkeypatch.setattr(main, "_run", lambda _: print("\u00e9") or 0)
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    assert caught.value.code == 0
+    assert stdout.buffer.getvalue() == b"\\xe9\n"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_another_stream_than_a_file_is_written_to(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(main, "_run", lambda _: print("told") or 3)
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+    assert caught.value.code == 3
+    assert sys.stdout.getvalue() == "told\n"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("before", "word", "found"),
+    [
+        ([], "pl", "plan"),
+        (["plan", "argmax"], "--ty", "--type"),
+        (["plan", "argmax", "--sizes", "3", "--sizes", "4"], "--ty", "--type"),
+    ],
+)
+def test_a_shell_completes_a_line_whatever_stands_there(before, word, found):
+    completion = ShellComplete(cli.commands, {}, "extremum", "_EXTREMUM_COMPLETE")
+    assert [each.value for each in completion.get_completions(before, word)] == [found]
+
+
+def defaults_left_out(command: click.Command, *names: str, parent: Any = None):
+    """Yield the options of a command, and of those below it, whose help does not tell a default."""
+    context = click.Context(command, parent, names[-1] if names else "extremum")
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from defaults_left_out(below, *names, name, parent=context)
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.is_flag:
+            continue
+        if not isinstance(option.get_default(context), (str, int, float)):
+            continue  # what Click has for none differs from version to version
+        record = option.get_help_record(context)
+        if record is not None and "[default: " not in record[1]:
+            yield (*names, option.name)
+
+
+def test_the_help_tells_every_default():
+    assert [*defaults_left_out(cli.commands)] == []
+    hidden = click.Command("c", params=[click.Option(["--a"], default=1, help="A number.")])
+    assert [*defaults_left_out(hidden, "c")] == [("c", "a")]
 
 
 def test_names_of_files_that_are_no_text():

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ from command_line import GOLDEN, run, spoil
 from onnx import helper
 from onnx_models import model_of, runtime
 
+from extremum.host.cli import onnx_command
 from extremum.host.fpga.presets import MEASURED_MHZ
 
 X = np.random.default_rng(5).integers(-9, 9, (1, 4, 8, 8)).astype(np.float32)
@@ -78,6 +80,13 @@ def test_json(network):
     assert told["milliseconds"] == told["clocks"] / 50e3
     assert told["core"]["data_types"] == ["float32"]
     assert [y["name"] for y in told["outputs"]] == ["out/put", "b"]
+
+
+def test_the_seconds_are_those_of_the_run(network, monkeypatch):
+    clock = iter([1000.5, 1004.0])
+    monkeypatch.setattr(onnx_command, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    _, (text,), _ = run("", *line(network, "--json"))
+    assert json.loads(text)["seconds"] == 3.5
 
 
 def test_plan_and_random(network):

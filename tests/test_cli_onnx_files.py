@@ -5,7 +5,10 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import click
 import numpy as np
 import onnx
 import pytest
@@ -13,6 +16,8 @@ from command_line import GOLDEN, run
 from onnx import TensorProto, helper
 from onnx_models import model_of, node, one_node
 
+from extremum.host.cli import onnx_inputs
+from extremum.host.cli.onnx_files import LONGEST_NAME, output_paths
 from extremum.host.tools import TOOLS
 
 X: np.ndarray = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
@@ -343,3 +348,45 @@ def test_onnx_runtime_leaves_no_files_about_its_use(folder):
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, "")
     assert list((folder / "tmp").iterdir()) == []
+
+
+def one_output(name="y", data_type: str | None = "float32"):
+    """Return a network of which the name and the type of the only output are known."""
+    network: Any = SimpleNamespace(output_names=[name], output_type=lambda _: data_type)
+    return network
+
+
+def test_a_name_that_fits_a_file_may_be_as_long(tmp_path):
+    longest = "a" * (LONGEST_NAME - len(".npy"))
+    (path,) = output_paths(str(tmp_path), one_output(longest))
+    path.touch()
+    with pytest.raises(click.ClickException, match="a name too long for a file"):
+        output_paths(str(tmp_path), one_output(f"{longest}a"))
+
+
+@pytest.mark.parametrize("data_type", [None, "string", "bool", "uint8", "float32", "complex64"])
+def test_types_that_a_file_can_hold(tmp_path, data_type):
+    assert output_paths(str(tmp_path), one_output(data_type=data_type)) == [tmp_path / "y.npy"]
+
+
+@pytest.mark.parametrize("data_type", ["bfloat16", "float8e5m2", "int4", "uint4"])
+def test_types_that_no_file_can_hold(tmp_path, data_type):
+    with pytest.raises(click.ClickException, match=f"has the type {data_type}, which .npy cannot"):
+        output_paths(str(tmp_path), one_output(data_type=data_type))
+
+
+@pytest.mark.parametrize("data_type", ["int8", "uint8", "int16", "uint64", "bool", "float16"])
+def test_random_inputs_are_of_the_whole_type(data_type):
+    network: Any = SimpleNamespace(input_type=lambda _: ((4000,), data_type))
+    x = onnx_inputs._random(network, "x", np.random.default_rng(1))
+    assert (x.dtype, x.shape) == (np.dtype(data_type), (4000,))
+    if data_type == "bool":
+        assert 1800 < x.sum() < 2200
+    elif data_type == "float16":
+        assert 0.9 < x.astype(float).std() < 1.1
+        assert (x != x.round()).sum() > 3000
+    else:
+        limits = np.iinfo(data_type)
+        assert x.min() < limits.min + limits.max / 256
+        assert x.max() > limits.max - limits.max / 256
+        assert x.itemsize > 1 or {limits.min, limits.max} < set(x.tolist())

@@ -57,6 +57,7 @@ def test_registers_of_each_job(sizes):
     assert len(told) == len(jobs) >= 1
     names = {register.address: register.name for register in register_map(config)}
     for given, job in zip(told, jobs, strict=True):
+        assert len(given["payload"]) == 2 + (given["payload_bits"] + 3) // 4
         values = job.registers.values()
         assert given["registers"] == {name: values[name] for name in job_shapes(config)}
         assert int(given["payload"], 16) == job.registers.to_bits(config)
@@ -113,6 +114,7 @@ def test_a_core_without_a_job_port():
     assert out[-1] == "job 1: all registers are fixed"
     told = json.loads(run(f"{line} --json")[1][0])["jobs"][0]
     assert (told["registers"], told["payload"], told["words"]) == ({}, None, [])
+    assert told["payload_bits"] == 0
 
 
 @pytest.mark.parametrize(

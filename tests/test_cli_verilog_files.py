@@ -10,7 +10,10 @@ import pytest
 from amounts import mostly_slow
 from command_line import run
 
+from extremum.host.cli import verilog_command
+from extremum.host.fpga.presets import PRESETS
 from extremum.host.package import files
+from extremum.host.package.settings import Settings
 
 made_once = cache(files.package_files)
 
@@ -140,3 +143,14 @@ def test_a_configuration_is_utf_8_whatever_the_locale(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["own", "own.d", "own.w", "own.x"])
+def test_a_folder_may_have_an_ending(name):
+    """Only that of Verilog makes it a file."""
+    settings = Settings(PRESETS["argmax-int8"], "own", "none")
+    target = verilog_command._target(name, None)
+    _, written = verilog_command._files(settings, target, None)
+    assert len(written) > 1
+    assert all(path.is_relative_to(name) for path in written)
+    assert [*verilog_command._files(settings, Path("own.v"), None)[1]] == [Path("own.v")]

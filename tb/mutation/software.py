@@ -110,7 +110,8 @@ PACKAGES = {
          "tests/test_cli_figures.py", "tests/test_cli_onnx.py", "tests/test_cli_onnx_files.py",
          "tests/test_cli_plan.py", "tests/test_cli_registers.py", "tests/test_cli_streams.py",
          "tests/test_cli_verilog.py", "tests/test_cli_verilog_cost.py",
-         "tests/test_cli_verilog_files.py", "tests/test_demo.py", "tests/test_last_words.py"),
+         "tests/test_cli_verilog_files.py", "tests/test_demo.py", "tests/test_demo_picture.py",
+         "tests/test_fpga.py", "tests/test_last_words.py"),
     ),
 }  # fmt: skip
 """What is mutated, by name."""

@@ -125,6 +125,8 @@ def test_the_most_telling_line_comes_first():
         SpatialDimension(4, 3, 2, 1, 1, 1),
         SpatialDimension(6, 3, 2, 1, 1, 1),
     ]
+    two = replace(CORE, max_window=(1, 2, 2))
+    assert lines(two, {}, 2)[0] == SpatialDimension(6, 2, 2, 1, 1, 1)
     unpadded = replace(CORE, padding=False, max_window=(1, 2, 1))
     assert [lines(unpadded, {}, axis)[0] for axis in range(3)] == [
         SpatialDimension(1, 1), SpatialDimension(4, 2, 2), SpatialDimension(6, 1)
@@ -136,6 +138,8 @@ def test_the_most_telling_line_comes_first():
     [
         ({"height.window": 3, "height.spacing": 8}, (None, 8)),
         ({"height.window": 3, "height.spacing": 8, "height.dilation": 2}, (None, 4)),
+        ({"height.spacing": 8, "width.stride": 2}, (None, 8)),
+        ({"height.spacing": 9, "width.stride": 3, "width.window": 1}, (None, 9)),
         ({"height.spacing": 4, "depth.spacing": 12}, (3, 4)),
         ({"height.spacing": 4, "depth.spacing": 24, "depth.dilation": 2}, (3, 4)),
     ],

@@ -2,13 +2,15 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from extremum.hdl.config import CoreConfig
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import parse
-from extremum.host.package.example import example_job
+from extremum.host.package.example import Example, example_job
 from extremum.host.package.example_data import example_tensor
 from extremum.host.plan.expected import winners
 from extremum.model import DataType, Pooling, Reduction
@@ -89,3 +91,30 @@ def test_numbers_use_the_lowest_and_the_highest_bits(data_type):
     told = [bool(bits.any() & (bits >> bit & 1).any() & (~bits >> bit & 1).any())
             for bit in (0, width - 2, width - 1)]  # fmt: skip
     assert all(told)
+
+
+@pytest.mark.parametrize("width", [32, 12, 5])
+def test_the_positions_of_an_example_have_the_bits_of_the_core(width):
+    """They are those of the golden model, in lane 0 first; the last beat has fewer."""
+    config = CoreConfig((DataType.INT8,), 4, operators=("argmax",), index_width=width,
+                        max_window=(1, 1, 1), fixed=(("fold", 0), ("length", 30)))  # fmt: skip
+    example = example_job(config)
+    assert example is not None
+    assert example.ahead == 0
+    values, where = winners(example.problem, example_tensor(example.problem))
+    assert example.positions[example.valid].tolist() == [
+        position % (1 << width) for position in where.reshape(-1).tolist()
+    ]
+    assert example.values[example.valid].view(np.int8).tolist() == values.reshape(-1).tolist()
+    assert example.valid.tolist() == [[True] * 4, [True, True, True, False]]
+
+
+@pytest.mark.parametrize(
+    ("window", "start_padding", "ahead"),
+    [((2, 1), (2, 0), 3), ((2, 1), (1, 0), 0), ((1, 2), (0, 3), 2), ((2, 2), (3, 2), 9)],
+)
+def test_results_ahead_are_those_of_padding_alone(window, start_padding, ahead):
+    """Lines of windows above the plane, and windows in front of its first one."""
+    problem = Pooling.of((1, 1, 4, 3), "int8", window, start_padding=start_padding)
+    nothing: Any = None
+    assert Example(problem, *[nothing] * 5).ahead == ahead

@@ -1,16 +1,20 @@
 """An example is found for cores with fixed registers, whichever of them are fixed."""
 
-import itertools
 import random
 from dataclasses import replace
+from itertools import islice, product
 
 import pytest
+from amounts import mostly_slow
+from packages import icarus, write
+from simulation import NEEDS_ICARUS
 
-from extremum.hdl.config import DIMENSIONS, CoreConfig
+from extremum.hdl.config import DIMENSIONS, PIPELINING, CoreConfig
 from extremum.hdl.register_table import is_position
 from extremum.host.package.candidates import candidates
 from extremum.host.package.example import example_job
 from extremum.host.package.fixed_lines import COORDINATES, OF_A_LINE, lines
+from extremum.host.package.settings import Settings
 from extremum.host.plan import plan
 from extremum.host.plan.dataflow import fixed_to
 from extremum.host.plan.registers import dimension_registers
@@ -51,6 +55,18 @@ def fixed_of(problem, config):
     return fixed_to(job).fixed
 
 
+def telling(problem, config):
+    """Return those of them that tell of sizes one by one.
+
+    The parts of positions, and the slots, of a pooling tell of them only all together.
+    """
+    return [
+        (name, value)
+        for name, value in fixed_of(problem, config)
+        if isinstance(problem, Reduction) or not (is_position(name) or name == "slots")
+    ]
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("draw", [a_pooling, a_reduction])
 @pytest.mark.parametrize("lanes", [1, 4])
@@ -69,13 +85,8 @@ def test_a_core_that_has_all_registers_fixed(draw, lanes, seed):
     ("draw", "most"), [(a_pooling, 1), (a_pooling, 4), (a_reduction, 2), (a_reduction, 9)]
 )
 def test_a_core_that_has_some_registers_fixed(draw, most, seed):
-    """Those that hold parts of positions, or slots, tell of sizes only all together."""
     rng = random.Random(seed)
-    every = [
-        (name, value)
-        for name, value in fixed_of(draw(rng), CORE)
-        if draw is a_reduction or not (is_position(name) or name == "slots")
-    ]
+    every = telling(draw(rng), CORE)
     some = sorted(rng.sample(every, min(most, len(every))), key=every.index)
     assert example_job(replace(CORE, fixed=tuple(some))) is not None
 
@@ -86,10 +97,27 @@ def test_any_registers_are_taken(seed):
     rng = random.Random(seed)
     every = fixed_of(rng.choice([a_pooling, a_reduction])(rng), CORE)
     core = replace(CORE, fixed=tuple(each for each in every if rng.random() < 0.5))
-    for problem in itertools.islice(candidates(core), 60):
+    for problem in islice(candidates(core), 60):
         assert problem.data_type is DataType.INT8
     example = example_job(core)
     assert example is None or len(plan(example.problem, core).jobs) == 1
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("bus", mostly_slow(["none", "axi"], ["none"]))
+@pytest.mark.parametrize(
+    ("seed", "part"), mostly_slow([*product(range(4), (1.0, 0.6, 0.3))], [(3, 1.0)])
+)
+def test_the_testbench_of_a_core_with_fixed_registers_passes(tmp_path, seed, part, bus):
+    """Some of these cores have no job port, and most have a small one."""
+    rng = random.Random(seed)
+    config = replace(CORE, lanes=rng.choice([1, 2, 4]), pipelining=rng.choice(PIPELINING))
+    problem = rng.choice([a_pooling, a_reduction])(rng)
+    every = fixed_of(problem, config) if part == 1 else telling(problem, config)
+    core = replace(config, fixed=tuple(each for each in every if rng.random() < part))
+    write(Settings(core, "own", bus), tmp_path)
+    status, told = icarus(tmp_path, "own_tb", "own_tb.v", "own.v")
+    assert (status, "PASS: " in told) == (0, True), told
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -101,7 +101,8 @@ PACKAGES = {
     "package": Package(
         ("host/package",),
         ("tests/test_package.py", "tests/test_package_candidates.py",
-         "tests/test_package_data.py", "tests/test_package_parts.py",
+         "tests/test_package_data.py", "tests/test_package_ipxact.py",
+         "tests/test_package_parts.py", "tests/test_package_readme.py",
          "tests/test_package_registers.py", "tests/test_cli_verilog.py"),
     ),
     "cli": Package(

@@ -1,0 +1,123 @@
+"""The README of a package: what it says of ports, of the way through the core, and of tools."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from packages import settings_of
+
+from extremum.hdl.config import CoreConfig
+from extremum.host.fpga.presets import PRESETS
+from extremum.host.package import testbench as benches
+from extremum.host.package.example import example_job
+from extremum.host.package.ports import Port, ports_of
+from extremum.host.package.readme import KEEP_TEXT, LAST_TEXTS, PORT_TEXTS, readme
+from extremum.host.package.settings import Settings
+from extremum.host.package.verilog import block_verilog
+from extremum.model import DataType, Pooling
+
+
+def told_of_ports(text):
+    """Return what a README says of each port: direction, bits, and a text."""
+    rows = re.findall(r"^\| `(\w+)` \| (input|output) \| (\d+) \| (.*) \|$", text, re.MULTILINE)
+    return {name: (way, int(bits), told) for name, way, bits, told in rows}
+
+
+@pytest.mark.parametrize("name", ["pool2x2_int8", "argmax_1000_int8"])
+def test_an_interface_is_explained_at_its_first_port(name):
+    settings = settings_of(name)
+    ports = ports_of(block_verilog(settings), name)
+    told = told_of_ports(readme(settings, ports, None, []))
+    assert [*told] == [port.name for port in ports]
+    assert {key: row[:2] for key, row in told.items()} == {
+        port.name: (port.direction, port.width) for port in ports
+    }
+    texts = {key: text for key, (_, _, text) in told.items() if "_tlast" not in key}
+    assert texts.pop("s_axis_tkeep") == KEEP_TEXT
+    assert told["s_axis_tlast"][2] == LAST_TEXTS[settings.has_registers]
+    first = {port.interface: port.name for port in reversed(ports)}
+    empty = (1 << settings.config.index_width) - 1
+    marks = f"; 0x{empty:x} marks an empty window" if settings.config.has_values else ""
+    for key, text in texts.items():
+        (interface,) = (port.interface for port in ports if port.name == key)
+        expected = PORT_TEXTS[interface].format(empty=marks) if first[interface] == key else ""
+        assert text == expected, key
+
+
+SMALL = replace(PRESETS["pool2x2-int8"], pipelining="small")
+JOB = (Port("job__payload", "input", 100),)
+
+
+@pytest.mark.parametrize(
+    ("config", "bus", "ports", "depends"),
+    [
+        (SMALL, "none", JOB, SMALL.padding),
+        (replace(SMALL, padding=True), "none", JOB, True),
+        (replace(SMALL, padding=False), "none", JOB, False),
+        (replace(SMALL, padding=True, pipelining="balanced"), "none", JOB, True),
+        (replace(SMALL, padding=True, pipelining="fast"), "none", JOB, False),
+        (replace(SMALL, padding=True), "none", (), False),
+        (replace(SMALL, padding=True), "axi", JOB, False),
+        (
+            CoreConfig((DataType.INT8,), max_window=(1, 1, 1), pipelining="small"),
+            "none",
+            JOB,
+            False,
+        ),
+    ],
+)
+def test_it_tells_whether_ready_depends_on_the_job(config, bus, ports, depends):
+    text = readme(Settings(config, "a", bus), ports, None, [])
+    assert ("but `i__ready` on `job__payload`" in text) == depends
+    assert ("same clock.\n" in text) == (not depends)
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_only_a_block_is_an_ip_of_vivado(bus):
+    text = readme(Settings(SMALL, "a", bus), (), None, ["a.v"])
+    assert ("$ vivado -mode batch" in text) == (bus == "axi")
+    assert ("Lint, and an IP for Vivado" in text) == (bus == "axi")
+    assert ("\nLint:\n" in text) == (bus == "none")
+
+
+@pytest.mark.parametrize(
+    ("fixed", "told"),
+    [
+        ({"width.window": 2, "width.dilation": 2}, "dilations (1, 2)"),
+        ({"height.window": 2, "height.dilation": 1, "width.window": 1}, None),
+    ],
+)
+def test_the_title_of_the_example_names_what_is_not_usual(fixed, told):
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 2, 2), max_dilation=(1, 2, 2), operators=("max-pool",),
+        fixed=tuple(fixed.items()),
+    )  # fmt: skip
+    example = example_job(config)
+    assert example is not None
+    assert isinstance(example.problem, Pooling)
+    assert (told or "dilations") in example.title or told is None
+    assert ("dilations" in example.title) == (told is not None)
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+@pytest.mark.parametrize("name", ["pool2x2_int8", "programmable_int8x4"])
+def test_the_testbench_declares_each_port_as_wide_as_it_is(name, bus):
+    settings = settings_of(name, bus=bus)
+    ports = ports_of(block_verilog(settings), name)
+    example = example_job(settings.config)
+    assert example is not None
+    text = benches.testbench(settings, ports, example)
+    declared = dict(
+        (port, int(high or 0) + 1)
+        for high, port in re.findall(
+            r"^  (?:reg|wire) (?:\[(\d+):0\] )?(\w+)(?: = [^;]+)?;", text, re.MULTILINE
+        )
+    )
+    assert {port.name: declared.get(port.name) for port in ports} == {
+        port.name: port.width for port in ports
+    }
+    used = set(re.findall(r"\[(\d+):0\] address", text))
+    widths = {port.width - 1 for port in ports if port.name == "s_axil_awaddr"}
+    assert used == {str(width) for width in widths}
+    empty = int(isinstance(example.problem, Pooling) and example.problem.empty_windows > 0)
+    assert (f"if (status[5] !== {empty})" in text) == (bus == "none")

@@ -156,6 +156,13 @@ def test_text(calls):
     assert out[-1] == "     0.40  core.admission.credits[1] (admission.py:94)"
 
 
+@pytest.mark.parametrize(("lanes", "words"), [(1, "190.0 million per second: 1 lane,"),
+                                             (2, "380.0 million per second: 2 lanes,")])  # fmt: skip
+def test_elements_are_those_of_all_lanes(calls, lanes, words):
+    _, out, _ = run(f"fpga --preset argmax-int8 --seeds 9 --lanes {lanes}")
+    assert any(line.startswith(f"  elements       {words}") for line in out)
+
+
 def test_the_least_and_the_greatest_seed(calls):
     status, out, _ = run("fpga --preset argmax-int8 --seeds 0,2147483647")
     assert status == 0

@@ -156,8 +156,10 @@ def test_text(calls):
     assert out[-1] == "     0.40  core.admission.credits[1] (admission.py:94)"
 
 
-@pytest.mark.parametrize(("lanes", "words"), [(1, "190.0 million per second: 1 lane,"),
-                                             (2, "380.0 million per second: 2 lanes,")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lanes", "words"),
+    [(1, "190.0 million per second: 1 lane,"), (2, "380.0 million per second: 2 lanes,")],
+)
 def test_elements_are_those_of_all_lanes(calls, lanes, words):
     _, out, _ = run(f"fpga --preset argmax-int8 --seeds 9 --lanes {lanes}")
     assert any(line.startswith(f"  elements       {words}") for line in out)

@@ -6,9 +6,12 @@ from dataclasses import replace
 import pytest
 from packages import settings_of
 
+from extremum.hdl.axi.latency import latency as block_latency
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.latency import latency
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package import testbench as benches
+from extremum.host.package.bench_text import sink
 from extremum.host.package.example import example_job
 from extremum.host.package.ports import Port, ports_of
 from extremum.host.package.readme import KEEP_TEXT, LAST_TEXTS, PORT_TEXTS, readme
@@ -72,6 +75,20 @@ def test_it_tells_whether_ready_depends_on_the_job(config, bus, ports, depends):
     assert ("same clock.\n" in text) == (not depends)
 
 
+@pytest.mark.parametrize("pipelining", ["small", "fast"])
+def test_the_latency_of_a_block_is_told_beside_that_of_its_core(pipelining):
+    config = replace(SMALL, pipelining=pipelining)
+    core, whole = latency(config), block_latency(config, "axi")
+    assert whole > core
+    text = readme(Settings(config, "a", "none"), (), None, [])
+    assert f"Latency: {core} clocks from a beat to the result that it completes.\n" in text
+    text = readme(Settings(config, "a", "axi"), (), None, [])
+    told = (
+        f"{whole} clocks from a beat to the result that it completes, {core} of them in the core."
+    )
+    assert f"Latency: {told}\n" in text
+
+
 @pytest.mark.parametrize("bus", ["none", "axi"])
 def test_only_a_block_is_an_ip_of_vivado(bus):
     text = readme(Settings(SMALL, "a", bus), (), None, ["a.v"])
@@ -119,6 +136,34 @@ def test_the_testbench_declares_each_port_as_wide_as_it_is(name, bus):
     used = set(re.findall(r"\[(\d+):0\] address", text))
     widths = {port.width - 1 for port in ports if port.name == "s_axil_awaddr"}
     assert used == {str(width) for width in widths}
-    empty = int(isinstance(example.problem, Pooling) and example.problem.empty_windows > 0)
+    empty = int(has_empty_windows(example.problem))
     has_status = any(port.name == "status" for port in ports)
     assert (f"if (status[5] !== {empty})" in text) == has_status
+
+
+def has_empty_windows(problem):
+    return isinstance(problem, Pooling) and problem.empty_windows > 0
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_the_testbench_of_a_core_looks_at_the_status_of_empty_windows(empty):
+    """Windows of two lines, the first of which lie in padding alone, or do not."""
+    fixed = (("height.window", 2), ("height.dilation", 1), ("height.head", 1 - 2 * empty),
+             ("width.window", 1))  # fmt: skip
+    config = CoreConfig(
+        (DataType.INT8,), max_window=(1, 2, 2), operators=("max-pool",), fixed=fixed
+    )
+    settings, example = Settings(config, "a", "none"), example_job(config)
+    assert example is not None
+    assert has_empty_windows(example.problem) == empty
+    ports = ports_of(block_verilog(settings), "a")
+    assert f"if (status[5] !== {empty})" in benches.testbench(settings, ports, example)
+
+
+@pytest.mark.parametrize("most", ["RESULTS", "RESULTS + AHEAD"])
+def test_results_of_a_next_tensor_are_not_timed(most):
+    lines = sink("o", "o__valid", "o__ready", [("o__data", "data[o_seen]")], most=most)
+    (timed,) = (line.strip() for line in lines if "last_clock" in line)
+    is_last = "if (o_seen <= RESULTS) " if "AHEAD" in most else ""
+    assert timed == f"{is_last}last_clock = clocks;"
+    assert any(f"if (o_seen == {most})" in line for line in lines)

@@ -21,6 +21,10 @@ LINES = 24
 """How many geometries of a dimension are tried with those of the others, at most, or twice as many
 if it is not sure how many windows there are."""
 
+REACH = 12
+"""Elements of padding that are tried, and how far a size is sought from the registers that lie near
+the last element: more would take minutes where windows are long."""
+
 OF_A_LINE = ("window", "stride", "dilation", "size", "head", "period", "regular", "shift", "final")
 """Registers of a dimension that depend on no other one."""
 
@@ -111,7 +115,7 @@ def _geometries(
         _values(told, "stride", 3),
     ):
         extent = (window - 1) * dilation + 1
-        paddings = range(extent + stride if config.padding else 1)
+        paddings = range(min(extent + stride, REACH) if config.padding else 1)
         starts = [extent - 1 - told["head"]] if "head" in told else paddings
         ends = [*paddings]
         if "size" in told:
@@ -126,9 +130,7 @@ def _geometries(
                 sizes = [(outputs - 1) * stride + extent - start - end]
             else:
                 sizes = [max(SIZES[DIMENSIONS[axis]], least)]
-                sizes += [
-                    last + 1 - way for last in near for way in range(-extent, extent + stride)
-                ]
+                sizes += [last + way for last in near for way in range(-REACH, REACH)]
             for size in sizes:
                 if min(start, end) >= 0 and size >= least:
                     yield SpatialDimension(size, window, stride, dilation, start, end)

@@ -43,6 +43,19 @@ def test_annotations_are_not_mutated(tmp_path, monkeypatch):
     assert found == [Mutant("part.py", "bar", 1, 2)]
 
 
+def test_a_mutant_that_cannot_be_made_is_left_out(monkeypatch, tmp_path):
+    """Cosmic Ray fails to replace an exception such as `json.JSONDecodeError`."""
+
+    def fails(mutant, folder):
+        raise AttributeError("'PythonNode' object has no attribute 'value'")
+
+    mutant = Mutant("a.py", "core/ExceptionReplacer", 0, 1)
+    monkeypatch.setattr(Mutant, "code", lambda *_: "pass\n")
+    assert mutant.is_another_program(tmp_path)
+    monkeypatch.setattr(Mutant, "code", fails)
+    assert not mutant.is_another_program(tmp_path)
+
+
 def warm_tests(folder, monkeypatch, test):
     """Return the tests of a file, of one test, that imports a function from `part.py`."""
     monkeypatch.chdir(folder)

@@ -174,6 +174,8 @@ def test_the_least_and_the_greatest_seed(calls):
 def test_beyond_the_clock_tree(calls):
     _, out, _ = run("fpga --preset argmax-int8 --seeds 20")
     assert "the clock tree is specified to 257: fabric only" in " ".join(out)
+    _, out, _ = run("fpga --preset argmax-int8 --seeds 9")
+    assert "clock tree" not in " ".join(out)
     _, out, _ = run("fpga --preset argmax-int8 --seeds 20 --device ice40-hx8k")
     assert "clock tree" not in " ".join(out)
 

@@ -58,7 +58,7 @@ def test_what_is_removed_from_the_cache_is_summed(capsys):
 @pytest.mark.parametrize(
     ("number", "text"),
     [(0, "0"), (999_999, "999,999"), (1_000_000, "1.0 M"), (1_000_001, "1.0 M"),
-     (12_345_678, "12.3 M")],
+     (12_345_678, "12.3 M"), (999_950_000_000, "999950.0 M")],
 )  # fmt: skip
 def test_large_numbers_are_told_in_millions(number, text):
     assert _short(number) == text

@@ -10,11 +10,13 @@ import pytest
 from command_line import run
 
 from extremum.hdl.axi.register_map import START_COMMAND, command_address, register_map
+from extremum.hdl.config import CoreConfig
 from extremum.hdl.registers import job_shapes
+from extremum.host.cli.job_registers import registers_dict
 from extremum.host.driver.words import job_words
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.plan import plan
-from extremum.model import Pooling
+from extremum.model import DataType, Pooling, Reduction
 
 POOL = "plan max-pool --window 3 --strides 2 --start-padding 1 --end-padding 1 --type int8"
 
@@ -101,6 +103,14 @@ def test_the_core_of_a_file_with_other_lanes():
     assert one["beats_in"] == 2 * two["beats_in"]
     assert "tail" in two["jobs"][0]["registers"]
     assert "data_type" in two["jobs"][0]["registers"]
+
+
+def test_the_payload_has_a_digit_for_every_four_bits():
+    """Also those above the highest bit that is set, since they are bits of the port."""
+    core = CoreConfig((DataType.INT8,), max_window=(1, 1, 1), operators=("argmax",))
+    (job,) = plan(Reduction.of("argmax", (3,), "int8"), core).jobs
+    told = registers_dict(job)
+    assert (told["payload"], told["payload_bits"]) == (f"0x{0x400000004:017x}", 65)
 
 
 def test_a_core_without_a_job_port():

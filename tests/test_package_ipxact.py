@@ -71,6 +71,9 @@ def test_each_interface_has_its_bus(block, edition):
                         find(".//parameter/value/text()", interface), strict=True))  # fmt: skip
         assert told.get("PROTOCOL") == ("AXI4LITE" if name == "s_axil" else None)
         assert told.get("SENSITIVITY") == ("LEVEL_HIGH" if name == "irq" else None)
+    identities = find(".//parameter/@parameterId")
+    assert len(set(identities)) == len(identities)
+    assert len(identities) == (edition == "2014") * len(find(".//parameter"))
     present = {port.interface for port in ports}
     assert found == {name: bus for name, bus in BUSES.items() if name in present}
 

@@ -7,6 +7,7 @@ import pytest
 from packages import settings_of
 
 from extremum.hdl.axi.latency import latency as block_latency
+from extremum.hdl.axi.register_map import START_COMMAND, command_address
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.latency import latency
 from extremum.host.fpga.presets import PRESETS
@@ -167,3 +168,12 @@ def test_results_of_a_next_tensor_are_not_timed(most):
     is_last = "if (o_seen <= RESULTS) " if "AHEAD" in most else ""
     assert timed == f"{is_last}last_clock = clocks;"
     assert any(f"if (o_seen == {most})" in line for line in lines)
+
+
+def test_the_start_is_the_last_of_what_the_example_writes():
+    settings = settings_of("pool2x2_int8")
+    example = example_job(settings.config)
+    text = readme(settings, (), example, ["a.v"])
+    rows = re.findall(r"^\| (0x\w+) \| `(\w+)` \| (\S+) \| (0x\w+) \|$", text, re.MULTILINE)
+    assert rows[-1] == (f"0x{command_address(START_COMMAND):03x}", "START", "1", "0x00000001")
+    assert len({address for address, *_ in rows}) == len(rows) > 10

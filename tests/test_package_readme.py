@@ -176,4 +176,4 @@ def test_the_start_is_the_last_of_what_the_example_writes():
     text = readme(settings, (), example, ["a.v"])
     rows = re.findall(r"^\| (0x\w+) \| `(\w+)` \| (\S+) \| (0x\w+) \|$", text, re.MULTILINE)
     assert rows[-1] == (f"0x{command_address(START_COMMAND):03x}", "START", "1", "0x00000001")
-    assert len({address for address, *_ in rows}) == len(rows) > 10
+    assert len({address for address, *_ in rows}) == len(rows) == 6

@@ -18,6 +18,7 @@ from extremum.host.package.ports import Port, ports_of
 from extremum.host.package.readme import KEEP_TEXT, LAST_TEXTS, PORT_TEXTS, readme
 from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import block_verilog
+from extremum.host.plan import dataflow_core
 from extremum.model import DataType, Pooling
 
 
@@ -177,3 +178,21 @@ def test_the_start_is_the_last_of_what_the_example_writes():
     rows = re.findall(r"^\| (0x\w+) \| `(\w+)` \| (\S+) \| (0x\w+) \|$", text, re.MULTILINE)
     assert rows[-1] == (f"0x{command_address(START_COMMAND):03x}", "START", "1", "0x00000001")
     assert len({address for address, *_ in rows}) == len(rows) == 6
+
+
+@pytest.mark.parametrize("bus", ["none", "axi"])
+@pytest.mark.parametrize("is_dataflow", [True, False])
+def test_the_testbench_expects_results_ahead_of_a_core_without_jobs_alone(bus, is_dataflow):
+    """Only there may windows of the next tensor follow: nobody has to ask for it."""
+    problem = Pooling.of((1, 2, 4, 6), "int8", (2, 1), start_padding=(2, 0))
+    core = dataflow_core(problem)
+    if not is_dataflow:
+        core = replace(
+            core, fixed=tuple(each for each in core.fixed if each[0] != "height.regular")
+        )
+    example = example_job(core)
+    assert example is not None
+    assert example.ahead == 6
+    settings = Settings(core, "a", bus)
+    text = benches.testbench(settings, ports_of(block_verilog(settings), "a"), example)
+    assert ("localparam AHEAD = 6;" in text) == is_dataflow

@@ -139,14 +139,14 @@ def test_all_are_ended_with_the_block():
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
-def test_programs_that_have_ended_keep_no_files_open():
+def test_programs_that_have_ended_keep_no_files_open(tmp_path):
     """The proofs start thousands of them on one object."""
     with Processes() as processes:
         before = len(os.listdir("/proc/self/fd"))
         ended = [processes.start(["echo", "done"]) for _ in range(5)]
         processes.wait(*ended)
         with pytest.raises(FileNotFoundError):
-            processes.start(["true"], Path("/nonexistent"))
+            processes.start(["true"], tmp_path / "missing")
         assert len(os.listdir("/proc/self/fd")) == before
     assert [each.last_words for each in ended] == [["done"]] * 5
 

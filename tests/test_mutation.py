@@ -36,11 +36,9 @@ from extremum.tb.mutation.columns import Columns, reached
 from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder
 from extremum.tb.mutation.designs import COUNTER_BITS, DESIGNS, scaled
 from extremum.tb.mutation.names import names, places
+from extremum.tb.mutation.packages import PACKAGES
 from extremum.tb.mutation.proof import Prover, netlist_of
 from extremum.tb.mutation.rules import every, meant, widths
-from extremum.tb.mutation.software import (
-    PACKAGES,
-)
 from extremum.tb.refusal import beyond
 
 ALL = 1_000_000

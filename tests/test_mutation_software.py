@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from extremum.tb.mutation import explained, software, warm
+from extremum.tb.mutation.packages import PACKAGES, Package
 from extremum.tb.mutation.software import (
-    PACKAGES,
     Mutant,
-    Package,
     mutants,
     places_of_annotations,
     sample,

@@ -15,8 +15,8 @@ from extremum.tb.coverage import BINS
 from extremum.tb.faults.__main__ import RUNS, name_of
 from extremum.tb.formal.proofs import all_proofs
 from extremum.tb.formal.run import SOFTWARE
+from extremum.tb.mutation.packages import PACKAGES
 from extremum.tb.mutation.planted import BUGS
-from extremum.tb.mutation.software import PACKAGES
 from extremum.tb.report.markdown import count
 from extremum.tb.report.section import Section
 

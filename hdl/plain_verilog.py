@@ -43,6 +43,12 @@ INTERNAL = ("generator", "top", "unused_bits", "amaranth.hierarchy", "amaranth.d
 ESCAPED = re.compile(r"\\(\S+)\s")
 """An escaped identifier. It ends with the first white space, which belongs to it."""
 
+INITIAL_VALUE = re.compile(r"(?m)^ *\(\* init = .* \*\)\n")
+"""An attribute of nets that are no registers; the declaration of a register says its value.
+
+Amaranth gives it to every signal, and Yosys calls it a mistake where no flip-flop drives the net.
+"""
+
 
 def verilog_of(
     config: CoreConfig,
@@ -113,7 +119,7 @@ def plain_verilog(design: str) -> str:
     )
     text = ran.stdout
     # The first line is a comment of Yosys; the package has a header of its own.
-    text = text[text.index("*/") + 2 :].lstrip()
+    text = INITIAL_VALUE.sub("", text[text.index("*/") + 2 :].lstrip())
     names = plain_names(text)
     return with_whole_nets(ESCAPED.sub(lambda match: names[match[1]], text))
 

@@ -1,13 +1,14 @@
 """Digests of sources, by which evidence says what it speaks of.
 
-Comments, docstrings and the layout of Python count for nothing, so an explanation that is improved
-makes no evidence old.
+Comments and the indentation of Python and C count for nothing, nor do Python's docstrings, so an
+explanation that is improved makes no evidence old. Comments of Verilog count: some are for tools.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 SUFFIXES = (".py", ".v", ".c", ".h", ".cpp", ".hpp")
 """Ends of the names of sources in a folder."""
+
+C_SUFFIXES = (".c", ".h", ".cpp", ".hpp")
+"""Those among them of C and C++."""
+
+C_SPACE = re.compile(
+    r"""
+    (?P<literal> " (?: \\. | [^"\\] )* " | ' (?: \\. | [^'\\\n] )* ' )
+    | (?: \s | // [^\n]* | /\* .*? \*/ )+
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""White space and comments of C; or a literal, in which neither is what it seems."""
 
 
 def source_digest(names: Iterable[str], *, without: str | None = None, root: Path = ROOT) -> str:
@@ -69,7 +82,13 @@ def _digest_or_none(name: str) -> str | None:
 
 
 def _meaning(path: Path) -> bytes:
-    """Return what a file means to a machine; of Python, its syntax tree without docstrings."""
+    """Return what a file means to a machine.
+
+    Of Python it is the syntax tree without docstrings. Of C it is the text without comments and
+    indentation; the ends of lines stay, since those of the preprocessor's lines have a meaning.
+    """
+    if path.suffix in C_SUFFIXES:
+        return C_SPACE.sub(_least_space, path.read_text()).strip().encode()
     if path.suffix != ".py":
         return path.read_bytes()
     tree = ast.parse(path.read_text())
@@ -84,3 +103,7 @@ def _meaning(path: Path) -> bytes:
                 )
             ]
     return ast.dump(tree).encode()
+
+
+def _least_space(found: re.Match[str]) -> str:
+    return found["literal"] or ("\n" if "\n" in found[0] else " ")

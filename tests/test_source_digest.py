@@ -13,12 +13,29 @@ def half(x: int) -> int:
 '''
 SAME = "def half(x: int) -> int:\n  return (x // 2)\n"
 
+SOURCE_OF_C = """/* A pump. */
+#define PUMP /* nothing */
+
+int pump;  // of water
+char *text = "/* a  text */";
+char quote = '"', slash[] = "\\"// ";  // text = "//";
+"""
+SAME_OF_C = r"""
+// What pumps.
+// It has two lines.
+#define PUMP
+
+  int pump; /* a " quote
+  */
+char *text = "/* a  text */";
+char quote = '"', slash[] = "\"// ";"""
+
 
 @pytest.fixture
 def tree(tmp_path):
     (tmp_path / "host" / "plan").mkdir(parents=True)
     (tmp_path / "host" / "plan" / "half.py").write_text(SOURCE)
-    (tmp_path / "host" / "pump.cpp").write_text("int pump;")
+    (tmp_path / "host" / "pump.cpp").write_text(SOURCE_OF_C)
     (tmp_path / "host" / "notes.txt").write_text("words")
     return tmp_path
 
@@ -29,7 +46,12 @@ def tree(tmp_path):
         ("plan/half.py", SAME, True),
         ("notes.txt", "other words", True),
         ("plan/half.py", SOURCE.replace("x // 2", "x / 2"), False),
-        ("pump.cpp", "int pumps;", False),
+        ("pump.cpp", SAME_OF_C, True),
+        ("pump.cpp", SAME_OF_C.replace("int pump", "int pumps"), False),
+        ("pump.cpp", SAME_OF_C.replace("PUMP\n\n", "PUMP"), False),
+        ("pump.cpp", SAME_OF_C.replace("a  text", "a text"), False),
+        ("pump.cpp", SAME_OF_C.replace("/* a  text */", ""), False),
+        ("pump.cpp", SAME_OF_C.replace('"// "', '""'), False),
         ("pump.hpp", "", False),
     ],
 )

@@ -6,9 +6,10 @@
  * of the core's job registers, and where the elements of its input and output beats lie in
  * memory.
  *
- * The driver is freestanding C99. It allocates nothing, needs no library, and has no state of
- * its own, so the planning may be done in any thread. On 32-bit processors the compiler
- * brings the 64-bit division.
+ * The driver is freestanding C99. It allocates nothing, calls no library, and has no state of
+ * its own, so the planning may be done in any thread. It computes with 64 bits: on smaller
+ * processors the compiler calls its own support library to divide, and on some of them also to
+ * multiply and to shift (libgcc, compiler-rt).
  *
  *     struct extremum_plan plan;
  *     struct extremum_job job;
@@ -400,19 +401,23 @@ struct extremum_plan {
     int64_t output_strides[3];
 };
 
-/* Check an operator by the rules of the golden model. The first broken rule is returned. */
+/* Check a reduction by the rules of the golden model. The first broken rule is returned. */
 enum extremum_error extremum_check_reduction(const struct extremum_reduction *reduction);
+
+/* Check a pooling by the rules of the golden model. The first broken rule is returned. */
 enum extremum_error extremum_check_pooling(const struct extremum_pooling *pooling);
 
-/* Check an operator and plan it. Unless EXTREMUM_OK is returned, the plan must not be used.
- *
- * Tiles are chosen in a few thousand steps as a rule. There are more if windows are so dilated that
- * thousands of tiles reach into padding. */
+/* Check a reduction and plan it. Unless EXTREMUM_OK is returned, the plan must not be used. */
 enum extremum_error extremum_plan_reduction(
     struct extremum_plan *plan,
     const struct extremum_core *core,
     const struct extremum_reduction *reduction
 );
+
+/* Check a pooling and plan it. Unless EXTREMUM_OK is returned, the plan must not be used.
+ *
+ * Tiles are chosen in a few thousand steps as a rule. There are more if windows are so dilated that
+ * thousands of tiles reach into padding. */
 enum extremum_error extremum_plan_pooling(
     struct extremum_plan *plan,
     const struct extremum_core *core,
@@ -545,9 +550,9 @@ struct extremum_counters {
 
 /* Identify a block, read what core it has, and clear the events that an earlier program has left.
  * Nothing else is written, and to what is no block nothing at all. Unless EXTREMUM_OK is returned,
- * the block must not be used. Jobs that another program has
- * started may still run: extremum_reset ends them. Interrupts that it has enabled stay enabled:
- * extremum_enable_interrupts with 0 disables them. */
+ * the block must not be used. Jobs that another program has started may still run: extremum_reset
+ * ends them. Interrupts that it has enabled stay enabled: extremum_enable_interrupts with 0 disables
+ * them. */
 enum extremum_error extremum_open(struct extremum_block *block, const struct extremum_bus *bus);
 
 /* Write the registers of a job that have changed, and start it. The job is one of a plan for
@@ -587,8 +592,10 @@ void extremum_enable_interrupts(struct extremum_block *block, uint32_t events);
  * that was written. */
 void extremum_take_events(struct extremum_block *block, struct extremum_events *events);
 
-/* Read the counters, one after the other, and set all of them to zero. */
+/* Read the counters, one after the other. */
 void extremum_read_counters(const struct extremum_block *block, struct extremum_counters *counters);
+
+/* Set all counters to zero. */
 void extremum_clear_counters(struct extremum_block *block);
 
 /* End all jobs at once, and forget what they have told. Stop the channel of the DMA that sends

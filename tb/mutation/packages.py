@@ -72,5 +72,16 @@ PACKAGES = {
          "tests/test_cli_verilog_files.py", "tests/test_demo.py", "tests/test_demo_picture.py",
          "tests/test_fpga.py", "tests/test_last_words.py"),
     ),
+    "onnx": Package(
+        ("host/onnx",),
+        ("tests/test_onnx_backend.py", "tests/test_onnx_codes.py",
+         "tests/test_onnx_constants.py", "tests/test_onnx_core.py", "tests/test_onnx_files.py",
+         "tests/test_onnx_inputs.py", "tests/test_onnx_kinds.py", "tests/test_onnx_layers.py",
+         "tests/test_onnx_loading.py", "tests/test_onnx_networks.py",
+         "tests/test_onnx_outputs.py", "tests/test_onnx_page.py",
+         "tests/test_onnx_page_drawings.py", "tests/test_onnx_pooled_sizes.py",
+         "tests/test_onnx_quantised.py", "tests/test_onnx_reference.py",
+         "tests/test_onnx_tricks.py", "tests/test_cli_onnx.py", "tests/test_cli_onnx_files.py"),
+    ),
 }  # fmt: skip
 """What is mutated, by name."""

@@ -1,7 +1,9 @@
 """Digests of sources, by which evidence says what it speaks of.
 
-Comments and the indentation of Python and C count for nothing, nor do Python's docstrings, so an
-explanation that is improved makes no evidence old. Comments of Verilog count: some are for tools.
+What only people and type checkers read counts for nothing, so that an explanation or an annotation
+that is improved makes no evidence old. This is, of Python and C, comments and indentation; and of
+Python, docstrings, annotations, overloads, what is imported from ``typing``, and what only happens
+``if TYPE_CHECKING``. Comments of Verilog count: some are for tools.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 __all__ = ["ROOT", "changed_since", "digests_of", "source_digest"]
 
@@ -84,26 +87,55 @@ def _digest_or_none(name: str) -> str | None:
 def _meaning(path: Path) -> bytes:
     """Return what a file means to a machine.
 
-    Of Python it is the syntax tree without docstrings. Of C it is the text without comments and
+    Of Python it is the syntax tree, see `_OnlyCode`. Of C it is the text without comments and
     indentation; the ends of lines stay, since those of the preprocessor's lines have a meaning.
     """
     if path.suffix in C_SUFFIXES:
         return C_SPACE.sub(_least_space, path.read_text()).strip().encode()
     if path.suffix != ".py":
         return path.read_bytes()
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [  # type: ignore[attr-defined]
-                statement
-                for statement in body
-                if not (
-                    isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-                )
-            ]
-    return ast.dump(tree).encode()
+    return ast.dump(_OnlyCode().visit(ast.parse(path.read_text()))).encode()
 
 
 def _least_space(found: re.Match[str]) -> str:
     return found["literal"] or ("\n" if "\n" in found[0] else " ")
+
+
+class _OnlyCode(ast.NodeTransformer):
+    """Leaves out of a syntax tree what has no effect when it runs.
+
+    An annotation has none, but that a dataclass looks which attributes have one, and which of these
+    are class variables.
+    """
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        is_docstring = isinstance(node.value, ast.Constant)
+        return None if is_docstring else self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST | None:
+        if any(_names(decorator, "overload") for decorator in node.decorator_list):
+            return None
+        node.returns = None
+        return self.generic_visit(node)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        is_class_variable = "ClassVar" in ast.dump(node.annotation)
+        node.annotation = ast.Constant(is_class_variable)
+        return self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module == "typing" else node
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        return node.orelse or None if _names(node.test, "TYPE_CHECKING") else node
+
+
+def _names(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -12,6 +12,45 @@ def half(x: int) -> int:
     return x // 2  # rounds down
 '''
 SAME = "def half(x: int) -> int:\n  return (x // 2)\n"
+TYPED = '''
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from numbers import Real
+
+@overload
+def half(x: float) -> float: ...
+@overload
+def half(x: Real) -> Real: ...
+
+def half(x: Real) -> Real:
+    """Halve."""
+    return x // 2
+'''
+OTHERWISE = """
+if TYPE_CHECKING:
+    def half(x): ...
+else:
+    def half(x):
+        return x // 2
+"""
+CLASSES = """
+import typing
+class Pump:
+    size: int = 1
+    kind: typing.ClassVar[int] = 2
+    async def run(self, clocks: int) -> None:
+        done: bool = False
+"""
+SAME_CLASSES = """
+from typing import Any
+import typing
+class Pump:
+    size: Any = 1
+    kind: typing.ClassVar[Any] = 2
+    async def run(self, clocks):
+        done: int = False
+"""
 
 SOURCE_OF_C = """/* A pump. */
 #define PUMP /* nothing */
@@ -35,6 +74,7 @@ char quote = '"', slash[] = "\"// ";"""
 def tree(tmp_path):
     (tmp_path / "host" / "plan").mkdir(parents=True)
     (tmp_path / "host" / "plan" / "half.py").write_text(SOURCE)
+    (tmp_path / "host" / "plan" / "pump.py").write_text(CLASSES)
     (tmp_path / "host" / "pump.cpp").write_text(SOURCE_OF_C)
     (tmp_path / "host" / "notes.txt").write_text("words")
     return tmp_path
@@ -44,6 +84,17 @@ def tree(tmp_path):
     ("name", "text", "is_same"),
     [
         ("plan/half.py", SAME, True),
+        ("plan/half.py", TYPED, True),
+        ("plan/half.py", TYPED.replace("x: Real", "x: Real = 1"), False),
+        ("plan/half.py", TYPED.replace("if TYPE_CHECKING", "if TYPE"), False),
+        ("plan/half.py", TYPED.replace("@overload", "@other"), False),
+        ("plan/half.py", OTHERWISE, True),
+        ("plan/half.py", OTHERWISE.replace("//", "/"), False),
+        ("plan/pump.py", SAME_CLASSES, True),
+        ("plan/pump.py", SAME_CLASSES.replace("typing.ClassVar", "typing.Final"), False),
+        ("plan/pump.py", SAME_CLASSES.replace("import typing", "import types"), False),
+        ("plan/pump.py", SAME_CLASSES.replace("1", "2"), False),
+        ("plan/pump.py", SAME_CLASSES.replace("False", "True"), False),
         ("notes.txt", "other words", True),
         ("plan/half.py", SOURCE.replace("x // 2", "x / 2"), False),
         ("pump.cpp", SAME_OF_C, True),

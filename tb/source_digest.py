@@ -2,8 +2,8 @@
 
 What only people and type checkers read counts for nothing, so that an explanation or an annotation
 that is improved makes no evidence old. This is, of Python and C, comments and indentation; and of
-Python, docstrings, annotations, overloads, what is imported from ``typing``, and what only happens
-``if TYPE_CHECKING``. Comments of Verilog count: some are for tools.
+Python, docstrings, annotations, overloads, what is imported from ``typing`` and ``numpy.typing``, and
+what only happens ``if TYPE_CHECKING``. Comments of Verilog count: some are for tools.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ SUFFIXES = (".py", ".v", ".c", ".h", ".cpp", ".hpp")
 
 C_SUFFIXES = (".c", ".h", ".cpp", ".hpp")
 """Those among them of C and C++."""
+
+FOR_TYPES = ("typing", "numpy.typing")
+"""Modules from which nothing is imported that does something when it runs."""
 
 C_SPACE = re.compile(
     r"""
@@ -130,7 +133,7 @@ class _OnlyCode(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        return None if node.module == "typing" else node
+        return None if node.module in FOR_TYPES else node
 
     def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)

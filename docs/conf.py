@@ -81,9 +81,10 @@ default_role = "py:obj"
 nitpick_ignore_regex = [
     ("py:obj", r".*"),
     ("py:.*", r"(numpy|np|collections|pathlib|onnx|torch|amaranth)\..*"),
-    ("py:class", r"ArrayLike|DTypeLike|ModelProto|Path|Tensor|ndarray"),
+    ("py:class", r"ArrayLike|DTypeLike|ModelProto|NDArray|Path|Tensor|ndarray"),
     ("py:class", r"array_like|bytes-like|collection|dtype_like|sequence"),  # words, as in NumPy
-    ("py:class", r"Dims|Integers|OperatorDesc|Sizes|TellProgress"),  # aliases of types
+    # Aliases and variables of types.
+    ("py:class", r"BytesLike|Coordinate|Dims|Integers|OperatorDesc|Sizes|TellProgress|_Result"),
 ]
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}

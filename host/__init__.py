@@ -25,12 +25,14 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        try:
-            return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("extremum"):
-                raise
-            raise ModuleNotFoundError(f"{error}; install: {SIM}", name=error.name) from error
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker would take any name for one of this module's
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            try:
+                return getattr(import_module(f"extremum.host.{_HOMES[name]}"), name)
+            except ModuleNotFoundError as error:
+                if (error.name or "").startswith("extremum"):
+                    raise
+                raise ModuleNotFoundError(f"{error}; install: {SIM}", name=error.name) from error
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

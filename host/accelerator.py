@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
 from threading import local
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
@@ -33,12 +31,15 @@ from extremum.model.descriptors import OperatorDesc
 from extremum.model.keywords import suggests_keywords
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from extremum.model.checks import Integers
+    from extremum.model.tensor import BytesLike
 
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
+
+_Result = TypeVar("_Result")
 
 
 class _PoolingOptions(TypedDict, total=False):
@@ -132,7 +133,7 @@ class Accelerator:
 
     def __init__(
         self,
-        data_types: Sequence[DTypeLike | DataType] | DTypeLike | DataType | CoreConfig = (
+        data_types: Iterable[DTypeLike | DataType] | DTypeLike | DataType | CoreConfig = (
             "float32",
         ),
         *,
@@ -228,7 +229,15 @@ class Accelerator:
             self._session.close()
 
     def prepare(self) -> None:
-        """Compile the core and start the simulation now, not at the first operator."""
+        """Compile the core and start the simulation now, not at the first operator.
+
+        Raises
+        ------
+        ToolError
+            A tool is missing or too old.
+        SimulationError
+            The core was refused, or another accelerator writes the same file of waveforms.
+        """
         with self._turns.take():
             if self.backend != "model":
                 self._session.start(self._tell)
@@ -242,7 +251,7 @@ class Accelerator:
         axis_direction: AxisDirection | str = "increasing",
         index_type: DTypeLike = "uint32",
         nan: str = "propagate",
-    ) -> np.ndarray:
+    ) -> NDArray[Any]:
         """Do as :func:`extremum.model.argmin`."""
         return self._reduce(
             ReduceFunction.ARGMIN, x, axes,
@@ -258,7 +267,7 @@ class Accelerator:
         axis_direction: AxisDirection | str = "increasing",
         index_type: DTypeLike = "uint32",
         nan: str = "propagate",
-    ) -> np.ndarray:
+    ) -> NDArray[Any]:
         """Do as :func:`extremum.model.argmax`."""
         return self._reduce(
             ReduceFunction.ARGMAX, x, axes,
@@ -268,14 +277,14 @@ class Accelerator:
     @suggests_keywords
     def reduce_min(
         self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
-    ) -> np.ndarray:
+    ) -> NDArray[Any]:
         """Do as :func:`extremum.model.reduce_min`."""
         return self._reduce(ReduceFunction.MIN, x, axes, nan=nan)
 
     @suggests_keywords
     def reduce_max(
         self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
-    ) -> np.ndarray:
+    ) -> NDArray[Any]:
         """Do as :func:`extremum.model.reduce_max`."""
         return self._reduce(ReduceFunction.MAX, x, axes, nan=nan)
 
@@ -287,7 +296,7 @@ class Accelerator:
         *,
         return_indices: Literal[False] = False,
         **others: Unpack[_PoolingOptions],
-    ) -> np.ndarray: ...
+    ) -> NDArray[Any]: ...
 
     @overload
     def max_pooling(
@@ -297,7 +306,7 @@ class Accelerator:
         *,
         return_indices: Literal[True],
         **others: Unpack[_PoolingOptions],
-    ) -> tuple[np.ndarray, np.ndarray]: ...
+    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
 
     @overload
     def max_pooling(
@@ -307,7 +316,7 @@ class Accelerator:
         *,
         return_indices: bool,
         **others: Unpack[_PoolingOptions],
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]: ...
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]: ...
 
     @suggests_keywords
     def max_pooling(
@@ -323,7 +332,7 @@ class Accelerator:
         index_type: DTypeLike = "uint32",
         index_layout: str = "tensor",
         nan: str = "propagate",
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
         """Do as :func:`extremum.model.max_pooling`."""
         tensor = as_tensor(x)
         problem = Pooling.of(
@@ -342,8 +351,12 @@ class Accelerator:
         return self.run(problem, tensor)
 
     def execute(
-        self, desc: OperatorDesc, *inputs: Any, out: Any = None, nan: str = "propagate"
-    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        self,
+        desc: OperatorDesc[_Result],
+        *inputs: BytesLike,
+        out: BytesLike | tuple[BytesLike, ...] | list[Any] | None = None,
+        nan: str = "propagate",
+    ) -> _Result:
         """Carry out a descriptor on raw buffers, as its ``evaluate`` does.
 
         Parameters
@@ -364,12 +377,22 @@ class Accelerator:
 
     def _reduce(
         self, function: ReduceFunction, x: ArrayLike, axes: Any, **options: Any
-    ) -> np.ndarray:
+    ) -> NDArray[Any]:
         tensor = as_tensor(x)
         problem = Reduction.of(function, tensor.shape, tensor.dtype, axes, **options)
         return self.run(problem, tensor)
 
-    def run(self, problem: Reduction | Pooling, x: ArrayLike) -> Any:
+    @overload
+    def run(self, problem: Reduction, x: ArrayLike) -> NDArray[Any]: ...
+
+    @overload
+    def run(
+        self, problem: Reduction | Pooling, x: ArrayLike
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]: ...
+
+    def run(
+        self, problem: Reduction | Pooling, x: ArrayLike
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
         """Carry out an operator and set :attr:`report`.
 
         Parameters
@@ -404,9 +427,19 @@ class Accelerator:
             checks.warn_of_empty_windows(report.empty_windows)
         return result
 
+    @overload
+    def run_reported(
+        self, problem: Reduction, x: ArrayLike, *, warns: bool = True
+    ) -> tuple[NDArray[Any], Report]: ...
+
+    @overload
     def run_reported(
         self, problem: Reduction | Pooling, x: ArrayLike, *, warns: bool = True
-    ) -> tuple[Any, Report]:
+    ) -> tuple[NDArray[Any] | tuple[NDArray[Any], NDArray[Any]], Report]: ...
+
+    def run_reported(
+        self, problem: Reduction | Pooling, x: ArrayLike, *, warns: bool = True
+    ) -> tuple[NDArray[Any] | tuple[NDArray[Any], NDArray[Any]], Report]:
         """Do as :meth:`run`, and return the operator's own report beside its result.
 
         :attr:`report` is that of the last operator, of whichever thread. The report counts the
@@ -419,15 +452,22 @@ class Accelerator:
             self._own.warns = True
         return result, self._own.report
 
-    def run_jobs(self, todo: Plan, x: np.ndarray, numbers: Iterable[int]) -> list[JobResults]:
+    def run_jobs(self, todo: Plan, x: NDArray[Any], numbers: Iterable[int]) -> list[JobResults]:
         """Carry out some jobs of a plan for this core, which others complete.
 
         It is for a simulated core without a bus, and without stalls; :attr:`report` stays.
+
+        Raises
+        ------
+        ValueError
+            The plan is for another core, or the accelerator has a bus.
+        ToolError, SimulationError
+            As :meth:`run`.
         """
         with self._turns.take():
             return self._session.run_jobs(todo, x, numbers, self._tell)
 
-    def _run(self, problem: Reduction | Pooling, tensor: np.ndarray) -> tuple[Any, Report]:
+    def _run(self, problem: Reduction | Pooling, tensor: NDArray[Any]) -> tuple[Any, Report]:
         """Carry out an operator while no other thread uses the simulation."""
         self._tell(Progress("planning"))
         todo = plan(problem, self.config)

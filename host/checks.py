@@ -16,14 +16,13 @@ from extremum.model import DataType, EmptyWindowWarning, Pooling, Reduction
 from extremum.model.checks import as_tensor_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 MOST_CLOCKS = (1 << 64) - 1
 """The largest number of a clock: the simulation counts in 64 bits."""
 
 
-def tensor_for(problem: Reduction | Pooling, x: ArrayLike) -> np.ndarray:
+def tensor_for(problem: Reduction | Pooling, x: ArrayLike) -> NDArray[Any]:
     """Return the tensor of an operator.
 
     Raises
@@ -137,7 +136,7 @@ def _is_integer(value: object) -> bool:
 
 
 def core_config(
-    data_types: Sequence[DTypeLike | DataType] | DTypeLike | DataType | CoreConfig,
+    data_types: Iterable[DTypeLike | DataType] | DTypeLike | DataType | CoreConfig,
     given: dict[str, Any],
 ) -> CoreConfig:
     """Return the core's configuration from what the accelerator's constructor was given.

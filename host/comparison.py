@@ -12,6 +12,8 @@ from extremum.host.errors import SimulationError
 from extremum.model import Pooling, Reduction
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from extremum.host.accelerator import Accelerator
     from extremum.host.report import Report
 
@@ -59,14 +61,14 @@ class Check:
         The first difference; None if there is none, or if nothing was compared.
     """
 
-    outputs: dict[str, np.ndarray]
+    outputs: dict[str, NDArray[Any]]
     report: Report
     compared: bool
     difference: Difference | None = None
 
 
 def compute(
-    problem: Reduction | Pooling, x: np.ndarray, accelerator: Accelerator, *, compare: bool = True
+    problem: Reduction | Pooling, x: NDArray[Any], accelerator: Accelerator, *, compare: bool = True
 ) -> Check:
     """Run a problem on an accelerator, and compare the result with that of the golden model.
 
@@ -84,7 +86,7 @@ def compute(
     return Check(outputs, report, compare, first)
 
 
-def first_difference(output: str, expected: np.ndarray, got: np.ndarray) -> Difference | None:
+def first_difference(output: str, expected: NDArray[Any], got: NDArray[Any]) -> Difference | None:
     """Return how two arrays differ, or None. They are compared by bits: NaN payloads count.
 
     Raises
@@ -114,8 +116,8 @@ def bits(x: Any) -> Any:
 
 
 def _named(
-    problem: Reduction | Pooling, result: np.ndarray | tuple[np.ndarray, np.ndarray]
-) -> dict[str, np.ndarray]:
+    problem: Reduction | Pooling, result: NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
     if isinstance(result, tuple):
         return dict(zip(("values", "indices"), result, strict=True))
     gives_index = isinstance(problem, Reduction) and problem.function.gives_index

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extremum.host.driver.block import (
     START_CLOCKS,
@@ -60,7 +61,7 @@ class RunSettings:
 def run_plan(
     simulator: Simulator,
     plan: Plan,
-    tensor: np.ndarray,
+    tensor: NDArray[Any],
     tell: TellProgress,
     *,
     settings: RunSettings,
@@ -96,7 +97,7 @@ def run_plan(
     return results, done.clocks
 
 
-def run_of(job: Job, tensor: np.ndarray, settings: RunSettings) -> JobRun:
+def run_of(job: Job, tensor: NDArray[Any], settings: RunSettings) -> JobRun:
     """Return a job as a simulation of its core takes it."""
     registers = job.registers
     return JobRun(
@@ -128,21 +129,21 @@ class JobResults:
     """
 
     number: int
-    values: np.ndarray
-    positions: np.ndarray
+    values: NDArray[Any]
+    positions: NDArray[Any]
     cycles: int
 
 
 def run_jobs(
-    simulator: Simulator, plan: Plan, tensor: np.ndarray, numbers: Iterable[int]
+    simulator: Simulator, plan: Plan, tensor: NDArray[Any], numbers: Iterable[int]
 ) -> list[JobResults]:
     """Carry out some jobs of a plan on a simulation of a core, each by itself, without stalls."""
     found = []
     for number in numbers:
         job = plan.jobs[number]
-        pieces: list[tuple[np.ndarray, np.ndarray]] = []
+        pieces: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
-        def take(values: np.ndarray, positions: np.ndarray, pieces: list[Any] = pieces) -> None:
+        def take(values: NDArray[Any], positions: NDArray[Any], pieces: list[Any] = pieces) -> None:
             pieces.append((values.copy(), positions.copy()))
 
         cycles = simulator.run(run_of(job, tensor, RunSettings()), take).cycles
@@ -173,7 +174,7 @@ def run_plan_on_block(
     driver: BlockDriver,
     simulation: BlockSimulation,
     plan: Plan,
-    tensor: np.ndarray,
+    tensor: NDArray[Any],
     tell: TellProgress,
     *,
     settings: RunSettings,

@@ -18,7 +18,7 @@ from threading import Lock, Thread
 from types import TracebackType
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.accelerator import Accelerator
@@ -32,7 +32,7 @@ from extremum.model import Pooling, Reduction
 
 __all__ = ["Team"]
 
-Operation = tuple[Reduction | Pooling, np.ndarray]
+Operation = tuple[Reduction | Pooling, NDArray[Any]]
 """An operator and its tensor."""
 
 Done = tuple[Any, Report]
@@ -155,7 +155,7 @@ class Team:
             self._lock = Lock()  # whoever held it is in another process
             self._process = os.getpid()
 
-    def run(self, problem: Reduction | Pooling, x: np.ndarray) -> Any:
+    def run(self, problem: Reduction | Pooling, x: NDArray[Any]) -> Any:
         """Carry out an operator, and set :attr:`report`.
 
         Parameters and results are those of :meth:`extremum.host.accelerator.Accelerator.run`, the
@@ -312,7 +312,7 @@ _accelerators: dict[str, Accelerator] = {}
 
 
 def _run_share(
-    settings: dict[str, Any], problem: Reduction | Pooling, x: np.ndarray, share: range | None
+    settings: dict[str, Any], problem: Reduction | Pooling, x: NDArray[Any], share: range | None
 ) -> Any:
     """Carry out an operator, or some jobs of it, in a worker."""
     key = repr(settings)

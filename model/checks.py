@@ -17,7 +17,7 @@ import numpy as np
 from extremum.model.types import FORMATS, DataType
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Integers",
@@ -233,7 +233,7 @@ def _ascending(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return tuple(sorted(positive))
 
 
-def as_tensor(x: ArrayLike) -> np.ndarray:
+def as_tensor(x: ArrayLike) -> NDArray[Any]:
     """Convert `x` to a tensor that every operator accepts.
 
     Parameters
@@ -252,7 +252,8 @@ def as_tensor(x: ArrayLike) -> np.ndarray:
     TypeError
         If the type is none of `DataType`'s, or an array is masked.
     ValueError
-        If `x` has rank 0 or a rank above 8, no elements, or 2^32 elements or more.
+        If `x` has rank 0 or a rank above 8, no elements, or 2^32 elements or more, or nested
+        sequences have different lengths.
 
     Examples
     --------
@@ -304,7 +305,7 @@ def _holds_masked(x: object, levels: int) -> bool:
     return False
 
 
-def as_tensor_of(x: ArrayLike, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:
+def as_tensor_of(x: ArrayLike, data_type: DataType, sizes: tuple[int, ...]) -> NDArray[Any]:
     """Convert `x` to a tensor as `as_tensor` does, and check that it is the one that is expected.
 
     Parameters

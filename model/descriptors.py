@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import numpy as np
+from numpy.typing import NDArray
 
 from extremum.model.pooling import Pooling
 from extremum.model.reduction import Reduction
@@ -14,13 +14,21 @@ from extremum.model.support import check_support
 from extremum.model.tensor import BufferTensorDesc, bytes_of, check_apart
 from extremum.model.types import FeatureLevel
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from extremum.model.tensor import BytesLike
+
 __all__ = ["Engine", "OperatorDesc", "check_output", "check_tensor", "golden"]
 
-Engine = Callable[[Any, np.ndarray], Any]
+Engine = Callable[[Any, NDArray[Any]], Any]
 """A function that computes a `Reduction` or `Pooling` of an array, as their `evaluate` does."""
 
+Result_co = TypeVar("Result_co", covariant=True)
+"""What a descriptor gives: an array, or a pair of arrays."""
 
-def golden(problem: Reduction | Pooling, x: np.ndarray) -> Any:
+
+def golden(problem: Reduction | Pooling, x: NDArray[Any]) -> Any:
     """Compute with the golden model; this is the engine of `OperatorDesc.evaluate`."""
     if isinstance(problem, Pooling):
         # With this level, a warning about empty windows names the caller of `evaluate`.
@@ -28,7 +36,7 @@ def golden(problem: Reduction | Pooling, x: np.ndarray) -> Any:
     return problem.evaluate(x)
 
 
-class OperatorDesc(ABC):
+class OperatorDesc(ABC, Generic[Result_co]):
     """A DirectML operator of one input and one or two outputs; base of the descriptors."""
 
     input_tensor: BufferTensorDesc
@@ -79,8 +87,11 @@ class OperatorDesc(ABC):
         )
 
     def evaluate(
-        self, *inputs: object, out: object = None, nan: str = "propagate"
-    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        self,
+        *inputs: BytesLike,
+        out: BytesLike | tuple[BytesLike, ...] | list[Any] | None = None,
+        nan: str = "propagate",
+    ) -> Result_co:
         """Compute on raw buffers with the golden model.
 
         Parameters, results and errors are those of `run`.
@@ -88,8 +99,12 @@ class OperatorDesc(ABC):
         return self.run(golden, *inputs, out=out, nan=nan)
 
     def run(
-        self, engine: Engine, *inputs: object, out: object = None, nan: str = "propagate"
-    ) -> np.ndarray | tuple[np.ndarray, ...]:
+        self,
+        engine: Engine,
+        *inputs: BytesLike,
+        out: BytesLike | tuple[BytesLike, ...] | list[Any] | None = None,
+        nan: str = "propagate",
+    ) -> Result_co:
         """Compute on raw buffers with any engine.
 
         Parameters
@@ -113,10 +128,12 @@ class OperatorDesc(ABC):
         Raises
         ------
         TypeError
-            If there are too few or too many buffers, or one is neither bytes-like nor an array.
+            If there are too few or too many buffers, or one is neither bytes-like nor an array in
+            native byte order, is masked, or holds objects.
         ValueError
-            If a buffer is too small or read-only, or an output overlaps the input or another
-            output.
+            If a buffer is not contiguous or too small, an output is read-only or overlaps the input
+            or another output, `nan` is no mode, or the engine gives other sizes or types than those
+            of the outputs.
         """
         problem = self.operator(nan)
         if len(inputs) != 1:
@@ -149,10 +166,11 @@ class OperatorDesc(ABC):
                     f"not {result.dtype} {result.shape}"
                 )
             target[...] = result
-        return targets[0] if len(targets) == 1 else targets
+        views: Any = targets[0] if len(targets) == 1 else targets
+        return views
 
 
-def _extent(desc: BufferTensorDesc, buffer: object) -> np.ndarray:
+def _extent(desc: BufferTensorDesc, buffer: BytesLike) -> NDArray[np.uint8]:
     """Return the bytes of a buffer that belong to the tensor."""
     return bytes_of(buffer)[: desc.total_tensor_size_in_bytes]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-import numpy as np
+import numpy as np  # noqa: F401 (the examples use it)
 
 from extremum.model.checks import Integers, as_tensor, normalise_axes, spread
 from extremum.model.keywords import suggests_keywords
@@ -15,7 +15,7 @@ from extremum.model.reduction import Reduction
 from extremum.model.types import UINT32, AxisDirection, ReduceFunction
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = ["argmax", "argmin", "max_pooling", "reduce_max", "reduce_min"]
 
@@ -55,7 +55,7 @@ def argmin(
     axis_direction: AxisDirection | str = "increasing",
     index_type: DTypeLike = "uint32",
     nan: str = "propagate",
-) -> np.ndarray:
+) -> NDArray[Any]:
     """Find the position of the smallest element over some axes.
 
     The operator is that of DirectML's page DML_ARGMIN_OPERATOR_DESC.
@@ -120,7 +120,7 @@ def argmax(
     axis_direction: AxisDirection | str = "increasing",
     index_type: DTypeLike = "uint32",
     nan: str = "propagate",
-) -> np.ndarray:
+) -> NDArray[Any]:
     """Find the position of the greatest element over some axes.
 
     Parameters, result and errors are those of `argmin`. The operator is that of DirectML's page
@@ -152,7 +152,9 @@ def argmax(
 
 
 @suggests_keywords
-def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate") -> np.ndarray:
+def reduce_min(
+    x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
+) -> NDArray[Any]:
     """Find the smallest element over some axes.
 
     The operator is that of DirectML's page DML_REDUCE_OPERATOR_DESC with DML_REDUCE_FUNCTION_MIN.
@@ -193,7 +195,9 @@ def reduce_min(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propag
 
 
 @suggests_keywords
-def reduce_max(x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate") -> np.ndarray:
+def reduce_max(
+    x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
+) -> NDArray[Any]:
     """Find the greatest element over some axes.
 
     Parameters, result and errors are those of `reduce_min`. The operator is that of DirectML's page
@@ -230,7 +234,7 @@ def max_pooling(
     index_type: DTypeLike = "uint32",
     index_layout: str = "tensor",
     nan: str = "propagate",
-) -> np.ndarray: ...
+) -> NDArray[Any]: ...
 
 
 @overload
@@ -246,7 +250,7 @@ def max_pooling(
     index_type: DTypeLike = "uint32",
     index_layout: str = "tensor",
     nan: str = "propagate",
-) -> tuple[np.ndarray, np.ndarray]: ...
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
 
 
 @overload
@@ -262,7 +266,7 @@ def max_pooling(
     index_type: DTypeLike = "uint32",
     index_layout: str = "tensor",
     nan: str = "propagate",
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]: ...
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]: ...
 
 
 @suggests_keywords
@@ -278,7 +282,7 @@ def max_pooling(
     index_type: DTypeLike = "uint32",
     index_layout: str = "tensor",
     nan: str = "propagate",
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
     """Find the greatest element of every window.
 
     The operator is that of DirectML's page DML_MAX_POOLING2_OPERATOR_DESC.

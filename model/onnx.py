@@ -7,14 +7,20 @@ not needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from extremum.model.checks import integer, integers
 from extremum.model.spatial import SpatialDimension
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = [
+    "ArgArguments",
+    "GlobalMaxPoolArguments",
+    "MaxPoolArguments",
     "arg_arguments",
     "global_max_pool_arguments",
     "lifted_sizes",
@@ -24,8 +30,41 @@ __all__ = [
 ]
 
 
+class MaxPoolArguments(TypedDict):
+    """Keyword arguments of `max_pooling` that `max_pool_arguments` gives."""
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    start_padding: tuple[int, ...]
+    end_padding: tuple[int, ...]
+    index_type: str
+    index_layout: str
+
+
+class GlobalMaxPoolArguments(TypedDict):
+    """Keyword arguments of `max_pooling` that `global_max_pool_arguments` gives."""
+
+    window: tuple[int, ...]
+
+
+class ArgArguments(TypedDict):
+    """Keyword arguments of `argmax` and `argmin` that `arg_arguments` gives."""
+
+    axes: tuple[int, ...]
+    axis_direction: str
+    index_type: str
+
+
 def lifted_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     """Return sizes that `max_pooling` accepts: (N, C, L) becomes (N, C, 1, L), others stay.
+
+    Raises
+    ------
+    TypeError
+        If `sizes` has values that are no integers.
+    ValueError
+        If a size is negative, or there is no spatial dimension.
 
     Examples
     --------
@@ -62,7 +101,7 @@ def max_pool_arguments(
     auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
     storage_order: int = 0,
-) -> dict[str, Any]:
+) -> MaxPoolArguments:
     """Convert the attributes of MaxPool to keyword arguments of `max_pooling`.
 
     Parameters
@@ -75,7 +114,7 @@ def max_pool_arguments(
 
     Returns
     -------
-    dict
+    MaxPoolArguments
         All arguments but `x`, `return_indices` and `nan`.
 
     Raises
@@ -123,7 +162,7 @@ def max_pool_arguments(
     if spatial == 1:
         dimensions.insert(0, (1, 1, 1, 0, 0))
     names = ("window", "strides", "dilations", "start_padding", "end_padding")
-    arguments: dict[str, Any] = dict(zip(names, zip(*dimensions, strict=True), strict=True))
+    arguments: Any = dict(zip(names, zip(*dimensions, strict=True), strict=True))
     arguments["index_type"] = "int64"
     arguments["index_layout"] = "column_major" if by_columns else "tensor"
     return arguments
@@ -162,8 +201,15 @@ def _rounded_up(dimension: SpatialDimension) -> int:
     return outputs
 
 
-def global_max_pool_arguments(sizes: Sequence[int]) -> dict[str, Any]:
+def global_max_pool_arguments(sizes: Sequence[int]) -> GlobalMaxPoolArguments:
     """Return keyword arguments of `max_pooling` for GlobalMaxPool: a window as large as the plane.
+
+    Raises
+    ------
+    TypeError
+        If `sizes` has values that are no integers.
+    ValueError
+        If a size is negative, or there is no spatial dimension.
 
     Examples
     --------
@@ -173,16 +219,14 @@ def global_max_pool_arguments(sizes: Sequence[int]) -> dict[str, Any]:
     return {"window": lifted_sizes(sizes)[2:]}
 
 
-def arg_arguments(
-    *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
-) -> dict[str, Any]:
+def arg_arguments(*, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> ArgArguments:
     """Convert the attributes of ArgMax or ArgMin to keyword arguments of `argmax` or `argmin`.
 
     The attribute `keepdims` only changes the shape of the result: see `squeeze_axes`.
 
     Returns
     -------
-    dict
+    ArgArguments
         All arguments but `x` and `nan`.
 
     Raises
@@ -219,7 +263,7 @@ def reduce_axes(
         If `axes` has values that are no integers.
     ValueError
         If the node is to copy its input, which it does without axes and with
-        noop_with_empty_axes = 1.
+        noop_with_empty_axes = 1; or if that is neither 0 nor 1, and there are no axes.
 
     Examples
     --------
@@ -233,7 +277,7 @@ def reduce_axes(
     return None
 
 
-def squeeze_axes(y: np.ndarray, axes: Sequence[int] | None, keepdims: int = 1) -> np.ndarray:
+def squeeze_axes(y: NDArray[Any], axes: Sequence[int] | None, keepdims: int = 1) -> NDArray[Any]:
     """Drop the reduced axes from a result if `keepdims` is 0.
 
     Parameters
@@ -247,7 +291,14 @@ def squeeze_axes(y: np.ndarray, axes: Sequence[int] | None, keepdims: int = 1) -
     Returns
     -------
     ndarray
-        A view of `y`.
+        A view of `y`, or `y` itself if `keepdims` is 1.
+
+    Raises
+    ------
+    TypeError
+        If `axes` has values that are no integers.
+    ValueError
+        If `keepdims` is neither 0 nor 1, or an axis is out of range or not of size 1.
 
     Examples
     --------

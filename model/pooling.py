@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from extremum.model.spatial import SpatialDimension
 from extremum.model.types import UINT32, DataType, index_dtype, nan_mode
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = ["EmptyWindowWarning", "Pooling", "SpatialDimension"]
 
@@ -100,7 +100,7 @@ class Pooling:
     end_padding: tuple[int, ...]
     dilations: tuple[int, ...]
     return_indices: bool = False
-    index_type: np.dtype = UINT32
+    index_type: np.dtype[Any] = UINT32
     index_layout: str = "tensor"
     nan: str = "propagate"
 
@@ -108,7 +108,7 @@ class Pooling:
     @suggests_keywords
     def of(
         cls,
-        sizes: Sequence[int],
+        sizes: Sequence[SupportsIndex],
         data_type: DataType | DTypeLike,
         window: Integers,
         *,
@@ -233,7 +233,7 @@ class Pooling:
 
     def evaluate(
         self, x: ArrayLike, *, stacklevel: int = 2
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
         """Pool `x`.
 
         Parameters
@@ -265,7 +265,7 @@ class Pooling:
         self.warn_of_empty_windows(stacklevel=stacklevel + 1)
         return result
 
-    def compute(self, tensor: np.ndarray) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    def compute(self, tensor: NDArray[Any]) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
         """Pool what `as_tensor_of` returned, without a check and without a warning.
 
         The tensor must have the type `data_type` and the sizes `sizes`. The results are those of

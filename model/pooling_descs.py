@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from extremum.model.checks import integers
-from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
+from extremum.model.descriptors import OperatorDesc, Result_co, check_output, check_tensor
 from extremum.model.pooling import Pooling
 from extremum.model.spatial import SpatialDimension
 from extremum.model.tensor import BufferTensorDesc
@@ -14,7 +17,11 @@ from extremum.model.types import UINT32, DataType
 __all__ = ["MaxPooling1OperatorDesc", "MaxPooling2OperatorDesc", "MaxPoolingOperatorDesc"]
 
 
-class _PoolingDesc(OperatorDesc):
+_Results = NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
+"""The values, and the positions if there is a tensor for them."""
+
+
+class _PoolingDesc(OperatorDesc[Result_co]):
     """What the three descriptors have in common."""
 
     input_tensor: BufferTensorDesc
@@ -112,7 +119,7 @@ def _end_padding(axis: int, dimension: SpatialDimension, outputs: int) -> int:
 
 
 @dataclass(frozen=True)
-class MaxPoolingOperatorDesc(_PoolingDesc):
+class MaxPoolingOperatorDesc(_PoolingDesc[NDArray[Any]]):
     """Finds the greatest element of every window: DirectML's DML_MAX_POOLING_OPERATOR_DESC.
 
     Attributes
@@ -158,7 +165,7 @@ class MaxPoolingOperatorDesc(_PoolingDesc):
 
 
 @dataclass(frozen=True)
-class MaxPooling1OperatorDesc(_PoolingDesc):
+class MaxPooling1OperatorDesc(_PoolingDesc[_Results]):
     """Finds positions beside the values: DirectML's DML_MAX_POOLING1_OPERATOR_DESC.
 
     Fields that are not listed, and the errors, are those of `MaxPoolingOperatorDesc`.
@@ -201,7 +208,7 @@ class MaxPooling1OperatorDesc(_PoolingDesc):
 
 
 @dataclass(frozen=True)
-class MaxPooling2OperatorDesc(_PoolingDesc):
+class MaxPooling2OperatorDesc(_PoolingDesc[_Results]):
     """Takes dilated windows: DirectML's DML_MAX_POOLING2_OPERATOR_DESC.
 
     Fields that are not listed, and the errors, are those of `MaxPooling1OperatorDesc`.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from extremum.model.types import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = ["Reduction"]
 
@@ -76,7 +76,7 @@ class Reduction:
     data_type: DataType
     axes: tuple[int, ...]
     axis_direction: AxisDirection = AxisDirection.INCREASING
-    index_type: np.dtype = UINT32
+    index_type: np.dtype[Any] = UINT32
     nan: str = "propagate"
 
     @classmethod
@@ -84,7 +84,7 @@ class Reduction:
     def of(
         cls,
         function: ReduceFunction | str,
-        sizes: Sequence[int],
+        sizes: Sequence[SupportsIndex],
         data_type: DataType | DTypeLike,
         axes: Integers | None = None,
         *,
@@ -169,11 +169,11 @@ class Reduction:
         return math.prod(self.sizes[axis] for axis in self.axes)
 
     @cached_property
-    def output_dtype(self) -> np.dtype:
+    def output_dtype(self) -> np.dtype[Any]:
         """NumPy type of the output: the index type, but the input's type for MIN and MAX."""
         return self.index_type if self.function.gives_index else self.data_type.dtype
 
-    def evaluate(self, x: ArrayLike) -> np.ndarray:
+    def evaluate(self, x: ArrayLike) -> NDArray[Any]:
         """Compute the reduction of `x`.
 
         Parameters
@@ -196,7 +196,7 @@ class Reduction:
         """
         return self.compute(as_tensor_of(x, self.data_type, self.sizes))
 
-    def compute(self, tensor: np.ndarray) -> np.ndarray:
+    def compute(self, tensor: NDArray[Any]) -> NDArray[Any]:
         """Reduce what `as_tensor_of` returned, without a check.
 
         The tensor must have the type `data_type` and the sizes `sizes`. The result is that of

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
 
 from extremum.model.checks import integers, normalise_axes
 from extremum.model.descriptors import OperatorDesc, check_output, check_tensor
@@ -15,7 +17,7 @@ from extremum.model.types import UINT32, AxisDirection, ReduceFunction
 __all__ = ["ArgMaxOperatorDesc", "ArgMinOperatorDesc", "ReduceOperatorDesc"]
 
 
-class _ReducingDesc(OperatorDesc):
+class _ReducingDesc(OperatorDesc[NDArray[Any]]):
     """What the three descriptors have in common."""
 
     input_tensor: BufferTensorDesc

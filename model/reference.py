@@ -28,11 +28,14 @@ import itertools
 import math
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from extremum.model.types import DataType
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
     "as_index",
@@ -93,7 +96,7 @@ def beats(candidate: float, best: float, *, minimum: bool, nan: str) -> bool:
 
 
 def winner(
-    scan: Iterable[Coordinate], x: np.ndarray, *, minimum: bool, nan: str
+    scan: Iterable[Coordinate], x: NDArray[Any], *, minimum: bool, nan: str
 ) -> Coordinate | None:
     """Return the first of the best elements that are scanned; None if there are no elements."""
     best, best_value = None, math.nan
@@ -105,13 +108,13 @@ def winner(
 
 
 def reduction(
-    x: np.ndarray,
+    x: NDArray[Any],
     axes: Collection[int],
     *,
     minimum: bool = False,
     decreasing: bool = False,
     nan: str = "propagate",
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[NDArray[np.object_], NDArray[Any]]:
     """Find the extreme element over some axes: ARGMIN, ARGMAX, REDUCE MIN and REDUCE MAX.
 
     Parameters
@@ -158,7 +161,7 @@ def reduction(
 
 
 def pooling(
-    x: np.ndarray,
+    x: NDArray[Any],
     window: Sequence[int],
     *,
     strides: Sequence[int],
@@ -167,7 +170,7 @@ def pooling(
     dilations: Sequence[int],
     layout: str = "tensor",
     nan: str = "propagate",
-) -> tuple[np.ndarray, np.ndarray, int]:
+) -> tuple[NDArray[Any], NDArray[np.object_], int]:
     """Find the greatest element of every window: MAX_POOLING, MAX_POOLING1 and MAX_POOLING2.
 
     Padding takes no part: taps outside of the tensor are skipped, never compared. A window all of
@@ -248,7 +251,7 @@ def layout_weights(sizes: Sequence[int], layout: str) -> list[int]:
     return weights
 
 
-def as_index(positions: np.ndarray, index_type: str) -> np.ndarray:
+def as_index(positions: NDArray[Any], index_type: DTypeLike) -> NDArray[Any]:
     """Convert positions to an index type; an empty window's position becomes all ones.
 
     Examples

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from extremum.model.checks import MAX_ELEMENTS, integer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["ClippedWindows", "SpatialDimension", "WindowSeries"]
 
@@ -134,14 +137,14 @@ class SpatialDimension:
         return (self.padded - self.extent) // self.stride + 1
 
     @property
-    def empty(self) -> np.ndarray:
+    def empty(self) -> NDArray[np.bool_]:
         """For each window, whether it meets no element: an array of bool."""
         empty = np.zeros(self.outputs, bool)
         empty[self.empty_windows] = True
         return empty
 
     @cached_property
-    def empty_windows(self) -> np.ndarray:
+    def empty_windows(self) -> NDArray[np.int_]:
         """The numbers of the windows that meet no element, ascending."""
         whole = self._whole_windows
         border = np.r_[: whole.start, whole.stop : self.outputs]
@@ -149,7 +152,7 @@ class SpatialDimension:
         return border[first > last]
 
     @cached_property
-    def met_windows(self) -> range | np.ndarray:
+    def met_windows(self) -> range | NDArray[np.int_]:
         """The numbers of the windows that meet an element, ascending.
 
         They follow each other, so a ``range`` tells them without looking at any window alone. There
@@ -283,7 +286,7 @@ class SpatialDimension:
         """The levels of all series."""
         return {series.level for series in self.window_series}
 
-    def first_elements(self) -> np.ndarray:
+    def first_elements(self) -> NDArray[np.int_]:
         """Return the first element that each window meets; empty windows have any number."""
         first = np.arange(self.outputs) * self.stride - self.start_padding
         # The first tap inside of a window that begins in padding is less than a dilation from 0.
@@ -297,7 +300,15 @@ class SpatialDimension:
         high = (self.size + self.start_padding - self.extent) // self.stride + 1
         return range(low, min(self.outputs, max(low, high)))
 
-    def taps_inside(self, start):
+    @overload
+    def taps_inside(self, start: int) -> tuple[np.int_, np.int_]: ...
+
+    @overload
+    def taps_inside(
+        self, start: NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]: ...
+
+    def taps_inside(self, start: int | NDArray[np.integer[Any]]) -> tuple[Any, Any]:
         """Return the first and the last tap inside the tensor of windows that begin at `start`.
 
         If a window has no such tap, the first lies behind the last.

@@ -8,14 +8,21 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
 from extremum.model.checks import integer, integers, tensor_sizes
 from extremum.model.types import DataType
 
-__all__ = ["BufferTensorDesc", "bytes_of", "check_apart"]
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["BufferTensorDesc", "BytesLike", "bytes_of", "check_apart"]
+
+BytesLike: TypeAlias = "ReadableBuffer | NDArray[Any]"
+"""A bytes-like object or an array: before Python 3.12, NumPy does not say that arrays are both."""
 
 SWAP = "swap the bytes of its elements"
 FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"
@@ -32,6 +39,7 @@ class BufferTensorDesc:
     Attributes
     ----------
     data_type : DataType
+        The constructor also takes whatever names a NumPy type, such as ``"int8"``.
     sizes : tuple of int
         1 to 8 sizes, none of which is 0, of fewer than 2^32 elements together.
     strides : tuple of int, or None
@@ -66,6 +74,17 @@ class BufferTensorDesc:
     # The constructor replaces None, so the attribute is an int.
     total_tensor_size_in_bytes: int = None  # pyright: ignore[reportAssignmentType]
     guaranteed_base_offset_alignment: int = 0
+
+    if TYPE_CHECKING:
+        # The constructor takes more types than the attributes then have.
+        def __init__(
+            self,
+            data_type: DataType | DTypeLike,
+            sizes: Sequence[SupportsIndex],
+            strides: Sequence[SupportsIndex] | None = None,
+            total_tensor_size_in_bytes: SupportsIndex | None = None,
+            guaranteed_base_offset_alignment: SupportsIndex = 0,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Check every rule."""
@@ -138,7 +157,7 @@ class BufferTensorDesc:
         ]
         return any(stride == 0 for stride, _ in steps) or _offsets_meet(sorted(steps))
 
-    def view(self, buffer: object, name: str = "buffer") -> np.ndarray:
+    def view(self, buffer: BytesLike, name: str = "buffer") -> NDArray[Any]:
         """View the elements of the tensor in a buffer.
 
         Parameters
@@ -224,7 +243,7 @@ def _offsets_meet(steps: list[tuple[int, int]]) -> bool:
     return False
 
 
-def bytes_of(buffer: object, name: str = "buffer") -> np.ndarray:
+def bytes_of(buffer: object, name: str = "buffer") -> NDArray[np.uint8]:
     """View the memory of a bytes-like object or array as bytes.
 
     Returns
@@ -268,7 +287,7 @@ def _memory_of(buffer: Any, name: str) -> memoryview:
         raise TypeError(f"{name} must be bytes-like or a NumPy array, not {kind}") from None
 
 
-def check_apart(x: np.ndarray, outputs: Sequence[np.ndarray]) -> None:
+def check_apart(x: NDArray[Any], outputs: Sequence[NDArray[Any]]) -> None:
     """Check that the memory of no output overlaps that of the input or of another output.
 
     Parameters

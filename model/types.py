@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cached_property, total_ordering
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -122,6 +122,7 @@ class DataType(Enum):
     ElementFormat(width=16, exponent=5, mantissa=10, signed=True)
     """
 
+    _value_: str
     format: ElementFormat
 
     FLOAT32 = "float32", ElementFormat(32, exponent=8, mantissa=23, signed=True)
@@ -163,7 +164,7 @@ class DataType(Enum):
         return cls(name)
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """The NumPy type, in native byte order."""
         return np.dtype(self.value)
 
@@ -210,7 +211,7 @@ class AxisDirection(IntEnum):
     DECREASING = 1
 
     @classmethod
-    def of(cls, direction: str | int | np.integer | AxisDirection) -> AxisDirection:
+    def of(cls, direction: str | int | np.integer[Any] | AxisDirection) -> AxisDirection:
         """Convert a member, its number, or its name in upper or lower case.
 
         Raises
@@ -350,7 +351,7 @@ def _type_name(dtype: object) -> str:
     return _NAMES.get((known.kind, known.itemsize)) or known.name
 
 
-def index_dtype(index_type: DTypeLike | DataType, allowed: tuple[str, ...]) -> np.dtype:
+def index_dtype(index_type: DTypeLike | DataType, allowed: tuple[str, ...]) -> np.dtype[Any]:
     """Check the type of an index tensor and return it in native byte order.
 
     Raises

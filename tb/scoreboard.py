@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import output_layout
@@ -47,7 +48,7 @@ class Scoreboard:
         self._names: list[tuple[int, str]] = []
         self._random = random.Random(seed)
 
-    def add(self, job: Job, x: np.ndarray) -> None:
+    def add(self, job: Job, x: NDArray[Any]) -> None:
         """Expect the results of a job on a tensor."""
         self.jobs.append(job.registers.to_bits(self.config))
         beats = noisy_beats(job, x, self._random).view(np.uint8).reshape(job.beats_in, -1)
@@ -92,7 +93,7 @@ class Scoreboard:
             raise ScoreboardError(f"{taken} beats were taken, expected {len(self.beats)}")
 
 
-def noisy_beats(job: Job, x: np.ndarray, rng: random.Random) -> np.ndarray:
+def noisy_beats(job: Job, x: NDArray[Any], rng: random.Random) -> NDArray[Any]:
     """Return a job's input beats, with random bits wherever the core must not look.
 
     Returns
@@ -123,7 +124,7 @@ Won = tuple[np.ndarray, np.ndarray]
 """What :func:`extremum.host.plan.expected.winners` returns: values and positions."""
 
 
-def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
+def expected_beats(job: Job, x: NDArray[Any], won: Won | None = None) -> Won:
     """Return the values and the positions that a job must give.
 
     Parameters
@@ -153,7 +154,9 @@ def expected_beats(job: Job, x: np.ndarray, won: Won | None = None) -> Won:
     return values, positions & np.uint32((1 << job.config.index_width) - 1)
 
 
-def _check_gathering(job: GatheredJob, values: np.ndarray, positions: np.ndarray, won: Won) -> None:
+def _check_gathering(
+    job: GatheredJob, values: NDArray[Any], positions: NDArray[Any], won: Won
+) -> None:
     """Check that the rows are those of the operator's windows: their winners are the operator's.
 
     Raises
@@ -168,7 +171,7 @@ def _check_gathering(job: GatheredJob, values: np.ndarray, positions: np.ndarray
             raise ScoreboardError(f"a row that the host gathered has another {name}, of {job!r}")
 
 
-def _results(job: Job, x: np.ndarray) -> list[int]:
+def _results(job: Job, x: NDArray[Any]) -> list[int]:
     """Return the payloads that a job must give."""
     values, positions = expected_beats(job, x)
     bits, indices = values.view(f"u{x.itemsize}").tolist(), positions.tolist()
@@ -181,7 +184,7 @@ def _results(job: Job, x: np.ndarray) -> list[int]:
     return payloads
 
 
-def _expected_rows(job: GatheredJob, x: np.ndarray) -> Won:
+def _expected_rows(job: GatheredJob, x: NDArray[Any]) -> Won:
     """Return what the core must give for the rows of a job, which are a reduction of their own."""
     rows = _rows(job, x)
     problem = Reduction.of(ReduceFunction.ARGMAX, rows.shape, x.dtype, 1, nan=job.problem.nan)
@@ -192,7 +195,7 @@ def _expected_rows(job: GatheredJob, x: np.ndarray) -> Won:
     return values, positions
 
 
-def _rows(job: GatheredJob, x: np.ndarray) -> np.ndarray:
+def _rows(job: GatheredJob, x: NDArray[Any]) -> NDArray[Any]:
     """Return the rows that a job's beats carry."""
     rows, beats = job.rows, job.gather(x)
     if rows.fold:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.plan import plan
@@ -17,7 +19,7 @@ ELEMENTS = 60
 """Elements of the tensor of a reduction, at the most: so they are streamed in few clocks."""
 
 
-def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -> np.ndarray:
+def tensor(source: random.Random, data_type: DataType, sizes: tuple[int, ...]) -> NDArray[Any]:
     """Return a tensor of random bits or, more often, of few different elements, which tie."""
     dtype = data_type.dtype
     width = 8 * dtype.itemsize
@@ -89,7 +91,9 @@ def pooling(source: random.Random, data_type: DataType, most: int = 8) -> Poolin
     )
 
 
-def jobs(source: random.Random, config: CoreConfig, count: int) -> Iterator[tuple[Job, np.ndarray]]:
+def jobs(
+    source: random.Random, config: CoreConfig, count: int
+) -> Iterator[tuple[Job, NDArray[Any]]]:
     """Return jobs, each with its tensor: reductions and poolings mixed, and jobs of one beat."""
     while count > 0:
         data_type = source.choice(config.data_types)

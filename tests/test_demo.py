@@ -27,7 +27,7 @@ def wrong(monkeypatch):
     def broken(self, problem, x):
         result = run(self, problem, x)
         if getattr(problem, "function", None) is model.ReduceFunction.ARGMIN:
-            result[-1] ^= 1
+            result[-1] ^= 1  # pyright: ignore[reportIndexIssue]
         return result
 
     monkeypatch.setattr(Accelerator, "run", broken)

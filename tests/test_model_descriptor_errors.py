@@ -295,7 +295,7 @@ def test_messages_of_buffers():
         ),
     ):
         with pytest.raises(error) as caught:
-            desc.evaluate(*inputs, out=out)
+            desc.evaluate(*inputs, out=out)  # pyright: ignore[reportArgumentType]
         assert str(caught.value) == message
     with pytest.raises(ValueError, match=r"^nan must be propagate or ignore, not 'no'$"):
         desc.evaluate(good, nan="no")

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import extremum.hdl.axi.register_map as regs
 from extremum.hdl.axi.latency import latency as axi_latency
@@ -101,7 +101,7 @@ class Work:
     """
 
     job: Job
-    x: np.ndarray
+    x: NDArray[Any]
     take: Take
 
 
@@ -177,7 +177,17 @@ class BlockDriver:
                 f"that of the driver's is {expected:#010x}"
             )
 
-    def compute(self, problem: Reduction | Pooling, x: ArrayLike) -> Any:
+    @overload
+    def compute(self, problem: Reduction, x: ArrayLike) -> NDArray[Any]: ...
+
+    @overload
+    def compute(
+        self, problem: Reduction | Pooling, x: ArrayLike
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]: ...
+
+    def compute(
+        self, problem: Reduction | Pooling, x: ArrayLike
+    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
         """Carry out an operator; return what ``problem.evaluate(x)`` returns, bit for bit.
 
         Warns as that does of windows that lie wholly in padding. Raises what :meth:`run` does, a
@@ -344,7 +354,9 @@ class BlockDriver:
                 self._finish_oldest()
         self._space -= 1
 
-    def _add(self, results: ResultPackets, stream: str, part: np.ndarray, is_last: bool) -> None:
+    def _add(
+        self, results: ResultPackets, stream: str, part: NDArray[np.uint8], is_last: bool
+    ) -> None:
         """Take a part of a packet."""
         self._parts += 1
         results.add(stream, part, is_last)

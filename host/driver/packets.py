@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extremum.hdl.axi.streams import (
     INDICES,
@@ -28,7 +30,7 @@ def input_size(job: Job) -> int:
     return job.beats_in * port_widths(job.config)[INPUT] // 8
 
 
-def input_pieces(job: Job, x: np.ndarray) -> Iterator[np.ndarray]:
+def input_pieces(job: Job, x: NDArray[Any]) -> Iterator[NDArray[np.uint8]]:
     """Yield the bytes of a job's packet on ``s_axis``, uint8, in pieces of whole beats.
 
     Each element goes into the low bytes of its lane, the lowest byte first.
@@ -65,7 +67,7 @@ class ResultPackets:
         does not give, and lanes without a result, are zero.
     """
 
-    def __init__(self, job: Job, dtype: np.dtype, take: Take) -> None:
+    def __init__(self, job: Job, dtype: np.dtype[Any], take: Take) -> None:
         self._job, self._dtype, self._take = job, dtype, take
         config = job.config
         self._full, self._tail_lanes = filled_beats(job)
@@ -91,7 +93,7 @@ class ResultPackets:
         """Return the bytes of the packet on a stream."""
         return self._streams[name].size
 
-    def add(self, name: str, part: np.ndarray, last: bool) -> None:
+    def add(self, name: str, part: NDArray[np.uint8], last: bool) -> None:
         """Take the next bytes of the packet on a stream; ``last`` tells that TLAST was with them.
 
         Raises
@@ -108,13 +110,13 @@ class ResultPackets:
             first, self._given = self._given, beats
             self._take(self._values(first, beats), self._positions(first, beats))
 
-    def _values(self, first: int, stop: int) -> np.ndarray:
+    def _values(self, first: int, stop: int) -> NDArray[Any]:
         if VALUES not in self._streams:
             return np.zeros((stop - first, self._job.config.lanes), self._dtype)
         wide = self._beats_of(VALUES, first, stop)
         return wide.astype(f"u{self._dtype.itemsize}", copy=False).view(self._dtype)
 
-    def _positions(self, first: int, stop: int) -> np.ndarray:
+    def _positions(self, first: int, stop: int) -> NDArray[Any]:
         config = self._job.config
         if INDICES not in self._streams:
             return np.zeros((stop - first, config.lanes), np.uint32)
@@ -122,7 +124,7 @@ class ResultPackets:
         positions[positions == (1 << config.index_width) - 1] = EMPTY_INDEX
         return positions
 
-    def _beats_of(self, name: str, first: int, stop: int) -> np.ndarray:
+    def _beats_of(self, name: str, first: int, stop: int) -> NDArray[Any]:
         """Return the elements of some beats, (beats, lanes), as unsigned integers."""
         stream, lanes = self._streams[name], self._job.config.lanes
         elements = stream.pop((self._offset(stop) - self._offset(first)) * stream.bytes)
@@ -165,9 +167,9 @@ class _Packet:
         self.name, self.bytes, self.size = name, element, size
         self.come = 0
         self.ended = False
-        self._parts: deque[np.ndarray] = deque()
+        self._parts: deque[NDArray[np.uint8]] = deque()
 
-    def add(self, part: np.ndarray, last: bool) -> None:
+    def add(self, part: NDArray[np.uint8], last: bool) -> None:
         """Append a part."""
         self.come += len(part)
         self.ended = last
@@ -179,7 +181,7 @@ class _Packet:
             )
         self._parts.append(part.copy())
 
-    def pop(self, size: int) -> np.ndarray:
+    def pop(self, size: int) -> NDArray[np.uint8]:
         """Remove and return the oldest bytes, as an array of its own."""
         found, left = [], size
         while left:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 Part = Callable[[np.ndarray, bool], None]
 """Is called with the next bytes of a packet, uint8, and whether TLAST came with the last of them.
@@ -41,7 +42,7 @@ class Transport(Protocol):
         """
         ...
 
-    def send(self, pieces: Iterable[np.ndarray], size: int) -> None:
+    def send(self, pieces: Iterable[NDArray[np.uint8]], size: int) -> None:
         """Begin to send a packet on ``s_axis``, behind those that are being sent; do not wait.
 
         Parameters

@@ -106,7 +106,7 @@ class ExtremumBackend(Backend):
         node: NodeProto,
         inputs: Any,
         device: str = "CPU",
-        outputs_info: Sequence[tuple[np.dtype, tuple[int, ...]]] | None = None,
+        outputs_info: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None = None,
         **kwargs: Any,
     ) -> Outputs:
         """Run one node; the inputs are arrays in its order, or by name.

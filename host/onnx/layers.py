@@ -27,6 +27,8 @@ from extremum.model.onnx import (
 from extremum.onnx.graphs import is_standard
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from extremum.onnx.quantised import Codes
 
 __all__ = [
@@ -95,11 +97,11 @@ class Layer:
         """Return the layer that takes the codes of its elements."""
         return replace(self, problem=replace(self.problem, data_type=codes.data_type), codes=codes)
 
-    def lifted(self, x: np.ndarray) -> np.ndarray:
+    def lifted(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return the node's input, or its codes, with the sizes that the operator has."""
         return x.reshape(self.problem.sizes)
 
-    def outputs(self, result: Any) -> tuple[np.ndarray, ...]:
+    def outputs(self, result: Any) -> tuple[NDArray[Any], ...]:
         """Return the node's outputs, in their order, from what the operator gave."""
         listed = result if isinstance(result, tuple) else (result,)
         first, *positions = (each.reshape(self.output_sizes) for each in listed)
@@ -116,7 +118,7 @@ def is_candidate(node: NodeProto) -> bool:
 def layer_of(
     node: NodeProto,
     sizes: Sequence[int] | None,
-    data_type: np.dtype | str | None,
+    data_type: np.dtype[Any] | str | None,
     axes: Axes = None,
 ) -> Layer:
     """Return what the node computes on an input of these sizes and this type.
@@ -182,7 +184,7 @@ def check_type(node: NodeProto, opset: int, element_type: int, number: int = 0) 
         raise NotTaken(f"in opset {opset} {node.op_type} takes no {what} of type {name}")
 
 
-def axes_of(found: np.ndarray) -> list[int]:
+def axes_of(found: NDArray[Any]) -> list[int]:
     """Return the axes that the second input of a node names.
 
     Raises

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from extremum.onnx.external_data import load_external
@@ -207,7 +209,7 @@ class Network:
         found = self.constant(name)
         return UNKNOWN if found is None or found.dtype != np.int64 else axes_of(found)
 
-    def constant(self, name: str) -> np.ndarray | None:
+    def constant(self, name: str) -> NDArray[Any] | None:
         """Return what an initialiser, or a node of Constant, holds; None if it is not known."""
         if name in self._initialisers:
             return self._array(self._initialisers[name])
@@ -224,7 +226,7 @@ class Network:
         nodes = (n for n in self.graph.node if n.op_type == "Constant" and is_standard(n))
         return {node.output[0]: node for node in nodes}
 
-    def _constant(self, node: NodeProto) -> np.ndarray | None:
+    def _constant(self, node: NodeProto) -> NDArray[Any] | None:
         """Return the numbers that a node of Constant gives; None if they are none."""
         for attribute in node.attribute:
             if attribute.name == "value":
@@ -233,7 +235,7 @@ class Network:
                 return np.array(helper.get_attribute_value(attribute), NUMBERS[attribute.name])
         return None
 
-    def _array(self, tensor: onnx.TensorProto) -> np.ndarray | None:
+    def _array(self, tensor: onnx.TensorProto) -> NDArray[Any] | None:
         """Return the elements of a constant; None if they cannot be read."""
         read = onnx.TensorProto()
         read.CopyFrom(tensor)

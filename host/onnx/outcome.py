@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 if TYPE_CHECKING:
     from extremum.host.comparison import Difference
@@ -100,7 +100,7 @@ class Outputs(tuple[Any, ...]):
         found = {"difference": self.difference, "rounding": self.rounding}
         return (tuple(self), self.names, self.nodes), {**found, "compared": self.compared}
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: SupportsIndex | slice | str) -> Any:
         """Return an output by its place or by its name.
 
         Raises

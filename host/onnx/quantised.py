@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx import NodeProto, ValueInfoProto
 
 from extremum.model import DataType
@@ -51,8 +53,8 @@ class Codes:
         one scale.
     """
 
-    scale: np.ndarray
-    zero_point: np.ndarray
+    scale: NDArray[Any]
+    zero_point: NDArray[Any]
     axis: int | None = None
 
     @property
@@ -60,7 +62,7 @@ class Codes:
         """The type of the codes."""
         return DataType.from_dtype(self.zero_point.dtype)
 
-    def of(self, x: np.ndarray) -> np.ndarray | None:
+    def of(self, x: NDArray[Any]) -> NDArray[Any] | None:
         """Return the codes of real numbers; None if these are not what the codes stand for."""
         if x.dtype != self.scale.dtype or not self._fits(x.shape):
             return None
@@ -73,7 +75,7 @@ class Codes:
         bits = f"u{x.itemsize}"
         return codes if np.array_equal(self.real(codes).view(bits), x.view(bits)) else None
 
-    def real(self, codes: np.ndarray) -> np.ndarray:
+    def real(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the numbers that codes stand for, as DequantizeLinear computes them."""
         scale, zero = self._along(codes.ndim)
         product = (codes.astype(np.float32) - zero.astype(np.float32)) * scale.astype(np.float32)
@@ -102,7 +104,7 @@ class Codes:
         rank = len(sizes)
         return -rank <= self.axis < rank and sizes[self.axis] == self.scale.size
 
-    def _along(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    def _along(self, rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return scales and zero points so that they meet a tensor of that rank along the axis."""
         if self.axis is None:
             return self.scale, self.zero_point
@@ -123,7 +125,7 @@ class CodedTensors:
 
     def __init__(
         self,
-        constant: Callable[[str], np.ndarray | None],
+        constant: Callable[[str], NDArray[Any] | None],
         known: Mapping[str, ValueInfoProto],
     ) -> None:
         self._constant, self._known = constant, known

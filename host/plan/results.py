@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.ports import EMPTY_INDEX
@@ -52,8 +54,8 @@ class Results:
     """
 
     problem: Reduction | Pooling
-    values: np.ndarray
-    positions: np.ndarray | None
+    values: NDArray[Any]
+    positions: NDArray[Any] | None
 
     @classmethod
     def blank(cls, problem: Reduction | Pooling, config: CoreConfig) -> Results:
@@ -67,8 +69,8 @@ class Results:
         )
 
     def pairs(
-        self, values: np.ndarray, positions: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self, values: NDArray[Any], positions: NDArray[Any]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Return the results of some beats, each beside the array that they belong into."""
         yield values, self.values
         if self.positions is not None:
@@ -97,7 +99,7 @@ class Results:
                 )
         return empty
 
-    def finish(self) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    def finish(self) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
         """Return what the golden model returns.
 
         Where it returns positions, the plan has made sure that they fit the core's index.

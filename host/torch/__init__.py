@@ -253,8 +253,8 @@ def _pool(
         pads=[*pads, *pads],
         ceil_mode=int(checks.boolean("ceil_mode", ceil_mode)),
     )
-    arguments |= {"index_layout": "plane", "return_indices": return_indices}
-    problem = Pooling.of(batched.shape, x.dtype, **arguments)
+    arguments["index_layout"] = "plane"
+    problem = Pooling.of(batched.shape, x.dtype, **arguments, return_indices=return_indices)
     results = _run(problem, batched, accelerator)
     listed = results if return_indices else (results,)
     made = [_tensor(y if x.ndim == spatial + 2 else y[0], tensor) for y in listed]

@@ -43,7 +43,7 @@ _Result = TypeVar("_Result")
 
 
 class _PoolingOptions(TypedDict, total=False):
-    """The arguments of a pooling that do not decide what it returns."""
+    """The arguments of a pooling that do not decide whether positions are returned, too."""
 
     strides: Integers
     start_padding: Integers

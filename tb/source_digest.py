@@ -2,8 +2,8 @@
 
 What only people and type checkers read counts for nothing, so that an explanation or an annotation
 that is improved makes no evidence old. This is, of Python and C, comments and indentation; and of
-Python, docstrings, annotations, overloads, what is imported from ``typing`` or ``numpy.typing``, and
-what only happens ``if TYPE_CHECKING``. Comments of Verilog count: some are for tools.
+Python, docstrings, annotations, overloads, what is imported from ``typing`` or ``numpy.typing``,
+and what only happens ``if TYPE_CHECKING``. Comments of Verilog count: some are for tools.
 """
 
 from __future__ import annotations

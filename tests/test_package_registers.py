@@ -22,6 +22,7 @@ from systemrdl.rdltypes.builtin_enums import AccessType, OnWriteType, Precedence
 from extremum.hdl.axi.register import Access, Register
 from extremum.hdl.axi.register_map import WORD_BITS, register_map
 from extremum.hdl.config import CoreConfig
+from extremum.host.errors import ToolError
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.files import package_files
 from extremum.host.package.rdl import system_rdl
@@ -285,3 +286,10 @@ def test_pages_bring_the_licences_of_what_others_wrote_for_them():
     assert re.findall(r"`registers/html/(LICENSE\S*)`", told) == sorted(brought)
     bare = package_files(Settings(CORES["pool2x2-int8"], "part", bus="none"))
     assert "LGPL" not in bare["README.md"].decode()
+
+
+@pytest.mark.parametrize("installed", [None, []])
+def test_pages_are_not_written_without_their_licences(installed, monkeypatch):
+    monkeypatch.setattr("extremum.host.package.registers.files", lambda _: installed)
+    with pytest.raises(ToolError, match="has no files of licences, with which its pages must come"):
+        package_files(Settings(CORES["pool2x2-int8"], "part"))

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
-from extremum.host.package.fixed_lines import SINGLE, lines
+from extremum.host.package.geometries import SINGLE, geometries, unusual
 from extremum.host.plan.registers import dimension_registers, fixed_windows_of
+from extremum.host.plan.tiles import storage_limits
 from extremum.model import DataType, Pooling, ReduceFunction, Reduction
 from extremum.model.pooling import INDEX_LAYOUTS
 
@@ -19,7 +20,10 @@ ROW = 7
 """Beats of a row that is reduced, if the core leaves the choice."""
 
 POOLINGS = 400
-"""How many poolings come before the reductions."""
+"""How many poolings come before the reductions: of those with positions, and of those without."""
+
+OF_POOLINGS = {"minimum": 0, "decreasing": 0, "fold": 0, "length": 1}
+"""Registers that are alike in all jobs of poolings."""
 
 MOST_ROW = 64
 """Beats of the longest row that is tried if the core fixes how many all rows have together."""
@@ -35,25 +39,30 @@ def candidates(config: CoreConfig) -> Iterator[Reduction | Pooling]:
     data_type = config.data_types[fixed.get("data_type", 0)]
     nan = "ignore" if fixed.get("ignore_nan") else "propagate"
     pools = "max-pool" in config.operators and config.has_windows
-    if pools:
-        yield from itertools.islice(_poolings(config, fixed, data_type, nan), POOLINGS)
+    if pools and all(fixed.get(name, value) == value for name, value in OF_POOLINGS.items()):
+        # A core may have too few bits for the positions of a tensor of which it gives the values.
+        for gives in (True, False) if config.index_width else (False,):
+            poolings = _poolings(config, fixed, data_type, nan, gives)
+            yield from itertools.islice(poolings, POOLINGS)
     if config.has_reduction:
         yield from _reductions(config, fixed, data_type, nan)
     if not pools and "max-pool" in config.operators:
         yield Pooling.of((1, config.lanes, 2, 3), data_type, 1, nan=nan)
 
 
-def _groups(fixed: dict[str, int], volumes: int, slots: int) -> int | None:
+def _groups(fixed: dict[str, int], volumes_each: int, slots_each: int) -> int | None:
     """Return how many groups of slices a job has, if that is fixed.
+
+    If the registers of a job are no multiple of what each group adds to them, the plan will say so.
 
     Parameters
     ----------
     fixed
         The fixed registers.
-    volumes, slots
-        What these registers count for each group.
+    volumes_each, slots_each
+        What one group adds to the registers ``volumes`` and ``slots``.
     """
-    for name, each in (("groups", 1), ("volumes", volumes), ("slots", slots)):
+    for name, each in (("groups", 1), ("volumes", volumes_each), ("slots", slots_each)):
         if fixed.get(name, 0) >= each:
             return fixed[name] // each
     return None
@@ -100,26 +109,33 @@ def _reductions(
 
 
 def _poolings(
-    config: CoreConfig, fixed: dict[str, int], data_type: DataType, nan: str
+    config: CoreConfig, fixed: dict[str, int], data_type: DataType, nan: str, return_indices: bool
 ) -> Iterator[Pooling]:
-    every = [lines(config, fixed, axis) for axis in range(3)]
-    # Alike in all dimensions first, then every combination.
-    combined = itertools.chain(zip(*every, strict=False), itertools.product(*every))
+    every = [geometries(config, fixed, axis) for axis in range(3)]
+    volumes = sorted(
+        itertools.product(*every),
+        key=lambda volume: sum(
+            unusual(line, config, fixed, axis) for axis, line in enumerate(volume)
+        ),
+    )
     # Only registers that are fixed tell another layout of positions than the first.
-    layouts = INDEX_LAYOUTS if config.index_width and "group_step" in fixed else INDEX_LAYOUTS[:1]
-    # A core may have too few bits for the positions of a tensor of which it gives the values.
-    indices = [True, False] if config.index_width else [False]
-    for volume in combined:
+    tells_layout = return_indices and "group_step" in fixed
+    layouts = INDEX_LAYOUTS if tells_layout else INDEX_LAYOUTS[:1]
+    for volume in volumes:
         registers = dimension_registers(volume, (0, 0, 0), fixed_windows_of(config))
         spacings = zip(DIMENSIONS, (line.spacing for line in registers), strict=True)
         if any(fixed.get(f"{name}.spacing", words) != words for name, words in spacings):
+            continue
+        longest, largest = storage_limits(volume, config)
+        _, height, width = (line.outputs for line in volume)
+        if width > longest or height * width > largest:
             continue
         groups = _groups(fixed, 1, math.prod(line.period for line in registers))
         # A tensor of planes has rank 4, and its positions know no depth.
         ranks = [volume] if 0 in config.axes else []
         ranks += [volume[1:]] if volume[0] == SINGLE else []
         slices = _slices(config, fixed, groups)
-        for axes, count, gives, layout in itertools.product(ranks, slices, indices, layouts):
+        for axes, count, layout in itertools.product(ranks, slices, layouts):
             yield Pooling.of(
                 (1, count, *(axis.size for axis in axes)),
                 data_type,
@@ -128,7 +144,7 @@ def _poolings(
                 start_padding=[axis.start_padding for axis in axes],
                 end_padding=[axis.end_padding for axis in axes],
                 dilations=[axis.dilation for axis in axes],
-                return_indices=gives,
+                return_indices=return_indices,
                 index_layout=layout,
                 nan=nan,
             )

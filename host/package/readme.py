@@ -282,5 +282,5 @@ def _licence(written: Collection[str]) -> Iterator[str]:
         yield (
             f"The pages in `{pages}` come with scripts, styles and fonts that others wrote, under "
             f"LGPL-3.0 and other licences: {' and '.join(others)}. Whoever passes the pages on "
-            "passes these on too."
+            "must pass these files on with them."
         )

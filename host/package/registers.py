@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from extremum.hdl.axi.register_map import ADDRESS_BITS
+from extremum.host.errors import ToolError
 from extremum.host.package.rdl import system_rdl
 from extremum.host.package.settings import Settings, version_text
 from extremum.host.tools import require
@@ -56,10 +57,15 @@ def register_files(settings: Settings) -> dict[str, bytes]:
         pages = HTMLExporter(user_context={"build_ts": int(settings.hash, 16)})
         title: Any = f"Registers of {settings.name}"  # declared as a dictionary by mistake
         pages.export(top, str(folder / "html"), title=title)
-        for licence in files("peakrdl-html") or ():
-            # The pages come with scripts, styles and fonts, whose authors ask for this.
-            if licence.name.startswith("LICENSE"):
-                (folder / "html" / licence.name).write_bytes(licence.read_binary())
+        # The pages come with scripts, styles and fonts, whose authors ask for this.
+        licences = [file for file in files("peakrdl-html") or () if "LICENSE" in file.name]
+        if not licences:
+            raise ToolError(
+                "the installed peakrdl-html has no files of licences, with which its pages must "
+                "come: install it anew"
+            )
+        for licence in licences:
+            (folder / "html" / licence.name).write_bytes(licence.read_binary())
         header = folder / f"{name}.h"
         CHeaderExporter().export(top, str(header))
         header.write_text(_whole_words(header.read_text()))

@@ -1,4 +1,4 @@
-"""Mutates the model, the plan, the drivers in Python and C, and the regression, a sample of each.
+"""Mutates the software, a sample of each of its parts that `packages.py` names.
 
 ``python -m extremum.tb.mutation.software`` adds what it found to ``docs/evidence/mutation.json``.
 It works on a copy of the files that Git knows, where ``warm.py`` runs the tests. Cosmic Ray names

@@ -8,6 +8,7 @@ from onnx import TensorProto, helper
 from onnx_models import model_of, node, one_node
 
 from extremum.onnx import NetworkError, load, run
+from extremum.onnx.layers import NotTaken, axes_of
 
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 GIVEN = {"x": ("float32", X.shape)}
@@ -143,3 +144,18 @@ def test_of_several_opsets_the_last_one_counts(domain):
     model.opset_import.append(helper.make_opsetid(domain, 11))
     with pytest.raises(NetworkError, match=r"in opset 11 ReduceMax takes no data of type INT8$"):
         load(model)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (np.array([0], np.int32), "int32 of 1 dimensions"),
+        (np.array([0.0]), "float64 of 1 dimensions"),
+        (np.array(0), "int64 of 0 dimensions"),
+        (np.array([[0]]), "int64 of 2 dimensions"),
+    ],
+)
+def test_axes_are_a_vector_of_int64(found, told):
+    with pytest.raises(NotTaken, match=f"^axes must be a vector of int64, not {told}$"):
+        axes_of(found)
+    assert axes_of(np.array([1, -1])) == [1, -1]

@@ -12,6 +12,7 @@ from onnx_models import model_of
 from quantised_models import LAYERS, SIZES, check, codes, layer, model, node, types_of
 
 from extremum.onnx import load, run
+from extremum.onnx.quantised import Codes
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -231,3 +232,24 @@ def test_the_node_of_onnx_runtime_itself(scale):
     tested = model([layer("positions")], x, np.array(scale, np.float32), zero, **told)
     tested.graph.node[0].domain = "com.microsoft"
     check(tested, x, "uint8")
+
+
+@pytest.mark.parametrize(
+    ("axis", "sizes", "has_codes"),
+    [
+        (0, (300,), True),
+        (-1, (300,), True),
+        (1, (2, 300), True),
+        (-2, (300, 2), True),
+        (0, (299,), False),
+        (1, (300,), False),
+        (2, (300,), False),
+        (-2, (300,), False),
+    ],
+)
+def test_scales_along_an_axis_need_as_many_places(axis, sizes, has_codes):
+    scale = np.full(300, 0.5, np.float32)
+    coding = Codes(scale, np.zeros(300, np.int8), axis)
+    found = coding.of(np.full(sizes, 1.5, np.float32))
+    assert (found is not None) == has_codes
+    assert found is None or np.all(found == 3)

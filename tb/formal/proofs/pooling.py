@@ -102,8 +102,11 @@ class _Window:
             self.taps.append((has, at))
 
 
-def pooling(jobs: Jobs, p: Property) -> None:
-    """State what the results of a job are, by any one of them and any one tap of its window."""
+def pooling(jobs: Jobs, clocks: int, p: Property) -> None:
+    """State what the results of a job are, by any one of them and any one tap of its window.
+
+    The proof looks at so many clocks. Without stalls, all results have come before the last one.
+    """
     block, m = Core(jobs.config), p.m
     p.add("core", block, driven=("job", "i"))
     p.never_reset()
@@ -152,6 +155,10 @@ def pooling(jobs: Jobs, p: Property) -> None:
     p.claim("last marks the last result", ~here | (out.last == is_last))
     p.claim("there is no result beyond the last", ~block.o.valid | (given < window.results))
     p.claim("no element is taken beyond the last", ~block.i.ready | (taken < window.elements))
+    if not jobs.stalls:
+        is_last_clock = p.age(clocks - 1) == clocks - 1
+        p.claim("all results have been given", ~is_last_clock | (given == window.results))
+        p.claim("all elements have been taken", ~is_last_clock | (taken == window.elements))
 
     tie = rivals & (value == rival) & (value == 3) & (index < window.position)
     p.reached("the first of equal elements wins", tie)
@@ -229,6 +236,19 @@ AGAIN = Fault("every line of windows begins as the first", "extremum.hdl.output_
               "again=head,",
               "again=precomputed(m, parameters, least_coordinate, head),")  # fmt: skip
 
+LOST = Fault("the job's last result is lost if its window is empty", "extremum.hdl.packer",
+             "given = valid & Timed(m, full, early).at(0)",
+             "given = valid & Timed(m, full, early).at(0) & ~(done & self.results[0].index.all())",
+             )  # fmt: skip
+LAST_SLOT = Fault("the job's last slot never enters the pipeline", "extremum.hdl.slots",
+                  "waiting.write.eq(Timed(m, slot).at(wanted.clock))",
+                  "waiting.write.eq(Timed(m, slot & ~counted).at(wanted.clock))")  # fmt: skip
+UNUSED = Fault("elements behind the last window are left on the stream",
+               "extremum.hdl.input_schedule",
+               "self.present.eq(inside(walk.coordinate, size_less_one)),",
+               "self.present.eq(inside(walk.coordinate, size_less_one) & (walk.coordinate <= "
+               "register(self.config, self.job, f'{DIMENSIONS[self.axis]}.final'))),")  # fmt: skip
+
 RESULTS = (
     "no element of a window is better than its result, which is the first of equals; the value is "
     "that of the element at the position given; an empty window has the lowest value and all ones; "
@@ -239,11 +259,12 @@ RESULTS = (
 def _proof(
     name: str, what: str, jobs: Jobs, depth: int, *faults: Fault, quick: bool = False
 ) -> Proof:
+    come = f" All elements are taken and all results given within {depth - 1} clocks."
     return Proof(
         f"pooling-{name}", "hdl/core.py",
         f"In a whole core, with the registers that the host computes, for {what}, of elements of "
-        f"{BITS} bits: {RESULTS}",
-        partial(pooling, jobs), depth=depth, search=depth, faults=faults, bounded=True,
+        f"{BITS} bits: {RESULTS}{'' if jobs.stalls else come}",
+        partial(pooling, jobs, depth), depth=depth, search=depth, faults=faults, bounded=True,
         quick=quick,
     )  # fmt: skip
 
@@ -254,27 +275,27 @@ PROOFS = (
            Jobs(CORE, SHORT, SHORT, planes=1, stalls=False), 38, BACK),
     _proof("groups", "one or two planes of one line each, of up to 2 elements, windows of 2, "
            "strides of 2 and paddings of 1 in up to 3 slots, without stalls",
-           Jobs(CORE, ALONE, SHORT, planes=2, stalls=False), 36, DONE),
+           Jobs(CORE, ALONE, SHORT, planes=2, stalls=False), 36, DONE, LAST_SLOT),
     _proof("lines", "a line of up to 3 elements, windows of 3, strides and dilations of 2 and "
            "paddings of 1 in up to 4 slots, without stalls",
-           Jobs(LONG, ALONE, DILATED, planes=1, stalls=False), 34, SHIFT),
+           Jobs(LONG, ALONE, DILATED, planes=1, stalls=False), 34, SHIFT, LOST),
     _proof("stalls", "a plane of 2 by 2 elements with windows of 2 by 2 and a padding of 1 before "
            "them, whenever either stream stalls",
            Jobs(CORE, BEFORE, BEFORE, planes=1, stalls=True), 36, DEEP),
     _proof("planes-small", "the geometries of `pooling-planes`, in a small core",
            Jobs(SMALL, SHORT, SHORT, planes=1, stalls=False), 24, FLUSH, AGAIN),
     _proof("groups-small", "the geometries of `pooling-groups`, in a small core",
-           Jobs(SMALL, ALONE, SHORT, planes=2, stalls=False), 22, DONE, quick=True),
+           Jobs(SMALL, ALONE, SHORT, planes=2, stalls=False), 22, DONE, LOST, quick=True),
     _proof("lines-small", "the geometries of `pooling-lines`, in a small core",
-           Jobs(SMALL_LONG, ALONE, DILATED, planes=1, stalls=False), 20, SHIFT),
+           Jobs(SMALL_LONG, ALONE, DILATED, planes=1, stalls=False), 20, SHIFT, UNUSED),
     _proof("stalls-small", "the geometries of `pooling-stalls`, in a small core, whenever either "
            "stream stalls", Jobs(SMALL, BEFORE, BEFORE, planes=1, stalls=True), 18, NO_STOP),
     _proof("planes-balanced", "the geometries of `pooling-planes`, in a balanced core",
            Jobs(BALANCED, SHORT, SHORT, planes=1, stalls=False), 26, FLUSH, AGAIN),
     _proof("groups-balanced", "the geometries of `pooling-groups`, in a balanced core",
-           Jobs(BALANCED, ALONE, SHORT, planes=2, stalls=False), 24, DONE, quick=True),
+           Jobs(BALANCED, ALONE, SHORT, planes=2, stalls=False), 24, DONE, LOST, quick=True),
     _proof("lines-balanced", "the geometries of `pooling-lines`, in a balanced core",
-           Jobs(BALANCED_LONG, ALONE, DILATED, planes=1, stalls=False), 23, SHIFT),
+           Jobs(BALANCED_LONG, ALONE, DILATED, planes=1, stalls=False), 23, SHIFT, UNUSED),
     _proof("stalls-balanced", "the geometries of `pooling-stalls`, in a balanced core, whenever "
            "either stream stalls",
            Jobs(BALANCED, BEFORE, BEFORE, planes=1, stalls=True), 20, NO_STOP),

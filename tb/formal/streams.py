@@ -16,16 +16,13 @@ def offers_stay(
     ready: Value,
     *payload: ValueLike,
     unless: Value = NEVER,
-    is_reached: bool = True,
 ) -> None:
     """Claim that what is offered on a port stays, with its payload, until it is taken.
 
-    ``unless`` excuses the port in this clock, for a reset of its own. ``is_reached`` is unset if
-    the solver does not get as far as an offer, in a block that must be told much before.
+    ``unless`` excuses the port in this clock, for a reset of its own.
     """
     given = Cat(*(Value.cast(part) for part in payload))
     refused = p.before(valid & ~ready) & ~unless
     p.claim(f"{name}: an offer stays until it is taken", ~refused | valid)
     p.claim(f"{name}: its payload stays as well", ~(refused & valid) | (given == p.before(given)))
-    if is_reached:
-        p.reached(f"{name}: an offer that waits is taken", p.before(valid & ~ready) & valid & ready)
+    p.reached(f"{name}: an offer that waits is taken", p.before(valid & ~ready) & valid & ready)

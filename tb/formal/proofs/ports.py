@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from amaranth.hdl import ClockSignal, Signal, Value
+from amaranth.hdl import ClockSignal, Value
 
 from extremum.hdl.axi.block import AxiBlock
-from extremum.hdl.axi.streams import is_programmable, port_widths
+from extremum.hdl.axi.streams import INPUT, is_programmable, port_widths
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
 from extremum.model import DataType
@@ -40,34 +40,39 @@ def core(config: CoreConfig, p: Property) -> None:
 
 
 def block(config: CoreConfig, p: Property) -> None:
-    """State the rules of every port on which a whole block offers something."""
+    """State the rules of every port of a whole block that offers something or is ready."""
     whole = AxiBlock(config)
-    p.add("block", whole, driven=("aclk",), domain="block")
+    inside = p.add("block", whole, driven=("aclk",), domain="block")
     p.m.d.comb += whole.aclk.eq(ClockSignal("sync"))
     p.never_reset()
-    # A reset ends what is offered, in the clocks that it needs to be known.
-    resets = Signal(4, name="resets")
-    p.m.d.sync += resets.eq(Value.cast(resets << 1) | ~whole.aresetn)
-    excused = resets.any()
+    # The reset is taken into a register, which resets those at the ports a clock later.
+    in_reset = p.late(~whole.aresetn, 2)
+    outputs: dict[str, Value] = {}
     for name, width in port_widths(config).items():
-        if width and name != "s_axis":
+        if width and name != INPUT:
             valid, ready, *payload = (
                 getattr(whole, f"{name}_{part}")
                 for part in ("tvalid", "tready", "tdata", "tkeep", "tlast")
             )
-            offers_stay(
-                p, name, valid, ready, *payload,
-                unless=excused, is_reached=not is_programmable(config),
-            )  # fmt: skip
+            offers_stay(p, name, valid, ready, *payload, unless=in_reset)
+            outputs[f"{name}_tvalid"] = valid
+            if is_programmable(config):
+                ends = inside.part("control").signal("soft_reset")
+                p.reached(f"{name}: an offer waits while a soft reset comes", valid & ~ready & ends)
+    outputs[f"{INPUT}_tready"] = whole.s_axis_tready
     if is_programmable(config):
-        lite = {
-            name: getattr(whole, f"s_axil_{name}")
-            for name in ("bvalid", "bready", "bresp", "rvalid", "rready", "rresp", "rdata")
-        }
-        offers_stay(p, "b", lite["bvalid"], lite["bready"], lite["bresp"], unless=excused)
-        offers_stay(
-            p, "r", lite["rvalid"], lite["rready"], lite["rresp"], lite["rdata"], unless=excused
+        names = ("bvalid", "bready", "bresp", "rvalid", "rready", "rresp", "rdata")
+        bvalid, bready, bresp, rvalid, rready, rresp, rdata = (
+            getattr(whole, f"s_axil_{name}") for name in names
         )
+        offers_stay(p, "b", bvalid, bready, bresp, unless=in_reset)
+        offers_stay(p, "r", rvalid, rready, rresp, rdata, unless=in_reset)
+        outputs |= {"bvalid": bvalid, "rvalid": rvalid, "irq": whole.irq}
+        for name in ("awready", "wready", "arready"):
+            outputs[name] = getattr(whole, f"s_axil_{name}")
+    for name, output in outputs.items():
+        p.claim(f"{name} is low in a reset", ~in_reset | ~output)
+        p.reached(f"{name} is high when a reset comes", output & ~whole.aresetn)
 
 
 QUEUE = Fault("the queue's output takes a word while the sink waits", "extremum.hdl.queue",
@@ -86,6 +91,38 @@ BUFFER = Fault("an offer is overwritten", "extremum.hdl.axi.buffers",
 
 ANSWER = Fault("an answer goes before it is taken", "extremum.hdl.axi.lite",
                "with m.Elif(axi.bready):", "with m.Else():")  # fmt: skip
+NO_STOP = Fault("the pipeline moves on while a beat waits to leave", "extremum.hdl.core",
+                "go.eq(~self.o.valid | self.o.ready)", "go.eq(1)")  # fmt: skip
+GONE = Fault("a soft reset takes back what is offered", "extremum.hdl.axi.buffers",
+             "comes | waits | (self.o_valid & ~self.o_ready)",
+             "comes | waits | (self.o_valid & ~self.o_ready & ~self.drops)")  # fmt: skip
+
+OPEN = Fault(
+    "elements are taken in a reset",
+    "extremum.hdl.axi.block",
+    "input_reset.eq(~self.aresetn | soft_reset)",
+    "input_reset.eq(soft_reset)",
+)
+OPEN_CORE = Fault("elements are taken in a reset", "extremum.hdl.axi.block",
+                  "closed_in_reset=not has_input_buffer(config)",
+                  "closed_in_reset=False")  # fmt: skip
+INTERRUPT = Fault(
+    "a reset interrupts",
+    "extremum.hdl.axi.block",
+    "self.irq.eq(control.irq)",
+    "self.irq.eq(control.irq | ~self.aresetn)",
+)
+OFFER = Fault(
+    "results are offered in a reset",
+    "extremum.hdl.axi.outputs",
+    "tvalid.eq(sink.o_valid)",
+    "tvalid.eq(sink.o_valid | ~block.aresetn)",
+)
+
+IN_RESET = (
+    "Two clocks behind a clock with `aresetn` low, no TVALID, no READY, no answer and no interrupt "
+    "is high."
+)
 
 PROOFS = (
     Proof(
@@ -100,20 +137,44 @@ PROOFS = (
         partial(core, FLOWING), depth=2, search=30, faults=(QUEUE,),
     ),
     Proof(
+        "ports-core-small", "hdl/core.py",
+        "The same of a small core with windows of 2 by 2.",
+        partial(core, replace(SMALL, pipelining="small")), depth=2, search=30, faults=(NO_STOP,),
+    ),
+    Proof(
+        "ports-core-dataflow-balanced", "hdl/core.py",
+        "The same of a balanced core without a job port.",
+        partial(core, replace(FLOWING, pipelining="balanced")), depth=2, search=30,
+        faults=(NO_STOP,),
+    ),
+    Proof(
         "ports-block", "hdl/axi/block.py",
         "What a block of two lanes offers on its output streams and on AXI4-Lite stays, with its "
-        "payload, until it is taken, also if a soft reset comes.",
-        partial(block, LANES), depth=7, search=20, faults=(ANSWER,),
+        f"payload, until it is taken, also if a soft reset comes. {IN_RESET}",
+        partial(block, LANES), depth=7, search=40, faults=(ANSWER, OPEN, INTERRUPT),
+    ),
+    Proof(
+        "ports-block-small", "hdl/axi/block.py",
+        "The same of a block with a small core of two lanes, whose streams have buffers of two "
+        "beats each.",
+        partial(block, replace(LANES, pipelining="small")), depth=7, search=30, faults=(GONE,),
     ),
     Proof(
         "ports-block-dataflow", "hdl/axi/block.py",
         "The same of a block that has streams alone, and gives positions from the core's queue.",
-        partial(block, FLOWING), depth=6, search=30, faults=(QUEUE,),
+        partial(block, FLOWING), depth=6, search=30, faults=(QUEUE, OPEN_CORE),
+    ),
+    Proof(
+        "ports-block-dataflow-balanced", "hdl/axi/block.py",
+        "The same of a block that has streams alone around a balanced core, and gives positions "
+        "from a buffer.",
+        partial(block, replace(FLOWING, pipelining="balanced")), depth=6, search=30,
+        faults=(BUFFER,),
     ),
     Proof(
         "ports-block-pair", "hdl/axi/block.py",
         "The same of a block that gives values and positions, each from a register.",
-        partial(block, PAIRED), depth=6, search=30, faults=(REGISTER,),
+        partial(block, PAIRED), depth=6, search=30, faults=(REGISTER, OFFER),
     ),
     Proof(
         "ports-block-wide", "hdl/axi/block.py",

@@ -11,7 +11,7 @@ from gateware import pack, run, unpack, watch
 from stimulus import Job, stimulus
 
 from extremum.hdl import queue as queues
-from extremum.hdl.config import CoreConfig
+from extremum.hdl.config import MAX_LANES, CoreConfig
 from extremum.hdl.job import JobRegisters
 from extremum.hdl.packer import Packer, clocks_ahead
 from extremum.hdl.ports import output_layout
@@ -46,16 +46,26 @@ def test_results_are_put_into_beats(name, gaps, marks):
 
     If a beat marks its lanes, those are marked that hold a result, and no others.
     """
-    config = CONFIGS[name]
-    rng = random.Random(f"{name} {gaps}")
+    check_packing(CONFIGS[name], gaps, marks=marks)
+
+
+def test_results_of_as_many_lanes_as_there_can_be():
+    """Few jobs fold, since it takes 64 results then to fill a beat."""
+    check_packing(replace(FOUR, lanes=MAX_LANES), gaps=0.3, marks=True, jobs=30, folds=0.1)
+
+
+def check_packing(config, gaps, *, marks, jobs=80, folds=0.6):
+    """Compare the beats of random jobs with their results in rows; some of the jobs fold."""
+    rng = random.Random(f"{config} {gaps}")
     packer, lanes = Packer(config, marks_lanes=marks), config.lanes
+    copies = len(packer.o_valid)
     fields = packer.fields
     layout = data.StructLayout(fields)
-    jobs, wanted = [], []
-    for _ in range(80):
-        fold, tail = config.can_fold and rng.random() < 0.6, rng.randint(1, lanes)
+    given_jobs, wanted = [], []
+    for _ in range(jobs):
+        fold, tail = config.can_fold and rng.random() < folds, rng.randint(1, lanes)
         registers = JobRegisters(fold=fold, tail=tail)
-        count = rng.randint(1, 3 * lanes)
+        count = rng.randint(1, 3 * lanes if fold else 12)
         given, row = [], []
         for number in range(count):
             results, done = draw_results(rng, config, fields), number == count - 1
@@ -74,10 +84,13 @@ def test_results_are_put_into_beats(name, gaps, marks):
                 row = []
             else:
                 wanted.append(None)
-        jobs.append(Job({"job": registers.to_bits(config)}, given))
+        given_jobs.append(Job({"job": registers.to_bits(config)}, given))
     # What is known of a result comes some clocks before it.
     early = clocks_ahead(config)
-    laid = stimulus(packer, jobs, rng, gaps=gaps, meets=0.7, after=early + 2)
+    # Copies of the registers are taken in the clock behind the token.
+    laid = stimulus(
+        packer, given_jobs, rng, stay=int(copies > 1), gaps=gaps, meets=0.7, after=early + 2
+    )
     noise = [rng.getrandbits(layout.size * lanes) for _ in range(early)]
     words = [*noise, *(clock["results"] for clock in laid.clocks)]
     clocks = [clock | {"results": word} for clock, word in zip(laid.clocks, words, strict=False)]
@@ -91,7 +104,7 @@ def test_results_are_put_into_beats(name, gaps, marks):
         if number not in told:
             # A beat stays until the next result.
             assert following["o"] == clock["o"]
-        assert following["valid"] == (number in beats)
+        assert following["valid"] == ((1 << copies) - 1 if number in beats else 0)
         if number in beats:
             row, filled, done = beats[number]
             found = unpack(output_layout(config, marks_lanes=marks), following["o"])

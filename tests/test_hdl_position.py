@@ -20,8 +20,10 @@ TAP_BITS = {
     (3, 2, 5): {"width": 3, "height": 1, "depth": 2},
     (2, 8, 1): {"height": 3, "depth": 1},
     (1, 1, 4): {"width": 2},
+    (1, 1, 100): {"width": 7},
+    (1, 255, 1): {"height": 8},
 }
-"""For each window: the bits of the tap numbers of its dimensions."""
+"""For each window: the bits of the tap numbers of its dimensions. The last two have three digits."""
 
 CONFIG = CoreConfig((DataType.INT8,), lanes=3)
 
@@ -134,7 +136,8 @@ def with_lead(clocks, config):
 
 def test_latency_is_that_of_the_sum():
     """The ways back from the last tap to the winner are added by a tree, in so many clocks."""
-    for max_window, clocks in {(3, 2, 5): 3, (2, 8, 1): 3, (1, 1, 4): 2, (1, 16, 3): 3}.items():
+    clocks_of = {(3, 2, 5): 3, (2, 8, 1): 3, (1, 1, 4): 2, (1, 16, 3): 3, (1, 1, 100): 3}
+    for max_window, clocks in clocks_of.items():
         config = replace(CONFIG, max_window=max_window)
         assert latency(config) == clocks
         assert latency(replace(config, index_width=0)) == 0

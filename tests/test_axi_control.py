@@ -1,5 +1,6 @@
 """The registers of the AXI block: reads in any clock, writes of parts of a word, events, errors."""
 
+import itertools
 import random
 
 import pytest
@@ -211,6 +212,25 @@ def test_an_event_around_its_clear(port, flag):
                 await context.tick()
                 assert context.get(control.irq) == (at > 0), (before, at)
                 assert await bus.read(regs.IRQ_STATUS) == (flag if at > 0 else 0)
+
+    carry_out(bench)
+
+
+def test_any_enabled_event_raises_the_interrupt():
+    """All subsets of events that have happened, with all subsets of enabled ones."""
+    events = {"done": DONE, "failed": ERROR, "idle": regs.IDLE}
+    every = range(1 << len(events))
+
+    async def bench(bus, context, control):
+        for pending, enabled in itertools.product(every, every):
+            await bus.write(regs.IRQ_STATUS, every[-1])
+            await bus.write(regs.IRQ_ENABLE, enabled)
+            await context.tick().repeat(2)
+            assert not context.get(control.irq)
+            await bus.clock(**{port: int(bool(pending & bit)) for port, bit in events.items()})
+            await context.tick().repeat(2)
+            assert context.get(control.irq) == bool(pending & enabled), (pending, enabled)
+            assert await bus.read(regs.IRQ_STATUS) == pending
 
     carry_out(bench)
 

@@ -7,8 +7,8 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from extremum.hdl.axi.block import AxiBlock
-from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 from extremum.hdl.axi.register_map import WORD_BYTES
+from extremum.hdl.axi.streams import INDICES, INPUT, VALUES, port_widths
 
 ASKS, ANSWERS = ("s_axil_aw", "s_axil_w", "s_axil_ar"), ("s_axil_b", "s_axil_r")
 LONGEST = 500
@@ -27,11 +27,12 @@ class ClockedBlock:
         The simulator's.
     block
         The block.
-    look
-        Is called in every clock, before its rising edge.
 
     Attributes
     ----------
+    look
+        Is called in every clock before its rising edge, when all ports have their levels. It may
+        offer something, too.
     ready
         Is asked in every clock whether an output stream, or the side that answers AXI4-Lite, is
         ready; it is given the channel's name.
@@ -41,8 +42,9 @@ class ClockedBlock:
         What came, by channel: the payloads of streams and answers.
     """
 
-    def __init__(self, context: Any, block: AxiBlock, look: Callable[[], None] = lambda: None):
-        self._context, self._block, self._look = context, block, look
+    def __init__(self, context: Any, block: AxiBlock):
+        self._context, self._block = context, block
+        self.look: Callable[[], None] = lambda: None
         self.ready: Callable[[str], bool] = lambda _channel: True
         self.accepted: Counter[str] = Counter()
         self.given: defaultdict[str, list[dict[str, int]]] = defaultdict(list)
@@ -71,7 +73,7 @@ class ClockedBlock:
         """Let a clock pass."""
         for channel in self._sends:
             self.put(**{f"{channel}ready": int(self.ready(channel))})
-        self._look()
+        self.look()
         moving = {
             channel for channel in (*self._sends, *self._takes)
             if self.level(f"{channel}valid") and self.level(f"{channel}ready")

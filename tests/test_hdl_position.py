@@ -23,7 +23,7 @@ TAP_BITS = {
     (1, 1, 100): {"width": 7},
     (1, 255, 1): {"height": 8},
 }
-"""For each window: the bits of the tap numbers of its dimensions. The last two have three digits."""
+"""For each window: the bits of the tap numbers of its dimensions, of the last two three digits."""
 
 CONFIG = CoreConfig((DataType.INT8,), lanes=3)
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import ClockCycles, FallingEdge
 from cocotbext.axi import AxiStreamSink, AxiStreamSource
 
 from extremum.hdl.axi import register_map as regs
@@ -36,6 +36,20 @@ def forget(*agents: AxiStreamSource | AxiStreamSink) -> None:
         agent.assert_reset(False)
 
 
+async def silence(block: Environment, clocks: int) -> None:
+    """Complain of what the block offers, takes or tells in reset, from its third clock on.
+
+    The block takes a reset into a register first, which resets the others at the next edge.
+    """
+    names = [*(f"{name}_tvalid" for name in block.sinks), "s_axis_tready", "irq"]
+    names += [f"s_axil_{name}" for name in ("awready", "wready", "bvalid", "arready", "rvalid")]
+    await ClockCycles(block.dut.aclk, 2)
+    for _ in range(2, clocks + 1):
+        await FallingEdge(block.dut.aclk)
+        for name in names:
+            assert getattr(block.dut, name).value == 0, f"{name} is not 0 in reset"
+
+
 @cocotb.test()
 async def aresetn(dut: Any) -> None:
     """All outputs are silent in reset, and no word of the jobs before comes afterwards."""
@@ -44,7 +58,10 @@ async def aresetn(dut: Any) -> None:
         await begin(block, clock)
         await block.clocks(clock)
         block.source.clear()
-        await block.reset()
+        clocks = 2 + clock % 3
+        watching = cocotb.start_soon(silence(block, clocks))
+        await block.reset(clocks)
+        await watching
         forget(*block.sinks.values())
         assert await block.field("JOBS") == 0
         assert await block.read(regs.STATUS) & 0b11 == 0b10

@@ -250,6 +250,26 @@ def test_windows(name):
     check(config, jobs, rng)
 
 
+@pytest.mark.parametrize("axis", range(3), ids=("depth", "height", "width"))
+def test_positions_in_early_last_windows(axis):
+    """The last window along a dimension leaves out taps behind the last element that it meets.
+
+    Its winner is counted from the tap that comes last, and not from the window's own last tap.
+    """
+    config = CoreConfig(INT8, 1, (3, 3, 3), (1, 1, 1), 8, 24, 5)
+    # The places of the elements, of the taps, and so on, belong to the axis and the two others.
+    turned = lambda *values: tuple(np.roll(values, axis).tolist())  # noqa: E731
+    problem = Pooling.of(
+        (1, 2, *turned(4, 2, 3)), DataType.INT8, turned(3, 2, 1), strides=turned(3, 1, 1),
+        start_padding=turned(1, 0, 1), end_padding=turned(3, 2, 3),
+    )  # fmt: skip
+    (job,) = plan(problem, config).jobs
+    name = ("depth", "height", "width")[axis]
+    assert getattr(job.registers, name).shift > 0
+    rng = random.Random(name)
+    check(config, [(job, tensor(rng, DataType.INT8, problem.sizes)) for _ in range(4)], rng)
+
+
 @pytest.mark.parametrize("name", mostly_slow(["argmax", "folds of 200"], ["argmax"]))
 def test_busy_until_the_last_result_has_left(name):
     """The core is busy in each clock from the first beat on, also in a job of a single beat."""

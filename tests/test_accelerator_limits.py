@@ -12,6 +12,7 @@ from extremum.host.plan import plan
 from extremum.host.plan.dataflow import fixed_to
 from extremum.model import DataType, Reduction
 from extremum.tb.cores import CORES
+from extremum.tb.regression.pool import target_named
 
 pytestmark = pytest.mark.parametrize("simulator", NATIVE_FIRST)
 
@@ -70,6 +71,25 @@ def test_a_window_wider_than_coordinates_count(simulator, pipelining, window):
             )  # fmt: skip
             assert accelerator.report is not None
             assert (not accelerator.report.notes) == (taps < 16)
+
+
+@pytest.mark.parametrize("core", ["row130", "balanced-column130"])
+def test_windows_of_more_than_64_taps(simulator, core):
+    """The number of a tap has three digits there; of many equal elements the first one wins."""
+    config = target_named(core).config
+    rng = np.random.default_rng(9)
+    is_row = config.max_window[2] > 1
+    with Accelerator(config, **chosen(simulator)) as accelerator:
+        for taps, stride, padding in ((64, 1, 0), (65, 2, 30), (100, 3, 99), (130, 64, 129)):
+            turned = [(1, taps), (1, stride), (0, padding)]
+            window, strides, start = turned if is_row else [pair[::-1] for pair in turned]
+            sizes = (1, 2, 2, 150) if is_row else (1, 2, 150, 2)
+            x = rng.integers(0, 3, sizes).astype(config.data_types[0].dtype)
+            check(
+                accelerator, "max_pooling", x, window, strides=strides, start_padding=start,
+                return_indices=True,
+            )  # fmt: skip
+            assert not accelerator.report.notes
 
 
 def test_jobs_beyond_the_slot_counter(hardware, simulator, monkeypatch):

@@ -20,6 +20,7 @@ from extremum.tb.regression.draw import drawn_case
 from extremum.tb.regression.lots import close_rigs, rig_of
 from extremum.tb.regression.pool import CORES_MOST, TARGETS
 from extremum.tb.regression.run import run_case
+from extremum.tb.regression.target import Target
 
 OTHERS = [number for number, target in enumerate(TARGETS) if target.config.pipelining != "fast"]
 QUICK = [
@@ -52,9 +53,10 @@ def test_random_poolings_on_many_lanes(monkeypatch):
     crowded = CoreConfig(
         (DataType.INT8,), 64, (1, 3, 3), (1, 2, 1), max_line=24, max_plane=96, coordinate_width=7
     )
-    monkeypatch.setattr(pool, "TARGETS", (*TARGETS[:-1], replace(TARGETS[-1], config=crowded)))
+    number = len(TARGETS)
+    monkeypatch.setattr(pool, "TARGETS", (*TARGETS, Target("crowded", crowded)))
     for nth in range(6):
-        run_case(drawn_case(len(TARGETS) - 1 + nth * CORES_MOST), rig_of("native"), Tally())
+        run_case(drawn_case(number + nth * CORES_MOST), rig_of("native"), Tally())
 
 
 def test_the_pool_has_cores_of_each_setting():

@@ -18,7 +18,7 @@ from extremum.tb.regression import random_cores
 from extremum.tb.regression.random_cores import RANDOM, random_target
 from extremum.tb.regression.target import Target
 
-CORES_MOST = 64
+CORES_MOST = 128
 """Seeds of one core are so many apart."""
 
 _T = DataType
@@ -119,6 +119,15 @@ def _with(pipelining: str, names: Sequence[str], bus: str = "none") -> Iterator[
         yield Target(f"{prefix}{pipelining}-{name}", config, bus)
 
 
+def _with_long_windows() -> Iterator[Target]:
+    """Yield cores whose windows have more than 64 taps: the number of a tap has three digits."""
+    chosen: dict[str, Any] = {"max_dilation": (1, 1, 1), "max_line": 3, "max_plane": 1}
+    chosen["coordinate_width"] = 9
+    yield Target("row130", CoreConfig((_T.INT8,), 1, (1, 1, 130), **chosen))
+    column = CoreConfig((_T.UINT8,), 1, (1, 130, 1), **chosen, pipelining="balanced")
+    yield Target("balanced-column130", column)
+
+
 TARGETS: tuple[Target, ...] = (
     *(Target(name, config) for name, config in _CONFIGS.items()),
     *(Target(f"axi-{name}", _CONFIGS[name], "axi") for name in _BLOCKS),
@@ -127,6 +136,7 @@ TARGETS: tuple[Target, ...] = (
     *_with("balanced", _BALANCED_CORES),
     *_with("balanced", _BALANCED_BLOCKS, "axi"),
     Target("pooling16", CoreConfig((_T.INT8,), 16, (1, 3, 3), (1, 2, 1), **_SMALL)),
+    *_with_long_windows(),
 )
 """All that the regression runs."""
 

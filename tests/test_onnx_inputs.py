@@ -1,5 +1,6 @@
 """What is given to a network: types, sizes, lists, text, and inputs that have a default."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,14 @@ POOL = one_node("MaxPool", X, kernel_shape=[2, 2])
 def test_an_input_of_another_type_or_size_is_refused(x, message):
     with pytest.raises(NetworkError, match=f"^the input x .*{message}"):
         run(POOL, [x])
+
+
+@pytest.mark.parametrize(("sizes", "told"), [((), "()"), ((3,), "(3,)"), ((2, 3), "(2, 3)")])
+def test_sizes_are_told_as_python_writes_them(sizes, told):
+    model = model_of([node("Identity", "x", "y")], {"x": ("float32", sizes)}, ["y"])
+    wrong = np.zeros((2, 2, 2), np.float32)
+    with pytest.raises(NetworkError, match=rf"of the sizes {re.escape(told)}, not float32 of"):
+        run(model, [wrong])
 
 
 def test_what_is_no_model_is_refused():

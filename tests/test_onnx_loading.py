@@ -105,3 +105,11 @@ def test_a_model_is_binary_whatever_its_file_is_called(tmp_path, name):
     (tmp_path / name).write_text("{}")
     with pytest.raises(NetworkError, match=r"^it is no ONNX model"):
         load(tmp_path / name)
+
+
+def test_a_node_that_is_not_taken_cuts_no_graph():
+    network = load(one_node("MaxPool", np.zeros((1, 1, 4)), kernel_shape=[2]))
+    (found,) = network.candidates
+    assert found.index == 0
+    assert found.reason == "elements of type float64 are not taken"
+    assert network.ours == {}

@@ -154,6 +154,14 @@ def test_axes_that_are_computed():
         assert outputs.nodes[0].layer is not None
 
 
+def test_axes_that_are_left_out_by_an_empty_name():
+    """The type of the input is known before the run, and its sizes are not."""
+    reduced = helper.make_node("ReduceMax", ["x", ""], ["y"], keepdims=0)
+    model = model_of([reduced], {"x": ("float32", (2, "n"))}, ["y"])
+    (y,) = check(model, {"x": np.array([[1, 5], [3, 4]], np.float32)})
+    assert y == 5
+
+
 def test_only_axes_are_unpacked(monkeypatch):
     unpacked = []
     array = network_module.numpy_helper.to_array

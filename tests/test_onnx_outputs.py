@@ -119,6 +119,7 @@ def test_outputs_are_copied_and_named():
         (X, X[0], ("y", (), "float32 (2, 3)", "float32 (3,)")),
         (None, X, ("y", (), "object ()", "float32 (2, 3)")),
         (np.array(["a", "b"], object), np.array(["a", "c"], object), ("y", (1,), "b", "c")),
+        (np.array(["a", "b", "c"]), np.array(["x", "b", "z"]), ("y", (0,), "a", "x")),
         (np.array("a", object), np.array("b", object), ("y", (), "a", "b")),
     ],
 )
@@ -127,3 +128,18 @@ def test_differences(expected, got, told):
     assert found is not None
     assert (found.output, found.coordinate, str(found.expected), str(found.got)) == told
     assert output_difference("y", got, got) is None
+
+
+def test_an_output_of_a_constant_that_a_layer_reads_too():
+    nodes = [
+        node("Neg", "c", "k"),
+        node("Add", "x k", "y"),
+        node("MaxPool", "y", "z", kernel_shape=[2, 2]),
+    ]
+    x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    ones = np.ones((1, 1, 4, 4), np.float32)
+    model = model_of(nodes, {"x": ("float32", x.shape)}, ["k", "z"], constants={"c": ones})
+    outputs = run(model, {"x": x})
+    assert outputs.agreement
+    assert_equal_bits(outputs["k"], -ones)
+    assert_equal_bits(outputs["z"], x[..., 1:, 1:] - 1)

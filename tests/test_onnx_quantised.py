@@ -38,6 +38,7 @@ def test_the_core_compares_codes(name, coded, real):
         (np.float32(0.1), np.int32(0)),
         (np.float32(0.1), np.zeros(3, np.int8)),
         (np.array([0.1, 0.1, -0.1], np.float32), np.zeros(3, np.int8)),
+        (np.full((1, 3), 0.1, np.float32), np.zeros((1, 3), np.int8)),
     ],
 )
 def test_other_scales_stay(scale, zero):

@@ -100,3 +100,10 @@ def test_a_layer_that_a_given_core_cannot_take_is_left(kind):
     with kind(config, backend="model") as accelerator:
         outputs = run(model, [X], accelerator=accelerator)
         assert outputs.nodes[0].reason.endswith("add argmin to operators")
+
+
+def test_the_storage_is_that_of_the_largest_layer():
+    """A line has five windows; two planes of fifteen windows are compared."""
+    x = np.zeros((1, 1, 4, 4, 6), np.float32)
+    config = core_for(load(one_node("MaxPool", x, kernel_shape=[2, 2, 2])).candidates, lanes=1)
+    assert (config.max_line, config.max_plane) == (5, 15)

@@ -27,6 +27,8 @@ POOL = one_node("MaxPool", X, kernel_shape=[2, 2])
         (np.array(["a"]), "not string of"),
         ("text", "not string of"),
         (np.array([None]), "is no array of numbers or of text$"),
+        (np.array(["a", None], object), "is no array of numbers or of text$"),
+        (np.array(["a", "b"], object), "not string of"),
         ([[1.0, 2.0], [3.0]], "is no array: "),
         (np.ma.masked_array(X, X > 1), "is a masked array: fill it with x.filled$"),
         ([1j], "not complex128"),
@@ -147,7 +149,7 @@ def with_default(ir_version):
     return model
 
 
-@pytest.mark.parametrize("ir_version", [3, 8])
+@pytest.mark.parametrize("ir_version", [3, 4, 8])
 def test_an_input_with_a_default(ir_version):
     model, x = with_default(ir_version), np.arange(6, dtype=np.float32)
     assert load(model).input_names == ("x",)

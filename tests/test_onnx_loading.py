@@ -113,3 +113,15 @@ def test_a_node_that_is_not_taken_cuts_no_graph():
     assert found.index == 0
     assert found.reason == "elements of type float64 are not taken"
     assert network.ours == {}
+
+
+def test_a_sparse_constant_is_not_read():
+    values = helper.make_tensor("c", TensorProto.INT64, [1], [1])
+    places = helper.make_tensor("c_places", TensorProto.INT64, [1], [0])
+    sparse = helper.make_sparse_tensor(values, places, [3])
+    model = one_node("MaxPool", np.zeros((1, 1, 4), np.float32), kernel_shape=[2])
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["c"], sparse_value=sparse))
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["d"], value_ints=[1, 2]))
+    network = load(model)
+    assert network.constant("c") is None
+    assert network.constant("d").tolist() == [1, 2]

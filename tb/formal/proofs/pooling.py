@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, replace
 from functools import partial
 
-from amaranth.hdl import Cat, Signal, Value, signed
+from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value, signed
 
 from extremum.hdl.config import CoreConfig
 from extremum.hdl.core import Core
@@ -39,6 +39,9 @@ class Jobs:
         The largest number of planes.
     stalls
         Whether either stream may stall.
+    two
+        Whether another job comes before or behind the one that is looked at: one of any of these
+        geometries, with one plane.
     """
 
     config: CoreConfig
@@ -46,6 +49,7 @@ class Jobs:
     widths: list[SpatialDimension]
     planes: int
     stalls: bool
+    two: bool = False
 
 
 class _Window:
@@ -110,12 +114,15 @@ def pooling(jobs: Jobs, clocks: int, p: Property) -> None:
     block, m = Core(jobs.config), p.m
     p.add("core", block, driven=("job", "i"))
     p.never_reset()
-    height, width = (
-        Line.any(p, name, size) for name, size in (("height", jobs.heights), ("width", jobs.widths))
-    )
+    height, width = _any_lines(p, jobs, "")
     planes = p.constant("planes", range(jobs.planes + 1))
     p.assume((planes >= 1) & (planes <= jobs.planes))
-    _drive_job(p, block, jobs.config, pooling_registers(height, width, planes))
+    window = _Window(p, jobs, height, width, planes)
+    order = [pooling_registers(height, width, planes)]
+    other = _Other(Const(0), Const(0), Const(0), Const(0))
+    if jobs.two:
+        order, other = _two(p, jobs, order[0])
+    _drive_jobs(p, block, jobs.config, order)
     element = p.input("element", BITS)
     m.d.comb += [
         Value.cast(block.i.payload).eq(element),
@@ -125,17 +132,17 @@ def pooling(jobs: Jobs, clocks: int, p: Property) -> None:
         p.assume(block.o.ready)
     taken = _counter(p, "taken", block.i.valid & block.i.ready)
     given = _counter(p, "given", block.o.valid & block.o.ready)
-    window = _Window(p, jobs, height, width, planes)
 
     # The element that the tap meets is the rival of all that may be the result.
     seen, rival = Signal(name="seen"), Signal(BITS, name="rival")
-    comes = block.i.valid & block.i.ready & (taken == window.position.as_unsigned())
+    place = window.position.as_unsigned() + other.elements_before
+    comes = block.i.valid & block.i.ready & (taken == place)
     with m.If(comes & window.is_element):
         m.d.sync += [seen.eq(1), rival.eq(element)]
 
     out = block.o.payload
     value, index = Value.cast(out.value[0]), Value.cast(out.index[0])
-    here = block.o.valid & (given == window.number)
+    here = block.o.valid & (given == window.number + other.results_before)
     rivals = here & window.is_element
 
     def is_named(position: Value) -> Value:
@@ -153,12 +160,13 @@ def pooling(jobs: Jobs, clocks: int, p: Property) -> None:
     p.claim("its elements have been taken", ~rivals | seen)
     is_last = window.number + 1 == window.results
     p.claim("last marks the last result", ~here | (out.last == is_last))
-    p.claim("there is no result beyond the last", ~block.o.valid | (given < window.results))
-    p.claim("no element is taken beyond the last", ~block.i.ready | (taken < window.elements))
+    results, elements = window.results + other.results, window.elements + other.elements
+    p.claim("there is no result beyond the last", ~block.o.valid | (given < results))
+    p.claim("no element is taken beyond the last", ~block.i.ready | (taken < elements))
     if not jobs.stalls:
         is_last_clock = p.age(clocks - 1) == clocks - 1
-        p.claim("all results have been given", ~is_last_clock | (given == window.results))
-        p.claim("all elements have been taken", ~is_last_clock | (taken == window.elements))
+        p.claim("all results have been given", ~is_last_clock | (given == results))
+        p.claim("all elements have been taken", ~is_last_clock | (taken == elements))
 
     tie = rivals & (value == rival) & (value == 3) & (index < window.position)
     p.reached("the first of equal elements wins", tie)
@@ -171,6 +179,12 @@ def pooling(jobs: Jobs, clocks: int, p: Property) -> None:
     if jobs.planes > 1:
         second = (window.plane == 1) & (window.number == window.results_of_plane)
         p.reached("the first result of the second plane", here & second)
+    if jobs.two:
+        differs = window.results != other.results
+        p.reached("the first result of the first job, of another geometry",
+                  here & differs & (window.number == 0) & (other.results_before == 0))  # fmt: skip
+        p.reached("the last result of the second job, of another geometry",
+                  later & differs & (other.results_before > 0))  # fmt: skip
     if jobs.stalls:
         p.reached("the last result waits", ends & p.late(ends, 3))
 
@@ -182,14 +196,47 @@ def _counter(p: Property, name: str, step: Value) -> Signal:
     return count
 
 
-def _drive_job(p: Property, block: Core, config: CoreConfig, registers: dict[str, Value]) -> None:
-    """Offer one job, from the first clock on."""
-    job, given = block.job, Signal(name="job_given")
-    p.m.d.sync += given.eq(given | (job.valid & job.ready))
-    p.m.d.comb += job.valid.eq(~given)
+@dataclass(frozen=True)
+class _Other:
+    """Elements and results of the other job, and those of them that come before."""
+
+    elements: Value
+    results: Value
+    elements_before: Value
+    results_before: Value
+
+
+def _two(p: Property, jobs: Jobs, own: dict[str, Value]) -> tuple[list[dict[str, Value]], _Other]:
+    """Return the registers of two jobs in any order, and what the other one has.
+
+    ``own`` are the registers of the job that is looked at.
+    """
+    height, width = _any_lines(p, jobs, "other_")
+    others = pooling_registers(height, width, Const(1))
+    is_second = p.constant("is_second")
+    order = [{name: Mux(is_second == n, own[name], others[name]) for name in own} for n in range(2)]
+    elements = kept(p.m, "other_elements", height.size * width.size, 5)
+    results = kept(p.m, "other_results", height.outputs * width.outputs, 5)
+    before = (Mux(is_second, count, 0) for count in (elements, results))
+    return order, _Other(elements, results, *before)
+
+
+def _any_lines(p: Property, jobs: Jobs, prefix: str) -> tuple[Line, Line]:
+    """Return the two dimensions of any job."""
+    height = Line.any(p, f"{prefix}height", jobs.heights)
+    return height, Line.any(p, f"{prefix}width", jobs.widths)
+
+
+def _drive_jobs(
+    p: Property, block: Core, config: CoreConfig, order: list[dict[str, Value]]
+) -> None:
+    """Offer some jobs one after the other, from the first clock on."""
+    job, number = block.job, Signal(range(len(order) + 1), name="jobs_given")
+    p.m.d.sync += number.eq(number + (job.valid & job.ready))
+    p.m.d.comb += job.valid.eq(number != len(order))
     for name in job_shapes(config):
-        less = int(is_less_one(name))
-        p.m.d.comb += job.payload[name.replace(".", "_")].eq(registers[name] - less)
+        values = Array(registers[name] - int(is_less_one(name)) for registers in order)
+        p.m.d.comb += job.payload[name.replace(".", "_")].eq(values[number])
 
 
 def _core(window: tuple[int, int, int], dilation: int) -> CoreConfig:
@@ -206,7 +253,9 @@ def _short(size: Range, slots: int) -> list[SpatialDimension]:
 
 
 ALONE = [SpatialDimension(1, 1)]
-SHORT = _short(Range(size=2, window=2, stride=2, dilation=1, padding=1), 3)
+TIGHT, SHORT = (
+    _short(Range(size=2, window=2, stride=2, dilation=1, padding=1), slots) for slots in (2, 3)
+)
 DILATED = _short(Range(size=3, window=3, stride=2, dilation=2, padding=1), 4)
 BEFORE = [SpatialDimension(2, 2, start_padding=1)]
 
@@ -248,6 +297,14 @@ UNUSED = Fault("elements behind the last window are left on the stream",
                "self.present.eq(inside(walk.coordinate, size_less_one)),",
                "self.present.eq(inside(walk.coordinate, size_less_one) & (walk.coordinate <= "
                "register(self.config, self.job, f'{DIMENSIONS[self.axis]}.final'))),")  # fmt: skip
+
+KEEPS = Fault("a job keeps the shift of the job before it", "extremum.hdl.shadow",
+              "with m.If(enable):",
+              "with m.If(enable & ((name != 'shift') | (register == 0))):")  # fmt: skip
+GOES_ON = Fault("the first line of a job goes on where the job before has ended",
+                "extremum.hdl.line",
+                "with m.If(advance.token):",
+                "with m.If(advance.token & (self.coordinate == 0)):")  # fmt: skip
 
 RESULTS = (
     "no element of a window is better than its result, which is the first of equals; the value is "
@@ -299,4 +356,10 @@ PROOFS = (
     _proof("stalls-balanced", "the geometries of `pooling-stalls`, in a balanced core, whenever "
            "either stream stalls",
            Jobs(BALANCED, BEFORE, BEFORE, planes=1, stalls=True), 20, NO_STOP),
+    _proof("two-jobs", "two jobs of one plane, one behind the other, each of any line of up to 2 "
+           "elements with windows of 2, strides of 2 and paddings of 1 in up to 2 slots, without "
+           "stalls", Jobs(CORE, ALONE, TIGHT, planes=1, stalls=False, two=True), 54, KEEPS),
+    _proof("two-jobs-small", "two jobs of one plane, one behind the other, each of any geometry of "
+           "`pooling-groups`, in a small core",
+           Jobs(SMALL, ALONE, SHORT, planes=1, stalls=False, two=True), 22, GOES_ON),
 )  # fmt: skip

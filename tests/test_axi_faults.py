@@ -42,6 +42,14 @@ FAULTS = {
 """,
         f"{STREAM}: an offer was taken back",
     ),
+    "an offer that is unknown": (
+        f"""
+  reg moved = 0;
+  always @(posedge aclk) moved <= {STREAM}_tvalid && {STREAM}_tready;
+  assign {STREAM}_tvalid = inner_{STREAM}_tvalid ? 1 : moved ? 1'bx : 0;
+""",
+        f"{STREAM}: tvalid is X",
+    ),
     "a beat behind the last packet": (
         f"""
   // One beat more behind the eighth packet, without TLAST.
@@ -95,7 +103,10 @@ def test_a_broken_rule_is_found(name, tmp_path):
 
 
 @NEEDS_ICARUS
-@pytest.mark.parametrize("name", ["data that depends on ready", "an offer that is taken back"])
+@pytest.mark.parametrize(
+    "name",
+    ["data that depends on ready", "an offer that is taken back", "an offer that is unknown"],
+)
 def test_the_random_regression_finds_it_too(name, monkeypatch):
     fault, complaint = FAULTS[name]
     compiled = partial(cocotb_simulator.compile_core, verilog=around(fault))

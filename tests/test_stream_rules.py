@@ -64,3 +64,17 @@ def test_what_was_taken_may_change(name):
     signal = getattr(dut, name)
     signal.value = LogicArray(1, len(signal.value))
     assert not complaints(channels)
+
+
+@pytest.mark.parametrize("level", "XZ")
+@pytest.mark.parametrize("end", ["valid", "ready"])
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_handshake_must_be_known(channel, end, level):
+    """Whoever takes an unknown level for a 0 sees no offer, and misses nothing."""
+    dut, channels = block()
+    getattr(dut, f"{channel}{end}").value = LogicArray(level)
+    (told,) = complaints(channels)
+    assert told.endswith(f": {channel[-1]}{end} is {level}, not 0 or 1")
+    # In reset it may be, and in the clock in which one begins.
+    dut.aresetn.value = LogicArray(0, 1)
+    assert not complaints(channels)

@@ -1,4 +1,4 @@
-"""The rule of AXI that an offer stays: held against the outputs of a simulated block."""
+"""The rule of AXI that an offer is known and stays: held against a simulated block's outputs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Offers:
 
     def __init__(self, dut: Any, name: str, letter: str, payload: tuple[str, ...]) -> None:
         self.name = name
+        self._letter = letter
         start = f"{name}_{letter}"
         self._valid, self._ready = (getattr(dut, start + end) for end in ("valid", "ready"))
         self._payload = {end: getattr(dut, start + end) for end in payload}
@@ -48,6 +49,10 @@ class Offers:
         if self._was_reset:
             return False, ""
         moves = valid == 1 and ready == 1
+        for name, level in (("valid", valid), ("ready", ready)):
+            # Only a simulator of four states has such levels. Others know all of them.
+            if not level.is_resolvable:
+                return False, f"{self.name}: {self._letter}{name} is {level}, not 0 or 1"
         if was_reset:
             # The block takes a reset into a register first, so one of a single clock ends offers
             # only at the next edge.

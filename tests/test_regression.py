@@ -147,7 +147,7 @@ def test_a_seed_of_no_core():
 
 @pytest.mark.parametrize("name", ["row130", "balanced-column130"])
 def test_windows_of_more_than_64_taps_are_drawn_where_they_can_slide(name):
-    """With positions, in a third of the cases: nothing else meets the third digit of a tap."""
+    """With positions, in a third of the cases: no other core meets the third digit of a tap."""
     number = [target.name for target in TARGETS].index(name)
     met = 0
     for nth in range(8):

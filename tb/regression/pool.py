@@ -120,7 +120,10 @@ def _with(pipelining: str, names: Sequence[str], bus: str = "none") -> Iterator[
 
 
 def _with_long_windows() -> Iterator[Target]:
-    """Yield cores whose windows have more than 64 taps: the number of a tap has three digits."""
+    """Yield cores whose windows have more than 64 taps.
+
+    In a fast core the number of such a tap has three digits.
+    """
     chosen: dict[str, Any] = {"max_dilation": (1, 1, 1), "max_line": 3, "max_plane": 1}
     chosen["coordinate_width"] = 9
     yield Target("row130", CoreConfig((_T.INT8,), 1, (1, 1, 130), **chosen))

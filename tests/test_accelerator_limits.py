@@ -75,7 +75,7 @@ def test_a_window_wider_than_coordinates_count(simulator, pipelining, window):
 
 @pytest.mark.parametrize("core", ["row130", "balanced-column130"])
 def test_windows_of_more_than_64_taps(simulator, core):
-    """In a fast core the number of a tap has three digits; the first of many equal elements wins."""
+    """In a fast core the number of a tap has three digits; the first of many equals wins."""
     config = target_named(core).config
     rng = np.random.default_rng(9)
     is_row = config.max_window[2] > 1

@@ -89,6 +89,7 @@ def test_windows_of_more_than_64_taps(simulator, core):
                 accelerator, "max_pooling", x, window, strides=strides, start_padding=start,
                 return_indices=True,
             )  # fmt: skip
+            assert accelerator.report is not None
             assert not accelerator.report.notes
 
 

@@ -37,6 +37,7 @@ def test_a_read_in_every_phase_of_a_reset(name, waits):
         block.ready = lambda channel: (
             channel != "s_axil_r" or not waits or len(block.given["s_axil_b"]) > 0
         )
+        was_read = False
         for address, word in WORDS.items():
             for phase in PHASES:
                 block.given.clear()

@@ -104,9 +104,9 @@ def test_reductions(name):
 
 def drawn_line(rng, most):
     """Return a dimension whose window may be larger than all that there is."""
-    pads = [rng.choice((0, 0, 1, 2, 6)) for _ in "se"]
+    start, end = (rng.choice((0, 0, 1, 2, 6)) for _ in "se")
     return Line(
-        rng.randint(1, most), rng.randint(1, 3), rng.randint(1, 4), *pads, rng.randint(1, 3)
+        rng.randint(1, most), rng.randint(1, 3), rng.randint(1, 4), start, end, rng.randint(1, 3)
     )
 
 

@@ -49,7 +49,8 @@ class Offers:
         if self._was_reset:
             return False, ""
         moves = valid == 1 and ready == 1
-        for name, level in (("valid", valid), ("ready", ready)):
+        levels: dict[str, Any] = {"valid": valid, "ready": ready}
+        for name, level in levels.items():
             # Only a simulator of four states has such levels. Others know all of them.
             if not level.is_resolvable:
                 return False, f"{self.name}: {self._letter}{name} is {level}, not 0 or 1"

@@ -255,12 +255,14 @@ def test_the_distance_of_taps_of_the_width_is_their_dilation(dilation, most):
     )  # fmt: skip
     example = example_job(core)
     assert example is not None
+    assert isinstance(example.problem, Pooling)
     assert example.problem.dilations == (1, dilation)
 
 
 def test_a_core_with_few_bits_for_positions_has_an_example_with_some():
     example = example_job(replace(CORE, lanes=1, max_window=(1, 3, 3), index_width=4))
     assert example is not None
+    assert isinstance(example.problem, Pooling)
     assert (example.problem.return_indices, example.problem.window) == (True, (3, 3))
 
 
@@ -268,6 +270,7 @@ def test_a_core_that_has_too_few_bits_for_any_position_has_an_example_without():
     core = replace(CORE, max_window=(1, 3, 3), index_width=1, operators=("max-pool",))
     example = example_job(core)
     assert example is not None
+    assert isinstance(example.problem, Pooling)
     assert not example.problem.return_indices
 
 

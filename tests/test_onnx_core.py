@@ -107,3 +107,9 @@ def test_the_storage_is_that_of_the_largest_layer():
     x = np.zeros((1, 1, 4, 4, 6), np.float32)
     config = core_for(load(one_node("MaxPool", x, kernel_shape=[2, 2, 2])).candidates, lanes=1)
     assert (config.max_line, config.max_plane) == (5, 15)
+
+
+def test_without_a_pooling_no_window_slides():
+    config = core_for(load(one_node("ArgMax", X)).candidates, lanes=1)
+    assert (config.max_window, config.max_dilation) == ((1, 1, 1), (1, 1, 1))
+    assert (config.max_line, config.max_plane) == (1, 1)

@@ -126,10 +126,10 @@ def test_the_bench_passes_and_finds_what_is_wrong(folder, tmp_path):
         (r"RESULTS = 6;", "RESULTS = 7;", "m_axis_value_tlast of beat 5"),
         (r"32'h\w+(\);  // CONFIG_HASH)", r"32'h12345678\1", "expected 12345678"),
         (r"32'h\w+(\);  // WIDTH_PERIOD)", r"32'h00000004\1", "m_axis_value"),
-        (r"32'h\w+(\);  // HEIGHT_PERIOD)", r"32'h00000004\1", "results are missing|01c"),
+        (r"32'h\w+(\);  // HEIGHT_PERIOD)", r"32'h00000004\1", "not over after|01c"),
         (r"32'h\w+(\);  // STATUS\.busy)", r"32'h00000001\1", "014 holds"),
         (r"32'h\w+(\);  // IRQ_STATUS\.done)", r"32'h00000000\1", "the interrupt stays"),
-        (r"sent < BEATS\n", "sent < BEATS - 1\n", "results are missing"),
+        (r"sent < BEATS\n", "sent < BEATS - 1\n", "not over after .* beats were taken"),
     ]
     (most,) = re.findall(r"MOST_CLOCKS = (\d+);", bench)
     assert int(most) < 100_000

@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from packages import settings_of
+from packages import icarus, settings_of, write
+from simulation import NEEDS_ICARUS
 
 from extremum.hdl.config import CoreConfig
 from extremum.host.package import testbench as benches
@@ -105,3 +106,16 @@ def test_the_testbench_expects_results_ahead_of_a_core_without_jobs_alone(bus, i
     settings = Settings(core, "a", bus)
     text = benches.testbench(settings, ports_of(block_verilog(settings), "a"), example)
     assert ("localparam AHEAD = 6;" in text) == is_dataflow
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("bus", ["none", "axi"])
+def test_the_testbench_waits_for_beats_behind_the_last_result(bus, tmp_path):
+    """No window sees the last two of three planes, which are hundreds of beats."""
+    problem = Pooling.of(
+        (1, 3, 3, 6, 28), "uint16", (3, 5, 5), strides=(1, 4, 3), start_padding=(3, 0, 2),
+        end_padding=(1, 1, 0), dilations=(3, 1, 1), return_indices=True,
+    )  # fmt: skip
+    write(Settings(dataflow_core(problem), "own", bus), tmp_path)
+    status, told = icarus(tmp_path, "own_tb", "own_tb.v", "own.v")
+    assert (status, "PASS: 27 result beats" in told) == (0, True), told

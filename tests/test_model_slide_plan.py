@@ -10,6 +10,7 @@ from pooling_checks import check_against_reference
 from strategies import NAN_MODES, TYPES, poolings, tensors
 
 import extremum.model.fast.maximum as maximum_module
+import extremum.model.fast.values as values_module
 from extremum.model import AxisDirection, Pooling, SpatialDimension, argmax, max_pooling
 from extremum.model.fast import line_plan, slide_plan
 
@@ -22,7 +23,7 @@ NEVER = 1 << 40
 
 def forget_plans():
     slide_plan.kept_plans.cache_clear()
-    maximum_module._repeated.cache_clear()
+    values_module._window_values.cache_clear()
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_all_ways_to_join_short_stretches(short, one_by_one, by_phase, data):
         patch.setattr(line_plan, "LEAST_ONE_BY_ONE", one_by_one)
         patch.setattr(line_plan, "LEAST_BY_PHASE", 0)
         patch.setattr(line_plan, "MOST_BY_PHASE", by_phase)
-        patch.setattr(maximum_module, "TENSORS_BEFORE", data.draw(st.sampled_from([0, NEVER])))
+        patch.setattr(maximum_module, "BLOCKS_BEFORE", data.draw(st.sampled_from([0, NEVER])))
         forget_plans()
         nan = data.draw(st.sampled_from(NAN_MODES))
         check_against_reference(x, geometry, "tensor", nan, "uint32")

@@ -10,12 +10,12 @@ from equal_bits import assert_equal_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pooling_checks import check_against_reference
+from sliding_maximum import slide_maximum
 from strategies import NAN_MODES, TYPES, tensors
 
 import extremum.model.fast.sliding as sliding_module
 from extremum.model import SpatialDimension, argmax, max_pooling
 from extremum.model.fast import line_plan
-from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import lowest
 from extremum.model.fast.sliding import slide_winners
 

@@ -9,5 +9,5 @@ or decides a rule of the contract.
 - ``rows`` finds the winner of every row of a matrix, ``columns`` that of every short column.
 - ``gather`` finds the winner of every window of a small tensor.
 - ``tiles``, ``winners``, ``sliding``, ``slide_plan`` and ``line_plan`` find that of a large one;
-  ``maximum`` and ``recording`` find its value alone.
+  ``values``, ``maximum`` and ``recording`` find its value alone.
 """

@@ -1,7 +1,7 @@
-"""Takes the maximum of every window: the values of a max pooling, without positions.
+"""Takes the maximum of every window of a block of planes, without positions.
 
-It slides windows as `sliding` does. Making views of a small tensor takes NumPy as long as comparing
-its elements. Which views are needed follows from the sizes alone, so after some tensors of the same
+It slides windows as `sliding` does. Making views of a small block takes NumPy as long as comparing
+its elements. Which views are needed follows from the sizes alone, so after some blocks of the same
 sizes, what is done with them is recorded, and then repeated with each that follows.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,65 +22,121 @@ from extremum.model.fast.slide_plan import SlidePlan, slide_plans
 from extremum.model.fast.sliding import are_planes, columns_first, in_large_units, slide
 from extremum.model.spatial import SpatialDimension
 
-__all__ = ["slide_maximum"]
+__all__ = ["SlidingMaximum"]
 
-MOST_RECORDED_BYTES, MOST_RECORDED_STEPS = 1 << 19, 64
-"""Most bytes of a tensor and of the arrays in between, and most comparisons, copies and fills, of a
+MOST_RECORDED_BYTES, MOST_RECORDED_STEPS = 1 << 20, 64
+"""Most bytes of a block and of the arrays in between, and most comparisons, copies and fills, of a
 maximum that is recorded."""
-MOST_RECORDED = 32
-"""For how many shapes there are recordings, whose arrays so take 16 MiB at most."""
-TENSORS_BEFORE = 2
-"""How many tensors of a shape come before what is done is recorded, which takes as long as doing
-it."""
+BLOCKS_BEFORE = 2
+"""How many blocks come before what is done is recorded, which takes as long as doing it."""
 
 
-def slide_maximum(x: np.ndarray, dimensions: Sequence[SpatialDimension]) -> np.ndarray:
-    """Take the maximum of every window over the last axes.
+class SlidingMaximum:
+    """The maximum of every window over the last axes, for blocks of one shape and type.
 
     Parameters
     ----------
-    x : ndarray
-        Its last axes are the dimensions, in order. Half floats must hold no NaN. In a window of a
-        wider float that meets NaN, any one of them wins. If zeros of both signs tie, either wins.
-    dimensions : sequence of SpatialDimension
+    dimensions : tuple of SpatialDimension
+        The last axes of a block, in order.
+    shape : tuple of int
+        Shape of a block.
+    dtype : dtype
 
-    Returns
-    -------
-    ndarray
-        One element for each window along the last axes; an empty window has the lowest number.
-        Always a fresh array, also if every window is one element.
+    Attributes
+    ----------
+    is_recorded : bool
+        Whether what is done with a block is recorded and repeated, as far as is known.
 
     Examples
     --------
-    >>> slide_maximum(np.array([3, 1, 2]), [SpatialDimension(3, window=2, end_padding=1)])
+    >>> dimension = SpatialDimension(3, window=2, end_padding=1)
+    >>> maximum = SlidingMaximum((dimension,), (3,), np.dtype(int))
+    >>> best = np.empty(3, int)
+    >>> maximum.write(np.array([3, 1, 2]), best)
+    >>> best
     array([3, 2, 2])
     """
-    if dimensions[0].outputs == 1 and are_planes(dimensions):
-        lead = x.shape[: x.ndim - len(dimensions)]
-        rows = x.reshape(-1, math.prod(d.size for d in dimensions))
-        return best_of_rows(rows).reshape(*lead, *(1,) * len(dimensions))
-    keys = exact_key(x)
-    if keys.nbytes <= MOST_RECORDED_BYTES and keys.flags.c_contiguous:
-        best = _repeated(tuple(dimensions), x.shape, x.dtype).maximum(keys)
-        if best is not None:
-            return from_exact_key(best, x.dtype)
-    plans, sizes = _plans(tuple(dimensions), x.shape, x.dtype)
-    if not plans:
-        return x.copy()
-    best = np.empty(plans[-1].shape, keys.dtype)
-    _slide_keys(keys, best, plans, lowest_key(x.dtype))
-    return from_exact_key(best.reshape(sizes), x.dtype)
 
+    def __init__(
+        self, dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], dtype: np.dtype
+    ) -> None:
+        self._dimensions, self._shape, self._dtype = dimensions, shape, dtype
+        self._least = lowest_key(dtype)
+        self._has_keys = self._least.dtype != dtype
+        self._row = math.prod(d.size for d in dimensions) if are_planes(dimensions) else 0
+        steps = 0 if self._row else sum(plan.steps for plan in self._plans())
+        nbytes = math.prod(shape) * dtype.itemsize
+        self.is_recorded = 0 < steps <= MOST_RECORDED_STEPS and nbytes <= MOST_RECORDED_BYTES
+        self._blocks = 0
+        self._unused: list[Recording] = []
 
-def _plans(
-    dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], dtype: np.dtype
-) -> tuple[list[SlidePlan], tuple[int, ...]]:
-    """Return the plans for all dimensions, and the shape of the result.
+    def write(self, x: np.ndarray, out: np.ndarray) -> None:
+        """Write the maximum of every window; the lowest number if the window is empty.
 
-    The outermost dimension comes first: it leaves fewer rows for the inner dimensions, along which
-    NumPy is slow.
-    """
-    return slide_plans(dimensions, shape, dtype.itemsize, range(-len(dimensions), 0))
+        Parameters
+        ----------
+        x : ndarray
+            A block, C-contiguous. Half floats must hold no NaN. In a window of a wider float that
+            meets NaN, any one of them wins. If zeros of both signs tie, either wins.
+        out : ndarray
+            One element for each window, C-contiguous.
+        """
+        if self._row:
+            out[...] = best_of_rows(x.reshape(-1, self._row)).reshape(out.shape)
+        elif self._has_keys:
+            best = out.view(self._least.dtype)
+            self._write_keys(exact_key(x), best)
+            out[...] = from_exact_key(best, self._dtype)
+        else:
+            self._write_keys(x, out)
+
+    def _write_keys(self, keys: np.ndarray, best: np.ndarray) -> None:
+        """Write the greatest key of every window."""
+        if self._repeat(keys, best):
+            return
+        if plans := self._plans():
+            _slide_keys(keys, best.reshape(plans[-1].shape), plans, self._least)
+        else:
+            best[...] = keys.reshape(best.shape)
+
+    def _plans(self) -> list[SlidePlan]:
+        """Return the plans for all dimensions.
+
+        The outermost dimension comes first: it leaves fewer rows for the inner dimensions, along
+        which NumPy is slow.
+        """
+        axes = range(-len(self._dimensions), 0)
+        return slide_plans(self._dimensions, self._shape, self._dtype.itemsize, axes)[0]
+
+    def _repeat(self, keys: np.ndarray, best: np.ndarray) -> bool:
+        """Do again what is recorded; return False if nothing is."""
+        if not self.is_recorded:
+            return False
+        if self._blocks < BLOCKS_BEFORE:
+            self._blocks += 1
+            return False
+        # Whoever repeats a recording takes it out of the list, so that no other thread does.
+        try:
+            recording = self._unused.pop()
+        except IndexError:
+            recording = self._record()
+            if not self.is_recorded:
+                return False
+        recording.repeat(keys, best)
+        if not self._unused:
+            self._unused.append(recording)
+        return True
+
+    def _record(self) -> Recording:
+        """Record what is done with a block, and decide whether the recording is worth keeping."""
+        plans = self._plans()
+        shapes = self._shape, plans[-1].shape
+        keys, best = (np.empty(shape, self._least.dtype) for shape in shapes)
+        recording = Recording(keys, best)
+        _slide_keys(keys, best, plans, self._least, recording)
+        recording.end()
+        self.is_recorded = recording.nbytes <= MOST_RECORDED_BYTES
+        return recording
 
 
 def _slide_keys(
@@ -115,7 +171,9 @@ def _slide_keys(
             fill(padded, (..., slice(inside.start)))
             fill(padded, (..., slice(inside.stop, None)))
         elif inside:
-            # A recording owns this array and writes nothing here, so the padding is there for good.
+            # What is recorded writes nothing here, so the padding is there for good.
+            if recording is not None:
+                recording.keep(padded)
             padded[..., : inside.start] = padded[..., inside.stop :] = least
         keys = padded
 
@@ -157,59 +215,3 @@ def _copy(source: np.ndarray, target: np.ndarray) -> None:
 def _maximum(first: np.ndarray, second: np.ndarray, target: np.ndarray) -> None:
     """Write the greater of each pair; the innermost loop is along the last axis."""
     np.maximum(first, second, out=target, order="C")
-
-
-class _Repeated:
-    """The maximum of every window, for tensors of one shape and type that come again and again."""
-
-    def __init__(
-        self, dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], dtype: np.dtype
-    ) -> None:
-        self._dimensions, self._shape, self._dtype = dimensions, shape, dtype
-        self._tensors, self._is_recorded = 0, True
-        # Shapes of the result: as it is written, and as it is wanted.
-        self._written = self._wanted = shape
-        self._unused: list[Recording] = []
-
-    def maximum(self, keys: np.ndarray) -> np.ndarray | None:
-        """Return the greatest key of every window, in a fresh array, or None if it is not recorded.
-
-        Parameters
-        ----------
-        keys : ndarray
-            Keys of a tensor, C-contiguous.
-        """
-        if self._tensors < TENSORS_BEFORE or not self._is_recorded:
-            self._tensors += 1
-            return None
-        # Whoever repeats a recording takes it out of the list, so that no other thread does.
-        try:
-            recording = self._unused.pop()
-        except IndexError:
-            recording = self._record()
-            if not self._is_recorded:
-                return None
-        best = np.empty(self._written, keys.dtype)
-        recording.repeat(keys, best)
-        if not self._unused:
-            self._unused.append(recording)
-        return best.reshape(self._wanted)
-
-    def _record(self) -> Recording:
-        """Record what is done with a tensor, and decide whether the recording is worth keeping."""
-        plans, self._wanted = _plans(self._dimensions, self._shape, self._dtype)
-        if plans:
-            self._written = plans[-1].shape
-        least = lowest_key(self._dtype)
-        keys, best = (np.empty(shape, least.dtype) for shape in (self._shape, self._written))
-        recording = Recording(keys, best)
-        _slide_keys(keys, best, plans, least, recording)
-        recording.end()
-        self._is_recorded = (
-            0 < len(recording) <= MOST_RECORDED_STEPS and recording.nbytes <= MOST_RECORDED_BYTES
-        )
-        return recording
-
-
-_repeated = lru_cache(maxsize=MOST_RECORDED)(_Repeated)
-"""The last ones that were used. With more of them in turn, none is used often enough to record."""

@@ -2,7 +2,8 @@
 
 Of a small tensor, NumPy takes as long to make views of arrays as to compare their elements. What is
 done with them follows from the sizes alone, so it is recorded once: the arrays in between, and all
-views, are kept with it.
+views, are kept with it. Arrays that are not needed at the same time share memory, of which so more
+stays in the cache.
 """
 
 from __future__ import annotations
@@ -50,6 +51,21 @@ class _Step(NamedTuple):
     places: list[tuple[int, _Place]]
 
 
+class _Array(NamedTuple):
+    """An array that a recording owns.
+
+    Attributes
+    ----------
+    array : ndarray
+    first, last : int
+        Numbers of the first and of the last step that needs it.
+    """
+
+    array: np.ndarray
+    first: int
+    last: int
+
+
 class Recording:
     """A sequence of operations on arrays, to be done again with other arrays in some places.
 
@@ -74,6 +90,7 @@ class Recording:
     def __init__(self, *stand_ins: np.ndarray) -> None:
         self._stand_ins = stand_ins
         self._steps: list[_Step] = []
+        self._kept: list[np.ndarray] = []
 
     def __len__(self) -> int:
         """Return the number of operations."""
@@ -82,13 +99,7 @@ class Recording:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that it owns."""
-        owned: dict[int, int] = {}
-        for step in self._steps:
-            for operand in step.operands:
-                if isinstance(operand, np.ndarray):
-                    whole = _whole(operand)
-                    owned[id(whole)] = whole.nbytes
-        return sum(owned.values())
+        return sum(owned.array.nbytes for owned in self._owned())
 
     def add(self, operation: Callable[..., object], *operands: Any) -> None:
         """Add an operation, which is not done yet.
@@ -107,9 +118,35 @@ class Recording:
                 step.places.append((number, place))
         self._steps.append(step)
 
+    def keep(self, array: np.ndarray) -> None:
+        """Let an array share its memory with no other, so that what is in it is there for good."""
+        self._kept.append(_whole(array))
+
     def end(self) -> None:
-        """Forget the stand-ins: nothing more is added."""
+        """Forget the stand-ins: nothing more is added. Arrays share memory from now on."""
         self._stand_ins = ()
+        spaces: list[list[_Array]] = []
+        for owned in self._owned():
+            free = [space for space in spaces if space[-1].last < owned.first]
+            if free:
+                max(free, key=_nbytes).append(owned)
+            else:
+                spaces.append([owned])
+        memory = {}
+        for space in spaces:
+            shared = np.empty(_nbytes(space), np.uint8) if len(space) > 1 else space[0].array
+            memory |= {id(owned.array): shared for owned in space}
+        for step in self._steps:
+            for number, operand in enumerate(step.operands):
+                if isinstance(operand, np.ndarray):
+                    whole = _whole(operand)
+                    step.operands[number] = np.ndarray(
+                        operand.shape,
+                        operand.dtype,
+                        memory[id(whole)],
+                        _address(operand) - _address(whole),
+                        operand.strides,
+                    )
 
     def repeat(self, *arrays: np.ndarray) -> None:
         """Do all operations in their order.
@@ -125,6 +162,19 @@ class Recording:
                 actual[number] = np.ndarray(shape, dtype, arrays[array], offset, strides)
             operation(*actual)
 
+    def _owned(self) -> list[_Array]:
+        """Return the arrays that it owns, in the order in which they are first needed."""
+        found: dict[int, _Array] = {}
+        for number, step in enumerate(self._steps):
+            for operand in step.operands:
+                if isinstance(operand, np.ndarray):
+                    whole = _whole(operand)
+                    first = found[id(whole)].first if id(whole) in found else number
+                    found[id(whole)] = _Array(whole, first, number)
+        for array in self._kept:
+            found[id(array)] = _Array(array, 0, len(self))
+        return sorted(found.values(), key=lambda owned: owned.first)
+
     def _place(self, operand: object) -> _Place | None:
         """Return where an array lies in a stand-in, None if it is none of its views."""
         if isinstance(operand, np.ndarray):
@@ -133,6 +183,11 @@ class Recording:
                     offset = _address(operand) - _address(array)
                     return _Place(number, operand.shape, operand.dtype, offset, operand.strides)
         return None
+
+
+def _nbytes(space: list[_Array]) -> int:
+    """Return how many bytes the largest of some arrays has."""
+    return max(owned.array.nbytes for owned in space)
 
 
 def _whole(array: np.ndarray) -> np.ndarray:

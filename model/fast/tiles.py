@@ -10,15 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 from extremum.model.spatial import ClippedWindows, SpatialDimension
 
 __all__ = ["PlaneTile", "tile_sizes", "tiles"]
-
-FEW = 32
-"""Least number of elements for each window where windows are few."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +31,6 @@ class PlaneTile:
 
     dimensions: tuple[SpatialDimension, ...]
     elements: tuple[slice, ...]
-
-    @cached_property
-    def has_few_windows(self) -> bool:
-        """Whether looking at all results takes much less time than looking at all elements."""
-        windows = math.prod(dimension.outputs for dimension in self.dimensions)
-        return FEW * windows <= math.prod(dimension.size for dimension in self.dimensions)
 
 
 def tile_sizes(

@@ -11,19 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from extremum.model.fast.maximum import slide_maximum
 from extremum.model.fast.order import (
     bits_follow_value,
     comparable,
     exact_key,
     from_exact_key,
-    has_minus_zero,
-    has_nan,
     order_key,
 )
 from extremum.model.fast.rows import elements_at, first_winner
 from extremum.model.fast.sliding import are_planes, coordinates, slide_winners
 from extremum.model.fast.tiles import PlaneTile
+from extremum.model.fast.values import greatest_values
 
 __all__ = ["window_winners"]
 
@@ -60,7 +58,7 @@ def window_winners(
     """
     cuts = [planes[(..., *part.elements)] for part in parts]
     if not with_positions:
-        value = _greatest(cuts, parts)
+        value = greatest_values(cuts, parts)
         if value is not None:
             return None, value
     elif cuts[0].shape == planes.shape and are_planes(parts[0].dimensions):
@@ -92,28 +90,6 @@ def window_winners(
         raise ValueError("parts must not be empty")
     value = from_exact_key(best, planes.dtype) if exact else _fetch(planes, position)
     return position if with_positions else None, value
-
-
-def _greatest(cuts: list[np.ndarray], parts: list[PlaneTile]) -> np.ndarray | None:
-    """Return the values of the winners, or None if they cannot be told without positions."""
-    # The sign of a zero matters only where the result is zero, so where there are few windows, the
-    # results are looked at first.
-    zeros_first = parts[0].has_few_windows and cuts[0].dtype.kind == "f"
-    if not zeros_first and any(has_minus_zero(cut) for cut in cuts):
-        return None
-    nan_first = cuts[0].dtype == np.float16
-    if nan_first and any(has_nan(cut) for cut in cuts):
-        return None
-    best = None
-    for cut, part in zip(cuts, parts, strict=True):
-        found = slide_maximum(cut, part.dimensions)
-        best = found if best is None else np.maximum(best, found)
-    # A window that meets NaN has one of them here, but maybe not with the bits of the first one.
-    if best is None or (not nan_first and has_nan(best)):
-        return None
-    if zeros_first and not best.all() and any(has_minus_zero(cut) for cut in cuts):
-        return None
-    return best
 
 
 def _fetch(x: np.ndarray, positions: np.ndarray) -> np.ndarray:

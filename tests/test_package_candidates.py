@@ -175,6 +175,19 @@ def test_a_line_gives_what_its_registers_are_fixed_to(axis, seed):
         assert {name: getattr(got, name) for name in told} == told
 
 
+@pytest.mark.parametrize("free", [None, *(name for name in OWN if name != "size")])
+def test_every_small_line_is_found_by_its_registers(free):
+    """Also if one of them is free, as long as it is not the size."""
+    for size, window, stride, dilation in product((1, 2, 3, 4, 9), (1, 2, 3), (1, 2, 3), (1, 2)):
+        reach = (window - 1) * dilation
+        for start, end in product(range(reach + 1), repeat=2):
+            if size + start + end > reach:
+                line = SpatialDimension(size, window, stride, dilation, start, end)
+                (registers,) = dimension_registers((line,), (0,))
+                told = {f"width.{name}": getattr(registers, name) for name in OWN if name != free}
+                assert geometries(CORE, told, 2), line
+
+
 @pytest.mark.parametrize("name", ["period", "regular", "final"])
 def test_a_line_whose_end_is_fixed_is_as_long(name):
     (found, *_) = geometries(CORE, {f"width.{name}": 200}, 2)

@@ -103,3 +103,29 @@ def test_the_start_is_the_last_of_what_the_example_writes():
     rows = re.findall(r"^\| (0x\w+) \| `(\w+)` \| (\S+) \| (0x\w+) \|$", text, re.MULTILINE)
     assert rows[-1] == (f"0x{command_address(START_COMMAND):03x}", "START", "1", "0x00000001")
     assert len({address for address, *_ in rows}) == len(rows) == 6
+
+
+@pytest.mark.parametrize(("lanes", "told"), [(1, "1 element per"), (2, "2 elements per")])
+def test_it_tells_how_many_elements_a_beat_has(lanes, told):
+    text = readme(Settings(replace(SMALL, lanes=lanes), "a"), (), None, [])
+    assert f", {told} beat." in text
+
+
+@pytest.mark.parametrize(
+    ("measured", "device", "memories", "told"),
+    [
+        ("ecp5-85k", None, 1, "tools infer the memories, and it may be larger and slower."),
+        ("ice40-up5k", None, 1, "it may ask for memories that the part has not."),
+        ("ecp5-85k", None, 0, None),
+        ("ecp5-85k", "ecp5-85k", 1, None),
+    ],
+)
+def test_it_tells_where_the_measured_block_has_other_memories(measured, device, memories, told):
+    """A package without a device leaves its memories to the tools."""
+    cost = {"device": measured, "comb": 9, "ff": 8, "block_ram": memories, "fmax_mhz": 99.6}
+    text = readme(Settings(SMALL, "a", device=device), (), None, [], cost)
+    assert "| 9 | 8 | " + str(memories) + " | 100 |\n" in text
+    start = f"\nThat is what `--device {measured}` writes. As the Verilog stands here,\n"
+    assert (start in text) == (told is not None)
+    if told:
+        assert f"{start}{told}\n" in text

@@ -231,13 +231,23 @@ from extremum import model
 from extremum.hdl import CoreConfig, generate
 from extremum.model import DataType, reference
 
-bits = np.random.default_rng(1).integers(0, 1 << 16, (20, 50), dtype=np.uint16)
+bits = np.random.default_rng(1).integers(0, 1 << 16, (20, 500), dtype=np.uint16)
 x = bits.view(DataType.BFLOAT16.dtype)
 for nan in ("propagate", "ignore"):
     for name in ("argmax", "argmin"):
         got = getattr(model, name)(x, axes=1, nan=nan)
         wanted, _ = reference.reduction(x, [1], minimum=name == "argmin", nan=nan)
         assert got.tolist() == wanted.tolist(), (name, nan)
+zeros = bits << 15  # of both signs
+numbers = bits & 0x3FFF
+some_nan = np.where(bits < 999, bits | 0x7FC0, numbers)
+for found in (bits, zeros, numbers, some_nan, some_nan | 0x8000):
+    planes = found.view(DataType.BFLOAT16.dtype).reshape(1, 25, 20, 20)
+    for nan in ("propagate", "ignore"):
+        got = model.max_pooling(planes, 3, strides=2, nan=nan)
+        line = {"strides": (2, 2), "start_padding": (0, 0), "end_padding": (0, 0)}
+        wanted, *_ = reference.pooling(planes, (3, 3), **line, dilations=(1, 1), nan=nan)
+        assert got.tobytes() == wanted.tobytes(), nan
 generate(CoreConfig((DataType.BFLOAT16,), max_window=(1, 1, 1)))
 print(model.__file__)
 """

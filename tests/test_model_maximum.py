@@ -1,7 +1,6 @@
 """The values of all windows: signs of zeros, blocks, and what is recorded and done again."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -18,6 +17,7 @@ import extremum.model.fast.maximum as maximum_module
 import extremum.model.fast.values as values_module
 from extremum.model import Pooling, SpatialDimension, max_pooling, reference
 from extremum.model.fast.maximum import SlidingMaximum
+from extremum.model.fast.recording import Recording
 from extremum.model.fast.tiles import PlaneTile
 from extremum.model.fast.values import greatest_values
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("as_if_large")
 def test_zeros_of_both_signs_win_by_their_place(stride, name):
     """With long strides the results are looked at for zeros, with short ones the tensor is."""
     rng = np.random.default_rng(stride)
-    for values in ([-1, 0.0, -0.0], [-0.0, -2], [0.0, -0.0], [-0.0, 0.0, 1]):
+    for values in ([-1, 0.0, -0.0], [-0.0, -2], [0.0, -0.0], [-0.0, 0.0, 1], [-0.0] * 9 + [1]):
         x = rng.choice(np.array(values, name), (2, 3, 13, 14))
         geometry = {"window": (3, 4), "strides": (stride, stride), "dilations": (1, 1)}
         geometry |= {"start_padding": (1, 0), "end_padding": (0, 1)}
@@ -40,7 +40,7 @@ def test_zeros_of_both_signs_win_by_their_place(stride, name):
 def recorded_at_once(monkeypatch):
     """Record at the first block of a shape."""
     monkeypatch.setattr(maximum_module, "BLOCKS_BEFORE", 0)
-    values_module._window_values.cache_clear()
+    values_module._prepared.cache_clear()
 
 
 def in_other_memory(x):
@@ -90,55 +90,117 @@ def test_blocks_do_not_show(name, data):
         x.reshape(-1)[data.draw(st.integers(0, x.size - 1))] = odd
     nan = data.draw(st.sampled_from(NAN_MODES))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values_module, "BLOCK_BYTES", data.draw(st.integers(1, x.nbytes + 1)))
+        patch.setattr(values_module, "BLOCK_BYTES", data.draw(st.integers(1, 4 * x.nbytes)))
         patch.setattr(maximum_module, "BLOCKS_BEFORE", data.draw(st.integers(0, 2)))
-        values_module._window_values.cache_clear()
+        values_module._prepared.cache_clear()
         expected = reference.pooling(x, **geometry, nan=nan)[0]
         assert_equal_bits(max_pooling(x, **geometry, nan=nan), expected)
-    values_module._window_values.cache_clear()
+    values_module._prepared.cache_clear()
+
+
+def prepared(planes, dimensions, name="int8"):
+    """Return what finds the values of so many planes."""
+    return values_module._WindowValues(tuple(dimensions), (1, planes), np.dtype(name))
+
+
+@pytest.mark.parametrize("name", ["int8", "int32", "float16"])
+@pytest.mark.parametrize(
+    "dimensions",
+    [
+        [SpatialDimension(50, 2, 2)] * 2,
+        [SpatialDimension(50, 3, 2, 1, 1, 1)] * 2,
+        [SpatialDimension(20, 5, 1, 1, 2, 2)] * 2,
+        [SpatialDimension(24, 16)] * 2,
+        [SpatialDimension(9, 3, 2, 1, 1, 1)] * 3,
+    ],
+)
+def test_a_block_has_as_many_planes_as_fit_with_all_that_is_needed(monkeypatch, dimensions, name):
+    """Blocks are about equally large; what one plane needs is what each plane of a block needs."""
+    sizes = [dimension.size for dimension in dimensions]
+    each = SlidingMaximum(tuple(dimensions), (1, *sizes), np.dtype(name)).needed_bytes
+    assert each is not None
+    least = np.dtype(name).itemsize * sum(
+        np.prod([getattr(dimension, what) for dimension in dimensions])
+        for what in ("size", "outputs")
+    )
+    assert least <= each < 8 * least
+    steps = [(9 * each, 9), (9 * each - 1, 5), (4 * each, 3), (2 * each - 1, 1), (each, 1)]
+    for most, step in [*steps, (each - 1, 9)]:
+        monkeypatch.setattr(values_module, "BLOCK_BYTES", most)
+        assert prepared(9, dimensions, name)._step == step, most
+        assert prepared(9, dimensions, name)._maximum._is_recorded == (most >= each)
 
 
 @pytest.mark.parametrize(
-    ("name", "planes", "dimensions", "step"),
+    "dimensions",
     [
-        # Five planes of 2500 bytes, each with 3 times 625 bytes for its values, take 21875 bytes.
-        ("int8", 5, [SpatialDimension(50, 2, 2)] * 2, [(21875, 5), (21874, 3), (4374, 1), (1, 1)]),
-        ("int32", 5, [SpatialDimension(50, 2, 2)] * 2, [(87500, 5), (87499, 3), (4374, 1)]),
-        # Blocks are about equally large.
-        ("int8", 9, [SpatialDimension(50, 2, 2)] * 2, [(8 * 4375, 5), (4 * 4375, 3)]),
         # Whole planes are rows, which are taken one by one anyway.
-        ("int8", 5, [SpatialDimension(50, 50)] * 2, [(1, 5)]),
-        # What has very many steps is not recorded, so few blocks are better.
-        ("int8", 5, [SpatialDimension(256, 128, 1, 1, 127)] * 2, [(1, 5)]),
+        [SpatialDimension(50, 50)] * 2,
+        # Nothing is done but a copy.
+        [SpatialDimension(50, 1)] * 2,
+        # Every window at the border meets another number of elements.
+        [SpatialDimension(256, 128, 1, 1, 127)] * 2,
+        # Windows have few sizes, but many doublings, copies and comparisons.
+        [SpatialDimension(200, 64, 1, 1, 20, 11)] * 3,
     ],
 )
-def test_how_many_planes_are_a_block(monkeypatch, name, planes, dimensions, step):
-    """As many as fit the bound together with their values, but at least one."""
-    for most, expected in step:
-        monkeypatch.setattr(values_module, "BLOCK_BYTES", most)
-        found = values_module._WindowValues(tuple(dimensions), (1, planes), np.dtype(name))
-        assert found._step == expected
+def test_what_has_no_steps_or_many_is_not_cut_into_blocks(monkeypatch, dimensions):
+    sizes = [dimension.size for dimension in dimensions]
+    assert SlidingMaximum(tuple(dimensions), (1, *sizes), np.dtype("int8")).needed_bytes is None
+    monkeypatch.setattr(values_module, "BLOCK_BYTES", np.prod(sizes) + 1)
+    assert prepared(5, dimensions)._step == 5
+    assert not prepared(5, dimensions)._maximum._is_recorded
 
 
-@pytest.mark.parametrize("planes", [1, 2, 3, 5, 7])
-def test_every_block_is_written_once_more_at_most(monkeypatch, planes):
-    """Each plane is in a block; only the last block shares planes with another."""
+def test_a_plane_that_is_larger_than_a_block_is_not_recorded(monkeypatch):
+    """Else the arrays of a recording would be made only to be dropped."""
+    monkeypatch.setattr(SlidingMaximum, "_record", lambda _: 1 / 0)
+    monkeypatch.setattr(values_module, "BLOCK_BYTES", 100)
+    assert prepared(5, [SpatialDimension(10, 2)] * 2)._step == 5
+    with pytest.raises(ZeroDivisionError):
+        prepared(5, [SpatialDimension(9, 2), SpatialDimension(11, 2)])
+
+
+@pytest.mark.parametrize("planes", [1, 2, 3, 4, 5, 7])
+def test_only_the_last_block_shares_planes_with_another(monkeypatch, planes):
     written = []
 
-    class Maximum(SlidingMaximum):
-        def write(self, x, out):
-            written.append(x.size // 64)
-            super().write(x, out)
+    write = SlidingMaximum.write
 
-    monkeypatch.setattr(values_module, "SlidingMaximum", Maximum)
-    monkeypatch.setattr(values_module, "BLOCK_BYTES", 3 * 64)
-    monkeypatch.setattr(values_module, "ARRAYS_OF_VALUES", 0)
-    x = np.arange(planes * 64, dtype=np.int8).reshape(1, planes, 8, 8)
-    dimensions = (SpatialDimension(8, 2, 2),) * 2
-    found = values_module._WindowValues(dimensions, (1, planes), x.dtype).of(x)
+    def count(self, x, out):
+        written.append(x.size // 64)
+        write(self, x, out)
+
+    monkeypatch.setattr(SlidingMaximum, "write", count)
+    monkeypatch.setattr(SlidingMaximum, "needed_bytes", 100)
+    monkeypatch.setattr(values_module, "BLOCK_BYTES", 300)
+    x = np.arange(planes * 64, dtype=np.uint16).reshape(1, planes, 8, 8)
+    found = prepared(planes, [SpatialDimension(8, 2, 2)] * 2, "uint16").find(x)
     assert found is not None
     assert_equal_bits(found, x[:, :, 1::2, 1::2])
-    assert written == {1: [1], 2: [2], 3: [3], 5: [3, 3], 7: [3, 3, 3]}[planes]
+    blocks = {1: [1], 2: [2], 3: [3], 4: [2, 2], 5: [3, 3], 7: [3, 3, 3]}
+    assert written == blocks[planes]
+
+
+def test_one_recording_is_kept_even_if_two_are_needed():
+    """A thread that finds none makes its own, and drops it if another one has come back before."""
+    maximum = SlidingMaximum((SpatialDimension(9, 2),), (9,), np.dtype(int), is_recorded=True)
+    x, out = np.arange(9), np.empty(8, int)
+    repeat, depth = Recording.repeat, []
+
+    def repeat_within(self, *arrays):
+        depth.append(self)
+        if len(depth) == 1:
+            maximum.write(x, np.empty(8, int))
+        repeat(self, *arrays)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(maximum_module, "BLOCKS_BEFORE", 0)
+        patch.setattr(Recording, "repeat", repeat_within)
+        maximum.write(x, out)
+    assert depth[0] is not depth[1]
+    assert len(maximum._unused) == 1
+    assert out.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 @pytest.mark.usefixtures("recorded_at_once")
@@ -162,38 +224,6 @@ def test_threads_use_no_recording_together():
 
 
 @pytest.mark.usefixtures("recorded_at_once")
-@pytest.mark.parametrize(
-    ("size", "window", "padding", "is_recorded"),
-    [
-        (1 << 12, 3, 2, True),
-        # An array for each of 12 doublings, of which two are needed at a time.
-        (1 << 14, 1 << 13, 0, True),
-        (1 << 17, 1 << 13, 0, True),
-        # Two arrays of more than half a mebibyte.
-        ((1 << 17) + 1, 1 << 13, 0, False),
-        # Every window at the border meets another number of elements.
-        (256, 128, 127, False),
-        # A block that is larger than all arrays in between may be.
-        (1 << 18, 1, 1, True),
-        ((1 << 18) + 1, 1, 1, False),
-        # Nothing is done but a copy.
-        (9, 1, 0, False),
-    ],
-)
-def test_a_recording_is_bounded(size, window, padding, is_recorded):
-    """What owns much memory, or has very many steps, is not recorded."""
-    dimension = SpatialDimension(size, window, end_padding=padding)
-    x = np.random.default_rng(0).permutation(size).astype(np.float32)
-    padded = np.append(x, np.full(padding, -np.inf, np.float32))
-    expected = np.lib.stride_tricks.sliding_window_view(padded, window).max(axis=1)
-    maximum = SlidingMaximum((dimension,), x.shape, x.dtype)
-    for _ in range(2):
-        assert_equal_bits(slide_maximum(x, [dimension], maximum), expected)
-    assert maximum.is_recorded == is_recorded
-    assert len(maximum._unused) == is_recorded
-
-
-@pytest.mark.usefixtures("recorded_at_once")
 def test_padding_and_empty_windows_are_written_to_every_result():
     """What no tap meets has the lowest key, whatever the memory of the result held before."""
     rows, columns = SpatialDimension(4, window=2, stride=2), SpatialDimension(3, 1, 1, 1, 1, 2)
@@ -207,7 +237,7 @@ def test_padding_and_empty_windows_are_written_to_every_result():
             ([padded, SpatialDimension(3, 1)], np.pad(x[:, 1::2], [(0, 0), (1, 1), (0, 0)],
                                                       constant_values=-128)),
         ):  # fmt: skip
-            maximum = SlidingMaximum(tuple(dimensions), x.shape, x.dtype)
+            maximum = SlidingMaximum(tuple(dimensions), x.shape, x.dtype, is_recorded=True)
             for _ in range(2):
                 found = slide_maximum(x, dimensions, maximum)
                 assert_equal_bits(found, expected)
@@ -218,18 +248,18 @@ def test_padding_and_empty_windows_are_written_to_every_result():
 @pytest.mark.parametrize("shapes", [values_module.MOST_PREPARED, values_module.MOST_PREPARED + 1])
 def test_more_shapes_in_turn_than_are_kept_are_not_recorded(shapes):
     """None of them comes again before it has been forgotten."""
-    values_module._window_values.cache_clear()
+    values_module._prepared.cache_clear()
     problems = [Pooling.of((1, 1, 1, size), "int8", (1, 2)) for size in range(3, 3 + shapes)]
-    recorded = []
+    repeated = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SlidingMaximum, "_record", lambda _: recorded.append(1))
+        patch.setattr(Recording, "repeat", lambda *_: repeated.append(1))
         for _ in range(maximum_module.BLOCKS_BEFORE):
             for problem in problems:
                 problem.evaluate(np.zeros(problem.sizes, np.int8))
-        assert not recorded
-        with suppress(AttributeError):  # of what was not recorded
-            problems[0].evaluate(np.zeros(problems[0].sizes, np.int8))
-    assert bool(recorded) == (shapes == values_module.MOST_PREPARED)
+        assert not repeated
+        problems[0].evaluate(np.zeros(problems[0].sizes, np.int8))
+    values_module._prepared.cache_clear()
+    assert bool(repeated) == (shapes == values_module.MOST_PREPARED)
 
 
 def test_values_have_the_very_type_of_the_tensor():

@@ -57,6 +57,37 @@ def test_what_it_owns_is_counted_once():
     assert (len(recording), recording.nbytes) == (2, 400 + 3)
 
 
+def test_the_stand_ins_are_not_kept():
+    """A recording of a shape would hold a whole block and its result otherwise."""
+    stand_in = np.zeros(4)
+    recording = Recording(stand_in)
+    recording.add(np.sum, stand_in[1:])
+    kept = weakref.ref(stand_in)
+    del stand_in
+    assert kept() is not None
+    recording.end()
+    assert kept() is None
+
+
+def test_arrays_of_several_sizes_share_the_largest():
+    """The largest memory that is free is taken, and stays as large as the largest array in it."""
+    source, result = np.zeros(8, np.int8), np.zeros(8, np.int8)
+    small, large, middle, wide = (np.zeros(size, np.int8) for size in (2, 6, 4, 8))
+    recording = Recording(source, result)
+    recording.add(np.add, source[:2], 1, small)
+    recording.add(np.add, source[:6], small[:1], large)
+    recording.add(np.add, large[:4], large[2:], result[:4])
+    recording.add(np.add, source[:4], 1, middle)  # where the large one was
+    recording.add(np.add, middle, 1, result[4:])
+    recording.add(np.copyto, wide, source)  # where both were
+    recording.add(np.add, wide, result, result)
+    recording.end()
+    assert recording.nbytes == 2 + 8
+    x, y = np.arange(8, dtype=np.int8), np.zeros(8, np.int8)
+    recording.repeat(x, y)
+    assert y.tolist() == [4, 7, 10, 13, 6, 8, 10, 12]
+
+
 def test_arrays_share_memory_if_they_are_not_needed_at_the_same_time():
     """Each step reads what an earlier one wrote, and no step writes what is still needed."""
     source, result = np.zeros(8, np.int32), np.zeros(8, np.int32)
@@ -83,14 +114,16 @@ def test_what_is_kept_is_there_for_good():
     """It shares memory with no array, also if it is read late and nothing else is needed then."""
     source, result = np.zeros(4, np.int32), np.zeros(4, np.int32)
     first, kept, last = np.zeros(4, np.int32), np.full(6, 7, np.int32), np.zeros(4, np.int32)
+    unread = np.zeros(6, np.int32)
     recording = Recording(source, result)
     recording.add(np.add, source, 1, first)
+    recording.add(np.copyto, unread[:4], source)  # whose memory the kept one might take
     recording.add(np.add, first, 1, kept[1:-1])
     recording.keep(kept[2:])  # a view keeps the array
     recording.add(np.add, kept[:-2], kept[2:], last)
     recording.add(np.add, last, 0, result)
     recording.end()
-    assert recording.nbytes == 16 + 24  # the first and the last array share
+    assert recording.nbytes == 16 + 24 + 24  # the last array shares with one of those before
     for _ in range(2):
         found = np.zeros(4, np.int32)
         recording.repeat(np.arange(4, dtype=np.int32), found)

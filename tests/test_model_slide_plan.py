@@ -23,7 +23,7 @@ NEVER = 1 << 40
 
 def forget_plans():
     slide_plan.kept_plans.cache_clear()
-    values_module._window_values.cache_clear()
+    values_module._prepared.cache_clear()
 
 
 @pytest.fixture

@@ -24,9 +24,8 @@ from extremum.model.spatial import SpatialDimension
 
 __all__ = ["SlidingMaximum"]
 
-MOST_RECORDED_BYTES, MOST_RECORDED_STEPS = 1 << 20, 64
-"""Most bytes of a block and of the arrays in between, and most comparisons, copies and fills, of a
-maximum that is recorded."""
+MOST_RECORDED_STEPS = 64
+"""Most comparisons, copies and fills of a maximum that is recorded."""
 BLOCKS_BEFORE = 2
 """How many blocks come before what is done is recorded, which takes as long as doing it."""
 
@@ -41,11 +40,9 @@ class SlidingMaximum:
     shape : tuple of int
         Shape of a block.
     dtype : dtype
-
-    Attributes
-    ----------
+        Type of its elements.
     is_recorded : bool
-        Whether what is done with a block is recorded and repeated, as far as is known.
+        Whether what is done with a block is recorded, to be repeated with others.
 
     Examples
     --------
@@ -58,17 +55,36 @@ class SlidingMaximum:
     """
 
     def __init__(
-        self, dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], dtype: np.dtype
+        self,
+        dimensions: tuple[SpatialDimension, ...],
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        *,
+        is_recorded: bool = False,
     ) -> None:
         self._dimensions, self._shape, self._dtype = dimensions, shape, dtype
         self._least = lowest_key(dtype)
         self._has_keys = self._least.dtype != dtype
         self._row = math.prod(d.size for d in dimensions) if are_planes(dimensions) else 0
-        steps = 0 if self._row else sum(plan.steps for plan in self._plans())
-        nbytes = math.prod(shape) * dtype.itemsize
-        self.is_recorded = 0 < steps <= MOST_RECORDED_STEPS and nbytes <= MOST_RECORDED_BYTES
-        self._blocks = 0
+        self._is_recorded, self._blocks = is_recorded, 0
         self._unused: list[Recording] = []
+
+    @property
+    def needed_bytes(self) -> int | None:
+        """Bytes of a block, of its result and of what a recording owns; None if none is worth it.
+
+        None is if nothing is done, or very much.
+        """
+        series = sum(len(dimension.window_series) for dimension in self._dimensions)
+        if self._row or series > MOST_RECORDED_STEPS or not self._plans():
+            return None
+        recording = self._record()
+        if len(recording) > MOST_RECORDED_STEPS:
+            return None
+        windows = math.prod(dimension.outputs for dimension in self._dimensions)
+        planes = math.prod(self._shape[: -len(self._dimensions)])
+        elements = math.prod(self._shape) + planes * windows
+        return elements * self._dtype.itemsize + recording.nbytes
 
     def write(self, x: np.ndarray, out: np.ndarray) -> None:
         """Write the maximum of every window; the lowest number if the window is empty.
@@ -110,7 +126,7 @@ class SlidingMaximum:
 
     def _repeat(self, keys: np.ndarray, best: np.ndarray) -> bool:
         """Do again what is recorded; return False if nothing is."""
-        if not self.is_recorded:
+        if not self._is_recorded:
             return False
         if self._blocks < BLOCKS_BEFORE:
             self._blocks += 1
@@ -120,22 +136,19 @@ class SlidingMaximum:
             recording = self._unused.pop()
         except IndexError:
             recording = self._record()
-            if not self.is_recorded:
-                return False
         recording.repeat(keys, best)
         if not self._unused:
             self._unused.append(recording)
         return True
 
     def _record(self) -> Recording:
-        """Record what is done with a block, and decide whether the recording is worth keeping."""
+        """Record what is done with a block."""
         plans = self._plans()
         shapes = self._shape, plans[-1].shape
         keys, best = (np.empty(shape, self._least.dtype) for shape in shapes)
         recording = Recording(keys, best)
         _slide_keys(keys, best, plans, self._least, recording)
         recording.end()
-        self.is_recorded = recording.nbytes <= MOST_RECORDED_BYTES
         return recording
 
 

@@ -2,7 +2,7 @@
 
 Of a small tensor, NumPy takes as long to make views of arrays as to compare their elements. What is
 done with them follows from the sizes alone, so it is recorded once: the arrays in between, and all
-views, are kept with it. Arrays that are not needed at the same time share memory, of which so more
+views, are kept with it. Arrays that are not needed at the same time share memory, so more of it
 stays in the cache.
 """
 
@@ -134,8 +134,8 @@ class Recording:
                 spaces.append([owned])
         memory = {}
         for space in spaces:
-            shared = np.empty(_nbytes(space), np.uint8) if len(space) > 1 else space[0].array
-            memory |= {id(owned.array): shared for owned in space}
+            largest = max(space, key=lambda owned: owned.array.nbytes).array
+            memory |= {id(owned.array): largest for owned in space}
         for step in self._steps:
             for number, operand in enumerate(step.operands):
                 if isinstance(operand, np.ndarray):
@@ -173,7 +173,7 @@ class Recording:
                     found[id(whole)] = _Array(whole, first, number)
         for array in self._kept:
             found[id(array)] = _Array(array, 0, len(self))
-        return sorted(found.values(), key=lambda owned: owned.first)
+        return [*found.values()]
 
     def _place(self, operand: object) -> _Place | None:
         """Return where an array lies in a stand-in, None if it is none of its views."""

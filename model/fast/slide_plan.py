@@ -49,14 +49,6 @@ class SlidePlan(NamedTuple):
     doublings: list[LinePairs]
     series: list[SeriesPlan]
 
-    @property
-    def steps(self) -> int:
-        """Number of comparisons and copies, and of fills of padding and of empty windows."""
-        steps = (
-            len(self.doublings) + bool(len(self.dimension.empty_windows)) + 2 * bool(self.inside)
-        )
-        return steps + sum(len(series.before) + len(series.pairs) for series in self.series)
-
 
 def slide_plans(
     dimensions: tuple[SpatialDimension, ...], shape: tuple[int, ...], itemsize: int, axes: range

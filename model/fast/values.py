@@ -15,18 +15,18 @@ import numpy as np
 
 from extremum.model.fast.maximum import SlidingMaximum
 from extremum.model.fast.order import has_minus_zero, has_nan
-from extremum.model.fast.sliding import are_planes
 from extremum.model.fast.tiles import PlaneTile
 from extremum.model.spatial import SpatialDimension
+from extremum.model.types import FORMATS
 
 __all__ = ["greatest_values"]
 
-BLOCK_BYTES, ARRAYS_OF_VALUES = 13 << 16, 3
-"""Most bytes of a block with so many arrays of its values: together they fill the second cache of
-many processors."""
+BLOCK_BYTES = 5 << 18
+"""Most bytes of a block with its result and the arrays in between: they about fill the second cache
+of many processors."""
 MOST_PREPARED = 32
 """For how many shapes of planes all is kept that does not depend on their elements. What is
-recorded takes 32 MiB at most."""
+recorded of them takes about 32 times `BLOCK_BYTES` at most."""
 FEW = 32
 """Least number of elements for each window where windows are few."""
 
@@ -49,7 +49,7 @@ def greatest_values(cuts: Sequence[np.ndarray], parts: Sequence[PlaneTile]) -> n
     """
     best = None
     for cut, part in zip(cuts, parts, strict=True):
-        found = _window_values(part.dimensions, cut.shape[:2], cut.dtype).of(cut)
+        found = _prepared(part.dimensions, cut.shape[:2], cut.dtype).find(cut)
         if found is None:
             return None
         best = found if best is None else np.maximum(best, found, out=best)
@@ -69,23 +69,24 @@ class _WindowValues:
         outputs = [dimension.outputs for dimension in dimensions]
         plane, self._planes = math.prod(sizes), math.prod(lead)
         self._sizes, self._shape = sizes, (*lead, *outputs)
-        self._is_float = dtype.kind == "f"
+        element = FORMATS[dtype]
+        self._is_float = element.is_float
         # NumPy compares half floats one at a time, so they are compared by keys, which NaN has not.
-        self._nan_first = dtype == np.float16
+        self._nan_first = element.is_float and element.width == 16
         # The sign of a zero matters only where the result is zero, so where there are few windows,
         # the results are looked at first.
         self._zeros_first = FEW * math.prod(outputs) <= plane
-        elements = plane + ARRAYS_OF_VALUES * math.prod(outputs)
-        most = max(1, BLOCK_BYTES // (elements * dtype.itemsize))
-        blocks = 1 if are_planes(dimensions) else -(-self._planes // most)
-        self._step = -(-self._planes // blocks)
-        self._maximum = SlidingMaximum(dimensions, (self._step, *sizes), dtype)
-        if blocks > 1 and not self._maximum.is_recorded:
-            # Then every block would take a tenth of a millisecond, in which views are made.
-            self._step = self._planes
-            self._maximum = SlidingMaximum(dimensions, (self._step, *sizes), dtype)
+        # Without a recording a block takes a tenth of a millisecond, in which views are made. Then
+        # all planes are one block.
+        fits = plane * dtype.itemsize < BLOCK_BYTES
+        each = SlidingMaximum(dimensions, (1, *sizes), dtype).needed_bytes if fits else None
+        most = BLOCK_BYTES // each if each else 0
+        self._step = -(-self._planes // -(-self._planes // most)) if most else self._planes
+        self._maximum = SlidingMaximum(
+            dimensions, (self._step, *sizes), dtype, is_recorded=bool(most)
+        )
 
-    def of(self, x: np.ndarray) -> np.ndarray | None:
+    def find(self, x: np.ndarray) -> np.ndarray | None:
         """Do what `greatest_values` does, for one part."""
         best = np.empty(self._shape, x.dtype)
         if self._step == self._planes:
@@ -116,4 +117,4 @@ class _WindowValues:
         return not self._zeros_first or bool(best.all()) or not has_minus_zero(x)
 
 
-_window_values = lru_cache(maxsize=MOST_PREPARED)(_WindowValues)
+_prepared = lru_cache(maxsize=MOST_PREPARED)(_WindowValues)

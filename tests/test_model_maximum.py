@@ -124,6 +124,8 @@ def test_a_block_has_as_many_planes_as_fit_with_all_that_is_needed(monkeypatch, 
         for what in ("size", "outputs")
     )
     assert least <= each < 8 * least
+    several = SlidingMaximum(tuple(dimensions), (2, 3, *sizes), np.dtype(name))
+    assert several.needed_bytes == 6 * each
     steps = [(9 * each, 9), (9 * each - 1, 5), (4 * each, 3), (2 * each - 1, 1), (each, 1)]
     for most, step in [*steps, (each - 1, 9)]:
         monkeypatch.setattr(values_module, "BLOCK_BYTES", most)

@@ -16,6 +16,10 @@ import numpy as np
 __all__ = ["Recording"]
 
 
+LINE = 64
+"""Bytes of a line of the cache."""
+
+
 class _Place(NamedTuple):
     """Where a view lies in one of the arrays that each repetition has anew.
 
@@ -134,8 +138,11 @@ class Recording:
                 spaces.append([owned])
         memory = {}
         for space in spaces:
-            largest = max(space, key=lambda owned: owned.array.nbytes).array
-            memory |= {id(owned.array): largest for owned in space}
+            bytes_ = _aligned(_nbytes(space))
+            for owned in space:
+                memory[id(owned.array)] = bytes_[: owned.array.nbytes]
+        for array in self._kept:
+            memory[id(array)][...] = array.reshape(-1).view(np.uint8)
         for step in self._steps:
             for number, operand in enumerate(step.operands):
                 if isinstance(operand, np.ndarray):
@@ -188,6 +195,13 @@ class Recording:
 def _nbytes(space: list[_Array]) -> int:
     """Return how many bytes the largest of some arrays has."""
     return max(owned.array.nbytes for owned in space)
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Return fresh bytes that begin where a line of the cache begins."""
+    memory = np.empty(size + LINE, np.uint8)
+    start = -_address(memory) % LINE
+    return memory[start : start + size]
 
 
 def _whole(array: np.ndarray) -> np.ndarray:

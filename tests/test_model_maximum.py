@@ -117,7 +117,7 @@ def prepared(planes, dimensions, name="int8"):
 def test_a_block_has_as_many_planes_as_fit_with_all_that_is_needed(monkeypatch, dimensions, name):
     """Blocks are about equally large; what one plane needs is what each plane of a block needs."""
     sizes = [dimension.size for dimension in dimensions]
-    each = SlidingMaximum(tuple(dimensions), (1, *sizes), np.dtype(name)).needed_bytes
+    each = SlidingMaximum(tuple(dimensions), (1, *sizes), np.dtype(name)).needed_bytes()
     assert each is not None
     least = np.dtype(name).itemsize * sum(
         np.prod([getattr(dimension, what) for dimension in dimensions])
@@ -125,7 +125,7 @@ def test_a_block_has_as_many_planes_as_fit_with_all_that_is_needed(monkeypatch, 
     )
     assert least <= each < 8 * least
     several = SlidingMaximum(tuple(dimensions), (2, 3, *sizes), np.dtype(name))
-    assert several.needed_bytes == 6 * each
+    assert several.needed_bytes() == 6 * each
     steps = [(9 * each, 9), (9 * each - 1, 5), (4 * each, 3), (2 * each - 1, 1), (each, 1)]
     for most, step in [*steps, (each - 1, 9)]:
         monkeypatch.setattr(values_module, "BLOCK_BYTES", most)
@@ -148,7 +148,7 @@ def test_a_block_has_as_many_planes_as_fit_with_all_that_is_needed(monkeypatch, 
 )
 def test_what_has_no_steps_or_many_is_not_cut_into_blocks(monkeypatch, dimensions):
     sizes = [dimension.size for dimension in dimensions]
-    assert SlidingMaximum(tuple(dimensions), (1, *sizes), np.dtype("int8")).needed_bytes is None
+    assert SlidingMaximum(tuple(dimensions), (1, *sizes), np.dtype("int8")).needed_bytes() is None
     monkeypatch.setattr(values_module, "BLOCK_BYTES", np.prod(sizes) + 1)
     assert prepared(5, dimensions)._step == 5
     assert not prepared(5, dimensions)._maximum._is_recorded
@@ -174,7 +174,7 @@ def test_only_the_last_block_shares_planes_with_another(monkeypatch, planes):
         write(self, x, out)
 
     monkeypatch.setattr(SlidingMaximum, "write", count)
-    monkeypatch.setattr(SlidingMaximum, "needed_bytes", 100)
+    monkeypatch.setattr(SlidingMaximum, "needed_bytes", lambda _: 100)
     monkeypatch.setattr(values_module, "BLOCK_BYTES", 300)
     x = np.arange(planes * 64, dtype=np.uint16).reshape(1, planes, 8, 8)
     found = prepared(planes, [SpatialDimension(8, 2, 2)] * 2, "uint16").find(x)

@@ -225,9 +225,14 @@ def test_the_end_padding_for_fewer_windows_is_none():
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("window", [1, 2, (5, 6)])
 @pytest.mark.parametrize("nan", NAN_MODES)
-def test_results_are_fresh(name, window, nan):
-    """A result shares no memory with the input, even if every window is one element."""
-    x = np.arange(60).astype(name).reshape(1, 2, 5, 6)
+@pytest.mark.parametrize("by_position", [False, True])
+def test_results_are_fresh(name, window, nan, by_position):
+    """A result shares no memory with the input, even if every window is one element.
+
+    A -0 among elements that are all zero is found by its position.
+    """
+    x = np.arange(60).astype(name).reshape(1, 2, 5, 6) * (1 - by_position)
+    x = (-x if by_position else x).astype(name)
     for y in (x, x.transpose(1, 0, 2, 3), np.asfortranarray(x)):
         for indices in (False, True):
             result = max_pooling(y, window, nan=nan, return_indices=indices)

@@ -115,6 +115,47 @@ def test_lines_copied_by_their_phase(name, data):
         check_against_reference(x, geometry, "tensor", nan, "uint32")
 
 
+@pytest.mark.usefixtures("fresh_plans")
+@pytest.mark.parametrize("name", TYPES)
+@settings(max_examples=some(60))
+@given(data=st.data())
+def test_windows_that_the_end_cuts_are_compared_with_the_others(name, data):
+    """Each tap is compared for as many windows of a plane as meet it."""
+    stride, dilation = data.draw(st.integers(2, 3)), data.draw(st.integers(1, 3))
+    size = stride * data.draw(st.integers(1, 6))
+    window = data.draw(st.integers(3, line_plan.MOST_ONE_BY_ONE))
+    # Then as many windows fit as the size has strides.
+    end = max(0, (window - 1) * dilation + 1 - stride)
+    x = data.draw(tensors((*data.draw(st.sampled_from([(1, 1), (1, 3), (2, 2)])), size, 3), name))
+    names = ("window", "strides", "start_padding", "end_padding", "dilations")
+    columns = (window, 1), (stride, 1), (0, 0), (end, 0), (dilation, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_plan, "LEAST_ONE_BY_ONE", 0)
+        patch.setattr(line_plan, "MOST_BY_PHASE", 0)
+        patch.setattr(maximum_module, "BLOCKS_BEFORE", data.draw(st.sampled_from([0, NEVER])))
+        forget_plans()
+        nan = data.draw(st.sampled_from(NAN_MODES))
+        check_against_reference(x, dict(zip(names, columns, strict=True)), "tensor", nan, "uint32")
+
+
+def test_which_windows_are_compared_with_the_others():
+    """Those that the end cuts, if they meet two taps, and loops go over single lines anyway."""
+
+    def counts(*dimension, width=128):
+        _, plan = line_plan.line_plan(SpatialDimension(*dimension), 3, width, 4)
+        return [[(p.target[1].stop, p.in_a_row) for p in series.pairs] for series in plan]
+
+    assert counts(16, 3, 2, 1, 0, 1) == [[(24, True), (7, False)]]
+    assert counts(15, 5, 3, 1, 0, 2) == [[(15, True), (15, True), (4, False), (4, False)]]
+    # The window is longer than the plane, and its last tap meets nothing.
+    assert counts(3, 4, 3, 1, 0, 1) == [[(3, True), (3, True)]]
+    apart = [[(23, True), (23, True)], [(8, False)]]
+    assert counts(16, 3, 2, 1, 0, 1, width=127)[1:] == apart[1:]
+    assert len(counts(16, 3, 2, 1, 1, 0)) == 2  # the start cuts a window
+    assert len(counts(17, 3, 2, 1, 0, 2)) == 2  # the stride does not divide the size
+    assert len(counts(16, 3, 2, 3, 0, 5)) > 1  # the last window meets one tap
+
+
 def test_which_lines_are_copied_by_their_phase():
     """They are if some phase has several taps, and lines are neither short nor long."""
 

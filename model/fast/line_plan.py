@@ -55,12 +55,16 @@ class LinePairs(NamedTuple):
         Where the better elements are written.
     taps : int
         How many taps lie between the two lines.
+    in_a_row : bool
+        Whether the lines of all planes are taken as those of one plane, because what is wanted of
+        them lies at equal distances.
     """
 
     early: LineIndex
     late: LineIndex | None
     target: LineIndex
     taps: int
+    in_a_row: bool
 
 
 class SeriesPlan(NamedTuple):
@@ -73,9 +77,6 @@ class SeriesPlan(NamedTuple):
     before : list of LinePairs
         What is compared or copied in passes over all lines first, for `pairs` to find it without
         gaps.
-    in_a_row : bool
-        Whether the windows of all planes lie at equal distances, and are taken as those of one
-        plane.
     pairs : list of LinePairs
         What is compared to get the windows. If there are several pairs, the windows are compared
         with one tap after the other: from the second pair on, the early lines are those of the
@@ -84,7 +85,6 @@ class SeriesPlan(NamedTuple):
 
     level: int
     before: list[LinePairs]
-    in_a_row: bool
     pairs: list[LinePairs]
 
 
@@ -109,7 +109,7 @@ def line_plan(
         How the windows of each series are found.
     """
     planner = _Planner(dimension, planes, pitch, itemsize)
-    return planner.doublings(), [planner.plan(series) for series in dimension.window_series]
+    return planner.doublings(), planner.series()
 
 
 def are_short(stretch: int) -> bool:
@@ -137,15 +137,23 @@ class _Planner:
         )
         self._by_phase = one_by_one and self._in_step and _is_faster_by_phase(dimension, line)
         self._one_by_one = self._by_phase or (one_by_one and stretch >= LEAST_ONE_BY_ONE)
+        # Windows that the end of a plane cuts are compared with the others, if loops go over single
+        # lines anyway: to leave some out then costs nothing.
+        self._with_the_cut = line >= MOST_BY_PHASE and self._in_step and not dimension.start_padding
 
     def doublings(self) -> list[LinePairs]:
         """Return the comparisons that double the taps, level by level."""
         highest = 0 if self._one_by_one else max(self._dimension.levels, default=0)
         return [self._everywhere(1 << level) for level in range(highest)]
 
-    def plan(self, series: WindowSeries) -> SeriesPlan:
-        """Plan how the windows of a series are found."""
-        return (self._tap_by_tap if self._one_by_one else self._from_two)(series)
+    def series(self) -> list[SeriesPlan]:
+        """Plan how the windows of each series are found."""
+        dimension, find = self._dimension, self._from_two
+        if self._one_by_one:
+            if self._with_the_cut and self._windows_with(1) == dimension.outputs:
+                return [self._all_windows()]
+            find = self._tap_by_tap
+        return [find(series) for series in dimension.window_series]
 
     def _from_two(self, series: WindowSeries) -> SeriesPlan:
         """Compare two groups of taps that overlap."""
@@ -163,8 +171,8 @@ class _Planner:
             for line in (start, start + taps * dimension.dilation)
         )
         target = line_index(series.window, count, series.window_step)
-        pairs = [LinePairs(early, late if taps else None, target, taps)]
-        return SeriesPlan(series.level, before, in_a_row, pairs)
+        pairs = [LinePairs(early, late if taps else None, target, taps, in_a_row)]
+        return SeriesPlan(series.level, before, pairs)
 
     def _tap_by_tap(self, series: WindowSeries) -> SeriesPlan:
         """Compare one tap after the other."""
@@ -175,17 +183,47 @@ class _Planner:
             # First come all lines of phase 0, then those of phase 1, and so on.
             step, each = 1, self._planes * self._dimension.outputs
             before = [
-                LinePairs(line_index(n, each, stride), None, line_index(n * each, each), 0)
+                LinePairs(line_index(n, each, stride), None, line_index(n * each, each), 0, True)
                 for n in range(stride)
             ]
             starts = [start % stride * each + start // stride for start in starts]
         target = line_index(series.window, count, series.window_step)
         first, *others = (line_index(start, count, step) for start in starts)
         pairs = [
-            LinePairs(first if tap == 1 else target, late, target, tap)
+            LinePairs(first if tap == 1 else target, late, target, tap, in_a_row)
             for tap, late in enumerate(others, 1)
         ]
-        return SeriesPlan(0, before, in_a_row, pairs or [LinePairs(first, None, target, 0)])
+        pairs = pairs or [LinePairs(first, None, target, 0, in_a_row)]
+        return SeriesPlan(0, before, pairs)
+
+    def _all_windows(self) -> SeriesPlan:
+        """Compare one tap after the other, each for all windows that meet it.
+
+        Windows that the end of the plane cuts meet the first taps alone, so they are found on the
+        way to the others.
+        """
+        dimension, pairs = self._dimension, []
+        for tap in range(1, dimension.window):
+            if (count := self._windows_with(tap)) < 1:
+                break
+            in_a_row = count == dimension.outputs
+            count *= self._planes if in_a_row else 1
+            first, late = (
+                line_index(start, count, dimension.stride)
+                for start in (0, tap * dimension.dilation)
+            )
+            target = line_index(0, count)
+            pairs.append(LinePairs(first if tap == 1 else target, late, target, tap, in_a_row))
+        return SeriesPlan(0, [], pairs)
+
+    def _windows_with(self, tap: int) -> int:
+        """Return how many windows of a plane meet a tap, if its start cuts none.
+
+        Of a tap that no window meets, it may be negative.
+        """
+        dimension = self._dimension
+        room = dimension.size - tap * dimension.dilation
+        return min(dimension.outputs, -(-room // dimension.stride))
 
     def _is_whole(self, series: WindowSeries) -> bool:
         """Tell whether these are several windows without padding."""
@@ -212,7 +250,7 @@ class _Planner:
         shift = taps * self._dimension.dilation
         count = self._planes * self._dimension.size - shift
         early, late, target = (line_index(start, count) for start in (0, shift, later))
-        return LinePairs(early, late, target, taps)
+        return LinePairs(early, late, target, taps, True)
 
 
 def _is_faster_one_by_one(dimension: SpatialDimension, most_taps: int) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from extremum.model.fast.line_plan import LinePairs
 from extremum.model.fast.order import exact_key, from_exact_key, lowest_key
-from extremum.model.fast.recording import Recording
+from extremum.model.fast.recording import AtOnce, Operations, Recording
 from extremum.model.fast.rows import best_of_rows
 from extremum.model.fast.slide_plan import SlidePlan, slide_plans
 from extremum.model.fast.sliding import are_planes, columns_first, in_large_units, slide
@@ -69,11 +69,13 @@ class SlidingMaximum:
         self._is_recorded, self._blocks = is_recorded, 0
         self._unused: list[Recording] = []
 
-    @property
     def needed_bytes(self) -> int | None:
-        """Bytes of a block, of its result and of what a recording owns; None if none is worth it.
+        """Find the bytes of a block, of its result and of what a recording owns.
 
-        None is if nothing is done, or very much.
+        Returns
+        -------
+        int or None
+            None if no recording is worth it, because nothing is done, or very much.
         """
         series = sum(len(dimension.window_series) for dimension in self._dimensions)
         if self._row or series > MOST_RECORDED_STEPS or not self._plans():
@@ -92,8 +94,8 @@ class SlidingMaximum:
         Parameters
         ----------
         x : ndarray
-            A block, C-contiguous. Half floats must hold no NaN. In a window of a wider float that
-            meets NaN, any one of them wins. If zeros of both signs tie, either wins.
+            A block, C-contiguous. Half floats must hold no NaN with a sign. In a window that meets
+            NaN, any one of them wins. If zeros of both signs tie, either wins.
         out : ndarray
             One element for each window, C-contiguous.
         """
@@ -111,7 +113,7 @@ class SlidingMaximum:
         if self._repeat(keys, best):
             return
         if plans := self._plans():
-            _slide_keys(keys, best.reshape(plans[-1].shape), plans, self._least)
+            _slide_keys(keys, best.reshape(plans[-1].shape), plans, self._least, AtOnce())
         else:
             best[...] = keys.reshape(best.shape)
 
@@ -136,19 +138,18 @@ class SlidingMaximum:
             recording = self._unused.pop()
         except IndexError:
             recording = self._record()
+            recording.end()
         recording.repeat(keys, best)
         if not self._unused:
             self._unused.append(recording)
         return True
 
     def _record(self) -> Recording:
-        """Record what is done with a block."""
-        plans = self._plans()
-        shapes = self._shape, plans[-1].shape
-        keys, best = (np.empty(shape, self._least.dtype) for shape in shapes)
-        recording = Recording(keys, best)
+        """Record what is done with a block, up to the end of the recording."""
+        plans, recording, dtype = self._plans(), Recording(), self._least.dtype
+        keys = recording.stand_in(self._shape, dtype)
+        best = recording.stand_in(plans[-1].shape, dtype)
         _slide_keys(keys, best, plans, self._least, recording)
-        recording.end()
         return recording
 
 
@@ -157,72 +158,44 @@ def _slide_keys(
     best: np.ndarray,
     plans: Sequence[SlidePlan],
     least: np.generic,
-    recording: Recording | None = None,
+    operations: Operations,
 ) -> None:
     """Slide windows along all axes, and write the greatest key of each, `least` if it is empty.
 
-    With a recording, nothing is compared or copied, but all of it is recorded.
+    All that is compared, copied or filled is added to `operations`.
     """
 
-    def make(shape: tuple[int, ...]) -> np.ndarray:
-        return np.empty(shape, keys.dtype)
-
-    def fill(target: np.ndarray, index: Any) -> None:
-        if recording is None:
-            target[index] = least
+    def join(early: np.ndarray, late: np.ndarray, target: np.ndarray, pairs: LinePairs) -> None:
+        best = target[pairs.target]
+        if pairs.late is None:
+            operations.add(_copy, *in_large_units(early, pairs.early, best))
         else:
-            recording.add(_fill, target, index, least)
+            operations.add(_maximum, *columns_first(early[pairs.early], late[pairs.late], best))
 
-    join = _join if recording is None else partial(_record_join, recording)
+    make = partial(operations.array, dtype=keys.dtype)
     for plan in plans:
-        padded, inside = best if plan is plans[-1] else make(plan.shape), plan.inside
+        is_last, inside = plan is plans[-1], plan.inside
+        padded = best if is_last else make(plan.shape)
         result = padded[..., inside] if inside else padded
         slide(keys, result, plan, make, join)
         if len(plan.dimension.empty_windows):
-            fill(result, (slice(None), plan.dimension.empty_windows))
-        if inside and padded is best:
-            fill(padded, (..., slice(inside.start)))
-            fill(padded, (..., slice(inside.stop, None)))
-        elif inside:
-            # What is recorded writes nothing here, so the padding is there for good.
-            if recording is not None:
-                recording.keep(padded)
-            padded[..., : inside.start] = padded[..., inside.stop :] = least
+            operations.add(_fill, result, (slice(None), plan.dimension.empty_windows), least)
+        if inside:
+            # Nothing else writes padding, unless it is part of a result.
+            fill = operations.add if is_last else operations.add_once
+            fill(_fill, padded, (..., slice(inside.start)), least)
+            fill(_fill, padded, (..., slice(inside.stop, None)), least)
         keys = padded
-
-
-def _join(early: np.ndarray, late: np.ndarray, target: np.ndarray, pairs: LinePairs) -> None:
-    """Write the better keys of pairs of lines."""
-    best = target[pairs.target]
-    if pairs.late is None:
-        _copy(*in_large_units(early, pairs.early, best))
-    else:
-        _maximum(*columns_first(early[pairs.early], late[pairs.late], best))
-
-
-def _record_join(
-    recording: Recording,
-    early: np.ndarray,
-    late: np.ndarray,
-    target: np.ndarray,
-    pairs: LinePairs,
-) -> None:
-    """Record what `_join` does."""
-    best = target[pairs.target]
-    if pairs.late is None:
-        recording.add(_copy, *in_large_units(early, pairs.early, best))
-    else:
-        recording.add(_maximum, *columns_first(early[pairs.early], late[pairs.late], best))
-
-
-def _fill(target: np.ndarray, index: Any, value: np.generic) -> None:
-    """Write the same value everywhere."""
-    target[index] = value
 
 
 def _copy(source: np.ndarray, target: np.ndarray) -> None:
     """Copy elements."""
     target[...] = source
+
+
+def _fill(target: np.ndarray, index: Any, value: np.generic) -> None:
+    """Write the same value everywhere."""
+    target[index] = value
 
 
 def _maximum(first: np.ndarray, second: np.ndarray, target: np.ndarray) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "from_exact_key",
     "has_minus_zero",
     "has_nan",
+    "has_negative_nan",
     "highest",
     "lowest",
     "lowest_key",
@@ -80,11 +81,11 @@ def order_key(x: np.ndarray, *, nan: str = "propagate", minimum: bool = False) -
 
 
 def exact_key(x: np.ndarray) -> np.ndarray:
-    """Map elements to what NumPy compares many at a time, if no element is NaN.
+    """Map elements to what NumPy compares many at a time, if no element is NaN with its sign set.
 
-    The keys are ordered as the elements, but a zero with a sign comes before one without. So where
-    equal elements have equal bits, which `bits_follow_value` tells, each element follows from its
-    key.
+    The keys are ordered as the elements, but a zero with a sign comes before one without, and NaN
+    above infinity. So where equal elements have equal bits, which `bits_follow_value` tells, each
+    element follows from its key.
 
     Parameters
     ----------
@@ -172,6 +173,14 @@ def has_nan(x: np.ndarray) -> bool:
         # NumPy compares half floats one at a time, but their bits many at a time.
         return _signs_and_nan(x, element)[1]
     return math.isnan(x.item(x.argmax()))
+
+
+def has_negative_nan(x: np.ndarray) -> bool:
+    """Tell whether some element of `x`, which holds floats, is NaN with its sign set."""
+    # Taken as unsigned integers, only such NaN are greater than minus infinity.
+    element = FORMATS[x.dtype]
+    bits = x.view(_UNSIGNED[element.width])
+    return bits.item(bits.argmax()) > element.lowest
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""Max poolings, block by block."""
+"""Max poolings, some planes at a time."""
 
 from __future__ import annotations
 
@@ -77,27 +77,30 @@ class PoolingKernel:
         return values, indices
 
     def _slide(self, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Pool a tensor block by block; empty windows have any value and any position."""
+        """Pool a tensor group by group; empty windows have any value and any position."""
         problem = self._problem
-        values = np.empty(problem.output_sizes, tensor.dtype)
         with_positions = problem.return_indices
+        if self._only_tile and not with_positions:
+            found = window_winners(tensor, self._only_tile, self._plane_weights, problem.nan, False)
+            return found[1], None
+        values = np.empty(problem.output_sizes, tensor.dtype)
         indices = np.empty(problem.output_sizes, problem.index_type) if with_positions else None
-        blocks, tiles_of_plane = self._blocks, self._tiles
-        for batch, channels in blocks:
-            planes = tensor[batch, channels] if len(blocks) > 1 else tensor
+        groups, tiles_of_plane = self._groups, self._tiles
+        for batch, channels in groups:
+            planes = tensor[batch, channels] if len(groups) > 1 else tensor
             for windows, parts in tiles_of_plane:
                 # Without parts all windows of the tile lie in padding, and are marked later.
                 if parts:
-                    block = (batch, channels, *windows)
+                    place = (batch, channels, *windows)
                     positions, found = window_winners(
                         planes, parts, self._plane_weights, problem.nan, with_positions
                     )
                     if found.shape == values.shape and found.flags.c_contiguous:
                         values = found
                     else:
-                        values[block] = found
+                        values[place] = found
                     if indices is not None and positions is not None:
-                        self._write_indices(indices[block], positions, batch, channels)
+                        self._write_indices(indices[place], positions, batch, channels)
         return values, indices
 
     @cached_property
@@ -112,8 +115,14 @@ class PoolingKernel:
         return list(tiles(self._problem.spatial, CHUNK_ELEMENTS))
 
     @cached_property
-    def _blocks(self) -> list[tuple[slice, slice]]:
-        """Blocks of the axes N and C, such that the largest tile of a block fits one chunk."""
+    def _only_tile(self) -> list[PlaneTile] | None:
+        """The parts of a tile that is all there is to compute; None if there are more tiles."""
+        is_only = len(self._groups) == len(self._tiles) == 1
+        return self._tiles[0][1] if is_only else None
+
+    @cached_property
+    def _groups(self) -> list[tuple[slice, slice]]:
+        """Parts of the axes N and C, such that the largest tile of such planes fits one chunk."""
         batch, channels = self._problem.sizes[:2]
         counts = [1]
         share = ELEMENTS_OF_A_WINDOW if len(self._tiles) == 1 else 1
@@ -122,9 +131,9 @@ class PoolingKernel:
             elements = [math.prod(d.size for d in part.dimensions) for part in parts]
             counts += [-(-each // share) for each in elements]
         tile = max(counts)
-        # The last block is about as large as the others: several arrays of a block share the cache.
-        channel_blocks = -(-channels // max(1, CHUNK_ELEMENTS // tile))
-        channel_step = -(-channels // channel_blocks)
+        # The last group is about as large as the others: several arrays of a group share the cache.
+        channel_groups = -(-channels // max(1, CHUNK_ELEMENTS // tile))
+        channel_step = -(-channels // channel_groups)
         batch_step = max(1, CHUNK_ELEMENTS // (tile * channel_step))
         return [
             (slice(n, n + batch_step), slice(c, c + channel_step))

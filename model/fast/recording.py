@@ -8,16 +8,19 @@ stays in the cache.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from mmap import mmap
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-__all__ = ["Recording"]
+__all__ = ["AtOnce", "Operations", "Recording"]
 
 
-LINE = 64
-"""Bytes of a line of the cache."""
+PAGE = 1 << 12
+"""Bytes of a line of the cache of most processors. Where vectors cross from one line into the next,
+NumPy takes up to half as long again for a step."""
 
 
 class _Place(NamedTuple):
@@ -70,40 +73,76 @@ class _Array(NamedTuple):
     last: int
 
 
+class Operations(Protocol):
+    """What takes operations on arrays: `AtOnce` does them, a `Recording` keeps them."""
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Return an array for what lies in between, C-contiguous, with any elements."""
+        ...
+
+    def add(self, operation: Callable[..., object], *operands: Any) -> None:
+        """Add an operation, and what it is called with."""
+        ...
+
+    def add_once(self, operation: Callable[..., object], *operands: Any) -> None:
+        """Add an operation whose results no other one overwrites, so that once is enough."""
+        ...
+
+
+class AtOnce:
+    """Does operations as they are added."""
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Do what `Operations.array` does."""
+        return np.empty(shape, dtype)
+
+    def add(self, operation: Callable[..., object], *operands: Any) -> None:
+        """Do an operation."""
+        operation(*operands)
+
+    add_once = add
+
+
 class Recording:
     """A sequence of operations on arrays, to be done again with other arrays in some places.
 
-    A recording owns the other arrays, so no two threads may repeat it at once.
-
-    Parameters
-    ----------
-    stand_ins : ndarray
-        C-contiguous arrays of the shapes and types of those that each repetition has anew.
+    A recording owns the other arrays, so no two threads may repeat it at once. While it is made,
+    arrays take no memory: nothing is read or written before `end`.
 
     Examples
     --------
-    >>> tensor, result = np.empty(3), np.empty(2)
-    >>> recording = Recording(tensor, result)
+    >>> recording = Recording()
+    >>> tensor, result = (recording.stand_in((size,), np.dtype(int)) for size in (3, 2))
     >>> recording.add(np.add, tensor[1:], tensor[:-1], result)
     >>> recording.end()
-    >>> recording.repeat(np.array([1.0, 3.0, 2.0]), result)
-    >>> result
-    array([4., 5.])
+    >>> found = np.empty(2, int)
+    >>> recording.repeat(np.array([1, 3, 2]), found)
+    >>> found
+    array([4, 5])
     """
 
-    def __init__(self, *stand_ins: np.ndarray) -> None:
-        self._stand_ins = stand_ins
+    def __init__(self) -> None:
+        self._stand_ins: list[np.ndarray] = []
+        self._once: list[_Step] = []
         self._steps: list[_Step] = []
-        self._kept: list[np.ndarray] = []
 
     def __len__(self) -> int:
-        """Return the number of operations."""
+        """Return the number of operations of a repetition."""
         return len(self._steps)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays that it owns."""
-        return sum(owned.array.nbytes for owned in self._owned())
+        """Bytes of the arrays that it owns, or will own."""
+        return sum(_nbytes(space) for space in self._spaces())
+
+    def stand_in(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Return an array that stands for one which each repetition has anew."""
+        self._stand_ins.append(_reserved(shape, dtype))
+        return self._stand_ins[-1]
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Return an array that the recording will own."""
+        return _reserved(shape, dtype)
 
     def add(self, operation: Callable[..., object], *operands: Any) -> None:
         """Add an operation, which is not done yet.
@@ -113,7 +152,8 @@ class Recording:
         operation : callable
         *operands
             What it is called with. A view of a stand-in means the same view of the array for which
-            it stands. Everything else is kept as it is.
+            it stands, and a view of another array that of what the recording will own instead.
+            Everything else is kept as it is.
         """
         step = _Step(operation, list(operands), [])
         for number, operand in enumerate(operands):
@@ -122,28 +162,21 @@ class Recording:
                 step.places.append((number, place))
         self._steps.append(step)
 
-    def keep(self, array: np.ndarray) -> None:
-        """Let an array share its memory with no other, so that what is in it is there for good."""
-        self._kept.append(_whole(array))
+    def add_once(self, operation: Callable[..., object], *operands: Any) -> None:
+        """Add an operation that is done at the end of the recording, not by a repetition.
+
+        The arrays that it writes share their memory with no other.
+        """
+        self._once.append(_Step(operation, list(operands), []))
 
     def end(self) -> None:
-        """Forget the stand-ins: nothing more is added. Arrays share memory from now on."""
-        self._stand_ins = ()
-        spaces: list[list[_Array]] = []
-        for owned in self._owned():
-            free = [space for space in spaces if space[-1].last < owned.first]
-            if free:
-                max(free, key=_nbytes).append(owned)
-            else:
-                spaces.append([owned])
+        """Make the arrays, and forget the stand-ins: nothing more is added."""
+        self._stand_ins = []
         memory = {}
-        for space in spaces:
-            bytes_ = _aligned(_nbytes(space))
-            for owned in space:
-                memory[id(owned.array)] = bytes_[: owned.array.nbytes]
-        for array in self._kept:
-            memory[id(array)][...] = array.reshape(-1).view(np.uint8)
-        for step in self._steps:
+        for space in self._spaces():
+            shared = _aligned(_nbytes(space))
+            memory |= {id(owned.array): shared for owned in space}
+        for step in (*self._once, *self._steps):
             for number, operand in enumerate(step.operands):
                 if isinstance(operand, np.ndarray):
                     whole = _whole(operand)
@@ -154,6 +187,8 @@ class Recording:
                         _address(operand) - _address(whole),
                         operand.strides,
                     )
+        for operation, operands, _ in self._once:
+            operation(*operands)
 
     def repeat(self, *arrays: np.ndarray) -> None:
         """Do all operations in their order.
@@ -169,6 +204,17 @@ class Recording:
                 actual[number] = np.ndarray(shape, dtype, arrays[array], offset, strides)
             operation(*actual)
 
+    def _spaces(self) -> list[list[_Array]]:
+        """Return the arrays that it owns, in groups of those that share memory."""
+        spaces: list[list[_Array]] = []
+        for owned in self._owned():
+            free = [space for space in spaces if space[-1].last < owned.first]
+            if free:
+                max(free, key=_nbytes).append(owned)
+            else:
+                spaces.append([owned])
+        return spaces
+
     def _owned(self) -> list[_Array]:
         """Return the arrays that it owns, in the order in which they are first needed."""
         found: dict[int, _Array] = {}
@@ -178,18 +224,26 @@ class Recording:
                     whole = _whole(operand)
                     first = found[id(whole)].first if id(whole) in found else number
                     found[id(whole)] = _Array(whole, first, number)
-        for array in self._kept:
-            found[id(array)] = _Array(array, 0, len(self))
+        for step in self._once:
+            for operand in step.operands:
+                if isinstance(operand, np.ndarray):
+                    whole = _whole(operand)
+                    found[id(whole)] = _Array(whole, 0, len(self))
         return [*found.values()]
 
     def _place(self, operand: object) -> _Place | None:
         """Return where an array lies in a stand-in, None if it is none of its views."""
         if isinstance(operand, np.ndarray):
             for number, array in enumerate(self._stand_ins):
-                if np.may_share_memory(operand, array):
+                if _whole(operand) is array:
                     offset = _address(operand) - _address(array)
                     return _Place(number, operand.shape, operand.dtype, offset, operand.strides)
         return None
+
+
+def _reserved(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return an array with addresses of its own, whose pages take no memory unless written."""
+    return np.ndarray(shape, dtype, mmap(-1, math.prod(shape) * dtype.itemsize))
 
 
 def _nbytes(space: list[_Array]) -> int:
@@ -199,8 +253,8 @@ def _nbytes(space: list[_Array]) -> int:
 
 def _aligned(size: int) -> np.ndarray:
     """Return fresh bytes that begin where a line of the cache begins."""
-    memory = np.empty(size + LINE, np.uint8)
-    start = -_address(memory) % LINE
+    memory = np.empty(size + PAGE, np.uint8)
+    start = -_address(memory) % PAGE
     return memory[start : start + size]
 
 

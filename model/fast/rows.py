@@ -45,8 +45,9 @@ def best_of_rows(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     Parameters
     ----------
     x : ndarray
-        A matrix of integers or floats. Half floats must hold no NaN. In a row of wider floats that
-        has NaN, any one of them wins. If zeros of both signs tie, either wins.
+        A matrix of integers or floats. Half floats must hold no NaN with the worse sign, which is
+        minus for the greatest element. In a row that has NaN, any one of them wins. If zeros of
+        both signs tie, either wins.
     minimum : bool
         Whether the smallest element is wanted.
 

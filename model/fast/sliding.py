@@ -182,16 +182,15 @@ def slide(
         levels[level] = joined(levels[level - 1], pairs)
         if level - 1 not in plan.dimension.levels:
             del levels[level - 1]
-    for level, before, in_a_row, pairs in plan.series:
-        lines = joined(levels[level], *before) if before else levels[level]
-        windows = target
-        if in_a_row:
-            windows = target.reshape(-1, pitch)
-        else:
-            lines = lines.reshape(-1, plan.dimension.size, pitch)
-        join(lines, lines, windows, pairs[0])
-        for more in pairs[1:]:
-            join(windows, lines, windows, more)
+    for level, before, all_pairs in plan.series:
+        found = joined(levels[level], *before) if before else levels[level]
+        for number, pairs in enumerate(all_pairs):
+            lines, windows = found, target
+            if pairs.in_a_row:
+                windows = target.reshape(-1, pitch)
+            else:
+                lines = found.reshape(-1, plan.dimension.size, pitch)
+            join(windows if number else lines, lines, windows, pairs)
 
 
 def in_large_units(

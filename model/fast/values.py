@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from extremum.model.fast.maximum import SlidingMaximum
-from extremum.model.fast.order import has_minus_zero, has_nan
+from extremum.model.fast.order import has_minus_zero, has_nan, has_negative_nan
 from extremum.model.fast.tiles import PlaneTile
 from extremum.model.spatial import SpatialDimension
 from extremum.model.types import FORMATS
@@ -71,15 +71,16 @@ class _WindowValues:
         self._sizes, self._shape = sizes, (*lead, *outputs)
         element = FORMATS[dtype]
         self._is_float = element.is_float
-        # NumPy compares half floats one at a time, so they are compared by keys, which NaN has not.
-        self._nan_first = element.is_float and element.width == 16
+        # NumPy compares half floats one at a time, so they are compared as integers, as which NaN
+        # wins only without a sign.
+        self._is_half = element.is_float and element.width == 16
         # The sign of a zero matters only where the result is zero, so where there are few windows,
         # the results are looked at first.
         self._zeros_first = FEW * math.prod(outputs) <= plane
         # Without a recording a block takes a tenth of a millisecond, in which views are made. Then
         # all planes are one block.
         fits = plane * dtype.itemsize < BLOCK_BYTES
-        each = SlidingMaximum(dimensions, (1, *sizes), dtype).needed_bytes if fits else None
+        each = SlidingMaximum(dimensions, (1, *sizes), dtype).needed_bytes() if fits else None
         most = BLOCK_BYTES // each if each else 0
         self._step = -(-self._planes // -(-self._planes // most)) if most else self._planes
         self._maximum = SlidingMaximum(
@@ -108,11 +109,11 @@ class _WindowValues:
             return True
         if not self._zeros_first and has_minus_zero(x):
             return False
-        if self._nan_first and has_nan(x):
+        if self._is_half and has_negative_nan(x):
             return False
         self._maximum.write(x, best)
         # A window that meets NaN has one of them here, but maybe not with the bits of the first.
-        if not self._nan_first and has_nan(best):
+        if has_nan(best):
             return False
         return not self._zeros_first or bool(best.all()) or not has_minus_zero(x)
 

@@ -93,9 +93,9 @@ class CoreConfig:
         extent of a window, less one, are together less than ``2**coordinate_width``; longer lines
         are cut into tiles. Cost: the width of the counters that walk over lines and planes.
     operators
-        Some of :data:`OPERATORS`. Without ``"max-pool"``, no values leave the core, and it keeps
-        only what decides the order of the elements. Without ``"argmin"`` and ``"argmax"``, it has
-        no reducer.
+        Some of :data:`OPERATORS`, in any order: it takes theirs. Without ``"max-pool"``, no values
+        leave the core, and it keeps only what decides the order of the elements. Without
+        ``"argmin"`` and ``"argmax"``, it has no reducer.
     index_width
         Bits of a position on the output port, 0 to 32. With 0, no positions leave the core. Cost:
         the width of the adders that compute positions, and of the result queue.
@@ -170,6 +170,8 @@ class CoreConfig:
                 f"operators must be one or more of {', '.join(OPERATORS)}, each once{form}, not "
                 f"{self.operators!r}"
             )
+        in_order = tuple(name for name in OPERATORS if name in self.operators)
+        object.__setattr__(self, "operators", in_order)
         object.__setattr__(self, "padding", boolean("padding", self.padding))
         if self.pipelining not in PIPELINING:
             raise ValueError(

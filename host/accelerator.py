@@ -7,11 +7,12 @@ from copy import copy
 from pathlib import Path
 from threading import local
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from extremum.hdl.config import CoreConfig
 from extremum.host import checks
 from extremum.host.errors import WaveformError
+from extremum.host.operator_functions import OperatorFunctions
 from extremum.host.plan import Plan, plan
 from extremum.host.plan_runner import JobResults, RunSettings, report_of
 from extremum.host.progress import Progress, TellProgress
@@ -19,42 +20,16 @@ from extremum.host.report import Report
 from extremum.host.session import Session
 from extremum.host.tools import BACKEND_TOOLS
 from extremum.host.turns import Turns
-from extremum.model import (
-    AxisDirection,
-    DataType,
-    Pooling,
-    ReduceFunction,
-    Reduction,
-    as_tensor,
-)
-from extremum.model.descriptors import OperatorDesc
-from extremum.model.keywords import suggests_keywords
+from extremum.model import DataType, Pooling, Reduction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from extremum.model.checks import Integers
-    from extremum.model.tensor import BytesLike
-
 BACKENDS = tuple(BACKEND_TOOLS)
 """What can carry out an operator: simulations of the gateware, and the golden model."""
 
-_Result = TypeVar("_Result")
 
-
-class _PoolingOptions(TypedDict, total=False):
-    """The arguments of a pooling that do not decide whether positions are returned, too."""
-
-    strides: Integers
-    start_padding: Integers
-    end_padding: Integers
-    dilations: Integers
-    index_type: DTypeLike
-    index_layout: str
-    nan: str
-
-
-class Accelerator:
+class Accelerator(OperatorFunctions):
     """A core that runs in a simulator, as a set of functions.
 
     Threads may share an accelerator: their calls wait for each other. :attr:`report` is then the
@@ -215,7 +190,7 @@ class Accelerator:
         return kept | {"_session": copy(self._session), "_turns": Turns()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _own=local())
+        vars(self).update(state, _own=local())
 
     def close(self) -> None:
         """End the simulation; the next operator starts a new one.
@@ -241,146 +216,6 @@ class Accelerator:
         with self._turns.take():
             if self.backend != "model":
                 self._session.start(self._tell)
-
-    @suggests_keywords
-    def argmin(
-        self,
-        x: ArrayLike,
-        axes: Integers | None = None,
-        *,
-        axis_direction: AxisDirection | str = "increasing",
-        index_type: DTypeLike = "uint32",
-        nan: str = "propagate",
-    ) -> NDArray[Any]:
-        """Do as :func:`extremum.model.argmin`."""
-        return self._reduce(
-            ReduceFunction.ARGMIN, x, axes,
-            axis_direction=axis_direction, index_type=index_type, nan=nan,
-        )  # fmt: skip
-
-    @suggests_keywords
-    def argmax(
-        self,
-        x: ArrayLike,
-        axes: Integers | None = None,
-        *,
-        axis_direction: AxisDirection | str = "increasing",
-        index_type: DTypeLike = "uint32",
-        nan: str = "propagate",
-    ) -> NDArray[Any]:
-        """Do as :func:`extremum.model.argmax`."""
-        return self._reduce(
-            ReduceFunction.ARGMAX, x, axes,
-            axis_direction=axis_direction, index_type=index_type, nan=nan,
-        )  # fmt: skip
-
-    @suggests_keywords
-    def reduce_min(
-        self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
-    ) -> NDArray[Any]:
-        """Do as :func:`extremum.model.reduce_min`."""
-        return self._reduce(ReduceFunction.MIN, x, axes, nan=nan)
-
-    @suggests_keywords
-    def reduce_max(
-        self, x: ArrayLike, axes: Integers | None = None, *, nan: str = "propagate"
-    ) -> NDArray[Any]:
-        """Do as :func:`extremum.model.reduce_max`."""
-        return self._reduce(ReduceFunction.MAX, x, axes, nan=nan)
-
-    @overload
-    def max_pooling(
-        self,
-        x: ArrayLike,
-        window: Integers,
-        *,
-        return_indices: Literal[False] = False,
-        **others: Unpack[_PoolingOptions],
-    ) -> NDArray[Any]: ...
-
-    @overload
-    def max_pooling(
-        self,
-        x: ArrayLike,
-        window: Integers,
-        *,
-        return_indices: Literal[True],
-        **others: Unpack[_PoolingOptions],
-    ) -> tuple[NDArray[Any], NDArray[Any]]: ...
-
-    @overload
-    def max_pooling(
-        self,
-        x: ArrayLike,
-        window: Integers,
-        *,
-        return_indices: bool,
-        **others: Unpack[_PoolingOptions],
-    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]: ...
-
-    @suggests_keywords
-    def max_pooling(
-        self,
-        x: ArrayLike,
-        window: Integers,
-        *,
-        strides: Integers = 1,
-        start_padding: Integers = 0,
-        end_padding: Integers = 0,
-        dilations: Integers = 1,
-        return_indices: bool = False,
-        index_type: DTypeLike = "uint32",
-        index_layout: str = "tensor",
-        nan: str = "propagate",
-    ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]:
-        """Do as :func:`extremum.model.max_pooling`."""
-        tensor = as_tensor(x)
-        problem = Pooling.of(
-            tensor.shape,
-            tensor.dtype,
-            window,
-            strides=strides,
-            start_padding=start_padding,
-            end_padding=end_padding,
-            dilations=dilations,
-            return_indices=return_indices,
-            index_type=index_type,
-            index_layout=index_layout,
-            nan=nan,
-        )
-        return self.run(problem, tensor)
-
-    def execute(
-        self,
-        desc: OperatorDesc[_Result],
-        *inputs: BytesLike,
-        out: BytesLike | tuple[BytesLike, ...] | list[Any] | None = None,
-        nan: str = "propagate",
-    ) -> _Result:
-        """Carry out a descriptor on raw buffers, as its ``evaluate`` does.
-
-        Parameters
-        ----------
-        desc
-            One of the operator descriptors of :mod:`extremum.model`.
-        inputs, out, nan
-            See the descriptor's ``evaluate``.
-
-        Raises
-        ------
-        TypeError
-            ``desc`` is no operator descriptor.
-        """
-        if not isinstance(desc, OperatorDesc):
-            raise TypeError(f"desc must be an operator descriptor of extremum.model, not {desc!r}")
-        return desc.run(self.run, *inputs, out=out, nan=nan)
-
-    def _reduce(
-        self, function: ReduceFunction, x: ArrayLike, axes: Any, **options: Any
-    ) -> NDArray[Any]:
-        tensor = as_tensor(x)
-        problem = Reduction.of(function, tensor.shape, tensor.dtype, axes, **options)
-        return self.run(problem, tensor)
 
     @overload
     def run(self, problem: Reduction, x: ArrayLike) -> NDArray[Any]: ...

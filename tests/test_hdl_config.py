@@ -125,3 +125,11 @@ def test_operators_decide_what_there_is(operators, values, reduction):
     config = CoreConfig(INT8, lanes=4, operators=operators)
     assert (config.has_values, config.has_reduction) == (values, reduction)
     assert config.can_fold == reduction
+
+
+def test_operators_in_another_order_are_the_same_core():
+    """So it has the same hash, and is compiled once."""
+    one = CoreConfig(INT8, operators=("max-pool", "argmin"))
+    other = CoreConfig(INT8, operators=("argmin", "max-pool"))
+    assert one == other
+    assert one.operators == other.operators == ("argmin", "max-pool")

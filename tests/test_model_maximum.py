@@ -247,6 +247,14 @@ def test_padding_and_empty_windows_are_written_to_every_result():
                 del found
 
 
+def test_padding_of_arrays_in_between_is_written_once():
+    """What is repeated are three copies and two comparisons, of rows and then of columns."""
+    dimensions = (SpatialDimension(28, 2, 2, 1, 1, 1),) * 2
+    recording = SlidingMaximum(dimensions, (64, 28, 28), np.dtype("float32"))._record()
+    assert len(recording) == 5
+    assert len(recording._once) == 2
+
+
 @pytest.mark.parametrize("shapes", [values_module.MOST_PREPARED, values_module.MOST_PREPARED + 1])
 def test_more_shapes_in_turn_than_are_kept_are_not_recorded(shapes):
     """None of them comes again before it has been forgotten."""

@@ -9,6 +9,7 @@ from extremum.model.fast.order import (
     comparable,
     exact_key,
     from_exact_key,
+    has_negative_nan,
     order_key,
 )
 
@@ -64,3 +65,14 @@ def test_integers_are_their_own_keys():
     assert exact_key(x) is x
     assert from_exact_key(x, x.dtype) is x
     assert bits_follow_value(x)
+
+
+@pytest.mark.parametrize("name", ["float16", "float32"])
+def test_nan_with_a_sign_is_found_among_all_half_floats(name):
+    """Infinities are none, and no NaN is overlooked, whatever its payload."""
+    bits = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    x = bits.astype(name)
+    is_one = np.isnan(x) & np.signbit(x)
+    assert [has_negative_nan(element) for element in x.reshape(-1, 1)] == is_one.tolist()
+    assert not has_negative_nan(x[~is_one])
+    assert has_negative_nan(x)

@@ -179,7 +179,10 @@ def test_memory_for_poolings(case, name):
     [((1, 1 << 18), (1, 1 << 17)), ((512, 512), (256, 256)), ((1, 1 << 17), (1, 1 << 16))],
 )
 def test_the_first_call_takes_about_as_much_memory_as_the_others(plane, window):
-    """Long windows take many steps, of which a recording is made and measured at the first call."""
+    """A recording of long windows has many arrays, and is made at the first call to be measured.
+
+    What it reserves without writing is not seen here.
+    """
     problem = Pooling.of((1, 1, *plane), "float32", window)
     x = np.zeros(problem.sizes, np.float32)
     _prepared.cache_clear()

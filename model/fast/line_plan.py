@@ -68,7 +68,7 @@ class LinePairs(NamedTuple):
 
 
 class SeriesPlan(NamedTuple):
-    """How the windows of one series are found.
+    """How the windows of one series are found, or all windows at once.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def line_plan(
     doublings : list of LinePairs
         What is compared to double the taps, level by level.
     series : list of SeriesPlan
-        How the windows of each series are found.
+        How the windows of each series are found, or all windows at once.
     """
     planner = _Planner(dimension, planes, pitch, itemsize)
     return planner.doublings(), planner.series()
@@ -147,7 +147,7 @@ class _Planner:
         return [self._everywhere(1 << level) for level in range(highest)]
 
     def series(self) -> list[SeriesPlan]:
-        """Plan how the windows of each series are found."""
+        """Plan how the windows of each series are found, or all windows at once."""
         dimension, find = self._dimension, self._from_two
         if self._one_by_one:
             if self._with_the_cut and self._windows_with(1) == dimension.outputs:

@@ -86,7 +86,7 @@ class SlidingMaximum:
         windows = math.prod(dimension.outputs for dimension in self._dimensions)
         planes = math.prod(self._shape[: -len(self._dimensions)])
         elements = math.prod(self._shape) + planes * windows
-        return elements * self._dtype.itemsize + recording.nbytes
+        return elements * self._dtype.itemsize + recording.needed_bytes()
 
     def write(self, x: np.ndarray, out: np.ndarray) -> None:
         """Write the maximum of every window; the lowest number if the window is empty.

@@ -116,7 +116,7 @@ class PoolingKernel:
 
     @cached_property
     def _only_tile(self) -> list[PlaneTile] | None:
-        """The parts of a tile that is all there is to compute; None if there are more tiles."""
+        """The parts of the tile that is all there is to compute; None if there is more than one."""
         is_only = len(self._groups) == len(self._tiles) == 1
         return self._tiles[0][1] if is_only else None
 

@@ -19,8 +19,9 @@ __all__ = ["AtOnce", "Operations", "Recording"]
 
 
 PAGE = 1 << 12
-"""Bytes of a line of the cache of most processors. Where vectors cross from one line into the next,
-NumPy takes up to half as long again for a step."""
+"""Bytes of a page. NumPy takes up to half as long again for a step where its vectors cross from one
+line of the cache into the next, or where it writes a little ahead, modulo a page, of what it reads.
+Where all arrays begin as pages do, both are rare."""
 
 
 class _Place(NamedTuple):
@@ -59,7 +60,7 @@ class _Step(NamedTuple):
 
 
 class _Array(NamedTuple):
-    """An array that a recording owns.
+    """An array that a recording will own.
 
     Attributes
     ----------
@@ -130,9 +131,11 @@ class Recording:
         """Return the number of operations of a repetition."""
         return len(self._steps)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that it owns, or will own."""
+    def needed_bytes(self) -> int:
+        """Find the bytes of the arrays that it will own, before its end.
+
+        What is left free for them to begin where pages do is not counted.
+        """
         return sum(_nbytes(space) for space in self._spaces())
 
     def stand_in(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -165,7 +168,7 @@ class Recording:
     def add_once(self, operation: Callable[..., object], *operands: Any) -> None:
         """Add an operation that is done at the end of the recording, not by a repetition.
 
-        The arrays that it writes share their memory with no other.
+        The arrays that it writes, none of them a stand-in, share their memory with no other.
         """
         self._once.append(_Step(operation, list(operands), []))
 
@@ -205,7 +208,7 @@ class Recording:
             operation(*actual)
 
     def _spaces(self) -> list[list[_Array]]:
-        """Return the arrays that it owns, in groups of those that share memory."""
+        """Return the arrays that it will own, in groups of those that share memory."""
         spaces: list[list[_Array]] = []
         for owned in self._owned():
             free = [space for space in spaces if space[-1].last < owned.first]
@@ -216,7 +219,7 @@ class Recording:
         return spaces
 
     def _owned(self) -> list[_Array]:
-        """Return the arrays that it owns, in the order in which they are first needed."""
+        """Return the arrays that it will own, in the order in which they are first needed."""
         found: dict[int, _Array] = {}
         for number, step in enumerate(self._steps):
             for operand in step.operands:
@@ -252,7 +255,7 @@ def _nbytes(space: list[_Array]) -> int:
 
 
 def _aligned(size: int) -> np.ndarray:
-    """Return fresh bytes that begin where a line of the cache begins."""
+    """Return fresh bytes that begin where a page begins."""
     memory = np.empty(size + PAGE, np.uint8)
     start = -_address(memory) % PAGE
     return memory[start : start + size]

@@ -37,7 +37,7 @@ class SlidePlan(NamedTuple):
     doublings : list of LinePairs
         What is compared to double the taps, level by level.
     series : list of SeriesPlan
-        How the windows of each series are found.
+        How the windows of each series are found, or all windows at once.
     """
 
     axis: int

@@ -8,8 +8,8 @@ from extremum.tb.formal.proof import Claim
 
 SUBJECTS = (
     "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "buffers",
-    "packets", "outputs", "lite", "control", "ports", "schedule", "slots", "storage", "results",
-    "pooling", "plan",
+    "packets", "outputs", "lite", "event_counters", "control", "ports", "schedule", "slots",
+    "storage", "results", "pooling", "plan",
 )  # fmt: skip
 """The files of proofs, in the order in which the report lists them."""
 

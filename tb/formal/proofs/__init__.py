@@ -7,9 +7,9 @@ from importlib import import_module
 from extremum.tb.formal.proof import Claim
 
 SUBJECTS = (
-    "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "buffers",
-    "packets", "outputs", "lite", "event_counters", "control", "ports", "schedule", "slots",
-    "storage", "results", "pooling", "plan",
+    "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "job_port",
+    "buffers", "packets", "outputs", "lite", "event_counters", "control", "ports", "schedule",
+    "slots", "storage", "results", "pooling", "plan",
 )  # fmt: skip
 """The files of proofs, in the order in which the report lists them."""
 

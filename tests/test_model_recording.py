@@ -175,7 +175,8 @@ def test_what_is_recorded_takes_no_memory_before_the_end():
         assert recording.needed_bytes() == 20 * 4 * size
         assert tracemalloc.get_traced_memory()[1] < size // 8
         assert resident_bytes() - before < 3 * size
-        array.fill(1)  # an array that is written does take memory
+        written = recording.array((size,), INT32)
+        written.fill(1)  # an array that is written does take memory
         assert resident_bytes() - before >= 4 * size
         recording.end()
         assert 80 * size <= tracemalloc.get_traced_memory()[0] < 81 * size

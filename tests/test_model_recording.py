@@ -158,6 +158,11 @@ def test_arrays_begin_where_pages_do():
     assert [array.size for array in found] == [1, 5000, 100, 4097]
 
 
+STATM = Path("/proc/self/statm")
+"""Where Linux tells how many pages of a process are in memory."""
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the system does not tell")
 def test_what_is_recorded_takes_no_memory_before_the_end():
     """So it can be told what a recording would own, and it is dropped without harm.
 
@@ -174,10 +179,11 @@ def test_what_is_recorded_takes_no_memory_before_the_end():
             recording.add(np.copyto, array, tensor)
         assert recording.needed_bytes() == 20 * 4 * size
         assert tracemalloc.get_traced_memory()[1] < size // 8
-        assert resident_bytes() - before < 3 * size
-        written = recording.array((size,), INT32)
+        reserved = resident_bytes()
+        assert reserved - before < 20 * size
+        written = recording.array((8 * size,), INT32)
         written.fill(1)  # an array that is written does take memory
-        assert resident_bytes() - before >= 4 * size
+        assert resident_bytes() - reserved > 20 * size
         recording.end()
         assert 80 * size <= tracemalloc.get_traced_memory()[0] < 81 * size
     finally:
@@ -186,7 +192,7 @@ def test_what_is_recorded_takes_no_memory_before_the_end():
 
 def resident_bytes():
     """Return how many bytes of memory the process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+    return int(STATM.read_text().split()[1]) * mmap.PAGESIZE
 
 
 @pytest.mark.parametrize("add", [AtOnce.add, AtOnce.add_once])

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 __all__ = ["suggests_keywords"]
 
+_BOUND = ("self", "cls")
+"""Names of a parameter that a method is bound to, and no caller gives by name."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _RIGHT_NAMES: dict[str, tuple[str, ...]] = {
@@ -67,7 +69,7 @@ def suggests_keywords(function: _Function) -> _Function:
     Traceback (most recent call last):
     TypeError: argmax() takes axes, not axis
     """
-    names = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+    names = [name for name in inspect.signature(function).parameters if name not in _BOUND]
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -78,9 +80,17 @@ def suggests_keywords(function: _Function) -> _Function:
             wrong = next((name for name in kwargs if name not in names), None)
             if wrong is None:
                 raise
-        raise TypeError(f"{function.__qualname__}() {_answer(names, wrong)}")
+        raise TypeError(f"{_called(function, args)}() {_answer(names, wrong)}")
 
     return call  # pyright: ignore[reportReturnType]
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Name a function as its caller knows it: a method after the class, which may inherit it."""
+    if not args or next(iter(inspect.signature(function).parameters)) not in _BOUND:
+        return function.__qualname__
+    owner = args[0] if isinstance(args[0], type) else type(args[0])
+    return f"{owner.__name__}.{function.__name__}"
 
 
 def _answer(names: list[str], wrong: str) -> str:

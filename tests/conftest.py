@@ -86,6 +86,8 @@ def as_if_large():
         patch.setattr(gather, "GATHERED_FOR_VALUES", 0)
         patch.setattr(gather, "GATHERED_FOR_INDICES", 0)
         patch.setattr(reduction, "SMALL_ELEMENTS", 0)
+        patch.setattr(rows, "FEW_ROWS", 0)
+        patch.setattr(rows, "LEAST_AT_PAGE", 0)
         patch.setattr(rows, "LEAST_ELEMENTS_IN_WORDS", 0)
         patch.setattr(rows, "REVERSED_BYTES", 1 << 12)
         # The functions remember their last problems, and these remember how they are computed.

@@ -34,6 +34,15 @@ def test_signatures_are_those_of_the_model(name):
     assert ours.replace(parameters=parameters) == inspect.signature(getattr(model, name))
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_wrong_keyword_is_answered_with_the_right_one_and_the_class_that_was_called(name):
+    wrong, right = ("kernel_size", "window") if name == "max_pooling" else ("axis", "axes")
+    with Accelerator(backend="model") as accelerator, pytest.raises(TypeError) as caught:
+        getattr(accelerator, name)(np.zeros((1, 1, 2, 2), np.float32), **{wrong: 1})
+    assert str(caught.value) == f"Accelerator.{name}() takes {right}, not {wrong}"
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -1,6 +1,7 @@
 """Every rule of the functions has a message, which names the rule and then the value."""
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from extremum.model import (
     reduce_max,
     reduce_min,
 )
+from extremum.model.keywords import suggests_keywords
 
 TEN = "float32, float16, int64, int32, int16, int8, uint64, uint32, uint16, uint8"
 MORE = ": give more padding, or a smaller window"
@@ -299,6 +301,29 @@ def test_a_wrong_keyword_is_answered_with_the_right_one(function, keyword, messa
         function(X, **arguments, **{keyword: 1})
     assert str(caught.value) == message
     assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+def test_a_method_is_named_after_the_class_that_it_was_called_on():
+    class Base:
+        @suggests_keywords
+        def method(self, axes): ...
+
+        @classmethod
+        @suggests_keywords
+        def of(cls, axes): ...
+
+    class Derived(Base): ...
+
+    calls: Any = (
+        (Derived().method, "Derived.method"),
+        (Derived().of, "Derived.of"),
+        (Derived.of, "Derived.of"),
+        (Base().method, "Base.method"),
+        (Derived.method, Base.method.__qualname__),
+    )
+    for function, name in calls:
+        with pytest.raises(TypeError, match=rf"^{re.escape(name)}\(\) takes axes, not axis$"):
+            function(axis=1)
 
 
 def test_errors_of_right_keywords_are_left_alone():

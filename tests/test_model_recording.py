@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from extremum.model.fast.recording import PAGE, AtOnce, Recording
+from extremum.model.fast.pages import PAGE
+from extremum.model.fast.recording import AtOnce, Recording
 
 INT8, INT16, INT32 = (np.dtype(name) for name in ("int8", "int16", "int32"))
 

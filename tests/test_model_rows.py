@@ -11,7 +11,13 @@ from strategies import FLOATS, NAN_MODES, TYPES, memory_layouts, special_values,
 import extremum.model.fast.rows as rows_module
 from extremum.model import argmax, argmin, as_tensor, max_pooling, reduce_max, reduce_min
 from extremum.model.fast.order import bits_follow_value, comparable
-from extremum.model.fast.rows import LEAST_BY_ROW, best_of_rows, first_winner, last_winner
+from extremum.model.fast.rows import (
+    LEAST_AT_PAGE,
+    LEAST_BY_ROW,
+    best_of_rows,
+    first_winner,
+    last_winner,
+)
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -122,6 +128,34 @@ def test_best_of_rows_of_extremes(name):
         for row, place in ((0, 0), (1, width // 2), (2, -1)):
             x[row::3, place] = np.roll(values, 1)
         check_best(x)
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("width", range(1, 20))
+def test_one_winner_of_many_short_rows(name, width):
+    """It is at each place in turn, so no part of a row is left out, or taken of the next row."""
+    rows = rows_module.FEW_ROWS + 1
+    limits = np.finfo(name) if name in FLOATS else np.iinfo(name)
+    for place in range(width):
+        x = np.full((rows, width), limits.min, name)
+        x[::3, place] = limits.max
+        check_best(x)
+
+
+@pytest.mark.parametrize("rows", [rows_module.FEW_ROWS + more for more in (0, 1)])
+@pytest.mark.parametrize("name", TYPES)
+def test_few_and_many_short_rows(name, rows):
+    check_best(np.random.default_rng(rows).integers(0, 9, (rows, 13)).astype(name))
+
+
+@pytest.mark.parametrize("more", [-16, 0, 16, 4096, 4100])
+@pytest.mark.parametrize("name", ["int8", "float16", "float32", "int64"])
+def test_short_rows_on_both_sides_of_a_page(name, more):
+    """Where there are many, the arrays in between begin as pages do, and do not meet."""
+    count = (LEAST_AT_PAGE + more) // np.dtype(name).itemsize
+    rng = np.random.default_rng(count)
+    for width in (4, 7, 9, 13):
+        check_best(rng.integers(0, 99, (count // width, width)).astype(name))
 
 
 @pytest.mark.parametrize("sign", [1, -1])

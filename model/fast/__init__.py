@@ -10,4 +10,5 @@ or decides a rule of the contract.
 - ``gather`` finds the winner of every window of a small tensor.
 - ``tiles``, ``winners``, ``sliding``, ``slide_plan`` and ``line_plan`` find that of a large one;
   ``values``, ``maximum`` and ``recording`` find its value alone.
+- ``pages`` gives memory that NumPy is fast in.
 """

@@ -15,13 +15,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from extremum.model.fast.pages import address, bytes_at_page
+
 __all__ = ["AtOnce", "Operations", "Recording"]
-
-
-PAGE = 1 << 12
-"""Bytes of a page. NumPy takes up to half as long again for a step where its vectors cross from one
-line of the cache into the next, or where it writes a little ahead, modulo a page, of what it reads.
-Where all arrays begin as pages do, both are rare."""
 
 
 class _Place(NamedTuple):
@@ -177,7 +173,7 @@ class Recording:
         self._stand_ins = []
         memory = {}
         for space in self._spaces():
-            shared = _aligned(_nbytes(space))
+            shared = bytes_at_page(_nbytes(space))
             memory |= {id(owned.array): shared for owned in space}
         for step in (*self._once, *self._steps):
             for number, operand in enumerate(step.operands):
@@ -187,7 +183,7 @@ class Recording:
                         operand.shape,
                         operand.dtype,
                         memory[id(whole)],
-                        _address(operand) - _address(whole),
+                        address(operand) - address(whole),
                         operand.strides,
                     )
         for operation, operands, _ in self._once:
@@ -239,7 +235,7 @@ class Recording:
         if isinstance(operand, np.ndarray):
             for number, array in enumerate(self._stand_ins):
                 if _whole(operand) is array:
-                    offset = _address(operand) - _address(array)
+                    offset = address(operand) - address(array)
                     return _Place(number, operand.shape, operand.dtype, offset, operand.strides)
         return None
 
@@ -254,20 +250,8 @@ def _nbytes(space: list[_Array]) -> int:
     return max(owned.array.nbytes for owned in space)
 
 
-def _aligned(size: int) -> np.ndarray:
-    """Return fresh bytes that begin where a page begins."""
-    memory = np.empty(size + PAGE, np.uint8)
-    start = -_address(memory) % PAGE
-    return memory[start : start + size]
-
-
 def _whole(array: np.ndarray) -> np.ndarray:
     """Return the array of which an array is a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
-
-
-def _address(array: np.ndarray) -> int:
-    """Return the address of the first element."""
-    return array.__array_interface__["data"][0]

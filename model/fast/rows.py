@@ -7,10 +7,12 @@ here bring other matrices into such a form.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from extremum.model.fast.order import highest, lowest
+from extremum.model.fast.pages import PAGE, bytes_at_page
 
 __all__ = ["best_of_rows", "elements_at", "first_winner", "last_winner"]
 
@@ -30,11 +32,18 @@ LONG_ROW = 1 << 15
 FIRST_BLOCK, BLOCK_GROWTH = 1 << 11, 4
 """Number of elements in the first such block, and how much longer than it the next one is, and so
 on. Where elements often tie, the first block has the winner."""
-LEAST_BY_ROW = 160
-"""Least bytes of a row that is worth a reduction of its own; shorter rows are reduced all at once.
+LEAST_BY_ROW, FEW_ROWS = 160, 128
+"""Least bytes of a row that is worth a reduction of its own, and most rows that are reduced so if
+they are shorter. More rows that are shorter are reduced all at once.
 
-The two ways were measured for all types, and break even at 100 to 200 bytes.
+The two ways were measured for all types. They break even at 100 to 200 bytes of many rows, and at
+60 to 300 rows of any shorter length.
 """
+MOST_PARTS = 4
+"""Most parts of each row whose bests are compared one part after the other, in steps from row to
+row, instead of all elements of all rows once more."""
+LEAST_AT_PAGE = 1 << 16
+"""Least bytes of short rows that are reduced in arrays that begin where pages do."""
 MOST_STARTS_KEPT = 1 << 12
 """Most rows whose starts are kept for the next call."""
 
@@ -59,23 +68,41 @@ def best_of_rows(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:
     if x.dtype == np.float16:
         return _best_halves(x, minimum)
     better, flat, count = np.minimum if minimum else np.maximum, x.reshape(-1), x.shape[1]
-    if count * x.itemsize >= LEAST_BY_ROW:
+    if count * x.itemsize >= LEAST_BY_ROW or len(x) <= FEW_ROWS:
         # This takes half the time of a reduction along an axis, which sets up every row anew.
         return better.reduceat(flat, _starts(len(x), count))
     # As in `sliding`, the best of 2n elements is the better one of two bests of n. All rows are one
     # array here; what reaches from one row into the next is computed too, and not used.
-    span = 1
-    while 2 * span < count:
-        flat = better(flat[:-span], flat[span:])
-        span *= 2
-    return better(flat[::count], flat[count - span :: count])
+    span, (out, spare) = 1, _targets(flat)
+    while MOST_PARTS * span < count:
+        into = None if out is None else out[: len(flat) - span]
+        flat = better(flat[:-span], flat[span:], out=into)
+        span, out, spare = 2 * span, spare, out
+    best = better(flat[::count], flat[count - span :: count])
+    for start in range(span, count - span, span):
+        better(best, flat[start::count], out=best)
+    return best
+
+
+def _targets(x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """Return two arrays with the size and type of a vector, which begin where pages do.
+
+    A small vector has none: it is not worth the time to find them.
+    """
+    if x.nbytes < LEAST_AT_PAGE:
+        return None, None
+    pages = -(-x.nbytes // PAGE)
+    first, second = bytes_at_page(2 * pages * PAGE).view(x.dtype).reshape(2, -1)
+    return first[: x.size], second[: x.size]
 
 
 def _best_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
     """Do what `best_of_rows` does, for half floats."""
     bits = _half_bits(x, minimum)
     best = best_of_rows(bits)
-    if (rest := _are_worse(best)).any():
+    # NumPy finds the least of all faster than it finds whether any is below a bound.
+    if _are_worse(best.item(best.argmin()), bits.dtype):
+        rest = _are_worse(best, bits.dtype)
         best[rest] = best_of_rows(bits[rest], minimum=True)
     return best.view(x.dtype)
 
@@ -84,7 +111,7 @@ def _first_halves(x: np.ndarray, minimum: bool) -> np.ndarray:
     """Do what `first_winner` does, for half floats."""
     bits = _half_bits(x, minimum)
     winners = first_winner(bits)
-    if (rest := _are_worse(elements_at(bits, winners))).any():
+    if (rest := _are_worse(elements_at(bits, winners), bits.dtype)).any():
         winners[rest] = first_winner(bits[rest], minimum=True)
     return winners
 
@@ -99,9 +126,9 @@ def _half_bits(x: np.ndarray, minimum: bool) -> np.ndarray:
     return x.view(np.uint16 if minimum else np.int16)
 
 
-def _are_worse(bits: np.ndarray) -> np.ndarray:
-    """Tell which elements that `_half_bits` returned have the worse sign."""
-    return bits < (0 if bits.dtype.kind == "i" else 1 << 15)
+def _are_worse(bits: Any, dtype: np.dtype) -> Any:
+    """Tell whether an element of `_half_bits`, or which of several, has the worse sign."""
+    return bits < (0 if dtype.kind == "i" else 1 << 15)
 
 
 def first_winner(x: np.ndarray, *, minimum: bool = False) -> np.ndarray:

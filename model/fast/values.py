@@ -115,7 +115,11 @@ class _WindowValues:
         # A window that meets NaN has one of them here, but maybe not with the bits of the first.
         if has_nan(best):
             return False
-        return not self._zeros_first or bool(best.all()) or not has_minus_zero(x)
+        if not self._zeros_first:
+            return True
+        # Of half floats -0 wins as an integer only where there is no +0, so its sign is right.
+        bits = best.view(np.int16) if self._is_half else best
+        return bool(bits.all()) or not has_minus_zero(x)
 
 
 _prepared = lru_cache(maxsize=MOST_PREPARED)(_WindowValues)

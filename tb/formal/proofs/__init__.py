@@ -9,7 +9,7 @@ from extremum.tb.formal.proof import Claim
 SUBJECTS = (
     "key", "winner", "fold", "timing", "counter", "reduction", "queue", "admission", "job_port",
     "buffers", "packets", "outputs", "lite", "event_counters", "control", "ports", "schedule",
-    "slots", "storage", "results", "pooling", "plan",
+    "slots", "storage", "position", "results", "pooling", "plan",
 )  # fmt: skip
 """The files of proofs, in the order in which the report lists them."""
 

@@ -98,17 +98,31 @@ def watch(
     return seen
 
 
-def advance(clock: Mapping[str, int], rng: random.Random) -> dict[str, int]:
+def advance(
+    clock: Mapping[str, int], rng: random.Random, *, is_idle: bool | None = None
+) -> dict[str, int]:
     """Return a clock in which ``token`` and ``slot`` are replaced by the signals of `advance`.
 
     Those are the signals of :mod:`extremum.hdl.advance`. In a clock without a step ``restart`` has
     no meaning, so it is random there.
+
+    Parameters
+    ----------
+    clock
+        What stands on the ports.
+    rng
+        Source of what has no meaning.
+    is_idle
+        In a core whose lines tell the end of a job, whether no job is under way; None in others.
     """
     told = dict(clock)
     token, slot = told.pop("token"), told.pop("slot")
-    restart = token if token or slot else rng.getrandbits(1)
+    if is_idle is None:
+        restart, step = token if token or slot else rng.getrandbits(1), token | slot
+    else:
+        restart, step = int(is_idle), slot | is_idle
     told |= {"advance.token": token, "advance.begin": token, "advance.restart": restart}
-    return told | {"advance.slot": slot, "advance.step": token | slot}
+    return told | {"advance.slot": slot, "advance.step": step}
 
 
 def port_of(component: wiring.Component, name: str) -> Value:

@@ -11,6 +11,7 @@ from stimulus import Job, stimulus
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
+from extremum.hdl.job_kinds import PlaneJobs, job_kind
 from extremum.hdl.register_table import ends_with_plane
 from extremum.hdl.registers import is_endless
 from extremum.hdl.window_schedule import WindowSchedule, latency
@@ -64,9 +65,14 @@ def expected(config, lines, groups, length):
     return given
 
 
-def walk(component, clocks, rng, outputs):
+def walk(component, laid, rng, outputs):
     """Note what a schedule tells of clocks with a token or a slot."""
-    return watch(component, [advance(clock, rng) for clock in clocks], outputs)
+    tells_end = isinstance(job_kind(component.config), PlaneJobs)
+    clocks = [
+        advance(clock, rng, is_idle=hand is None if tells_end else None)
+        for clock, hand in zip(laid.clocks, laid.at_hand, strict=True)
+    ]
+    return watch(component, clocks, outputs)
 
 
 NAMES = ("control", "result", "last_group", "done")
@@ -91,7 +97,7 @@ def check(config, jobs, rng, gaps):
         told = expected(config, lines, groups, length)
         wanted |= {clocks[slot]: control for slot, control in told.items()}
     outputs = {name: getattr(component, name) for name in NAMES}
-    seen = walk(component, laid.clocks, rng, outputs)
+    seen = walk(component, laid, rng, outputs)
     for clock in range(len(seen) - late - 1):
         if clock not in wanted:
             assert not seen[clock + late + 1]["result"], laid.clocks[clock]
@@ -180,9 +186,10 @@ def test_windows_reduced_to_one_result(config, gaps):
 
 
 @pytest.mark.parametrize("fixed", [(), (("groups", 1),)], ids=["groups", "one group"])
-def test_planes_without_padding(fixed):
+@pytest.mark.parametrize("core", [PLANES, VOLUMES], ids=["planes", "volumes"])
+def test_jobs_without_padding(core, fixed):
     config = replace(
-        PLANES, data_types=(DataType.INT8,), operators=("max-pool",), padding=False, fixed=fixed
+        core, data_types=(DataType.INT8,), operators=("max-pool",), padding=False, fixed=fixed
     )
     assert ends_with_plane(config) == bool(fixed)
     rng = random.Random(5)
@@ -216,7 +223,7 @@ def test_the_end_of_a_plane():
             early=EARLY, stay=latency(config), gaps=gaps, meets=0.8, valid="slot",
         )  # fmt: skip
         assert set(laid.tokens) & {words[-1] for words in laid.words}
-        seen = walk(component, laid.clocks, rng, {"end": component.plane_end})
+        seen = walk(component, laid, rng, {"end": component.plane_end})
         for job in laid.words:
             ends = [seen[clock]["end"] for clock in job]
             assert ends == [*[0] * (len(job) - 1), 1]
@@ -237,7 +244,7 @@ def test_without_an_end(length):
     late = latency(config)
     clocks = [{"token": 0, "slot": int(slot)} for slot in [*slots, *[False] * (late + 1)]]
     outputs = {name: getattr(component, name) for name in NAMES}
-    seen = walk(component, clocks, rng, outputs)
+    seen = watch(component, [advance(clock, rng) for clock in clocks], outputs)
     number = 0
     for slot, (clock, after) in zip(slots, itertools.pairwise(seen[late:]), strict=True):
         found = unpack(control_layout(config), clock["control"])

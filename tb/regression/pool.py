@@ -131,6 +131,19 @@ def _with_long_windows() -> Iterator[Target]:
     yield Target("balanced-column130", column)
 
 
+def _with_planes() -> Iterator[Target]:
+    """Yield cores whose jobs are one plane, or one volume, without padding, and end with it."""
+    squares = _pool(2, 2, 0)
+    squares = replace(squares, fixed=(*squares.fixed, ("groups", 1)))
+    volumes = CoreConfig(
+        (_T.UINT8, _T.INT8), 2, (2, 2, 3), (1, 2, 1), operators=("max-pool",), padding=False,
+        fixed=(("groups", 1),), **_SMALL,
+    )  # fmt: skip
+    yield Target("planes", squares)
+    yield Target("volumes", volumes)
+    yield Target("small-volumes", replace(volumes, pipelining="small"))
+
+
 TARGETS: tuple[Target, ...] = (
     *(Target(name, config) for name, config in _CONFIGS.items()),
     *(Target(f"axi-{name}", _CONFIGS[name], "axi") for name in _BLOCKS),
@@ -140,6 +153,7 @@ TARGETS: tuple[Target, ...] = (
     *_with("balanced", _BALANCED_BLOCKS, "axi"),
     Target("pooling16", CoreConfig((_T.INT8,), 16, (1, 3, 3), (1, 2, 1), **_SMALL)),
     *_with_long_windows(),
+    *_with_planes(),
 )
 """All that the regression runs."""
 

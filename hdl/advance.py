@@ -16,8 +16,8 @@ Two more signals serve where ``token`` would be too slow:
   places where a late signal meets it.
 - ``restart`` tells a line to begin anew where it does not end by itself: it is set with a token
   that does not meet a line's end. Its value does not matter in a clock without ``step``. In a core
-  whose lines tell the end of a job it is known earlier than the token: there ``step`` and
-  ``restart`` are set in every clock in which no job is under way, and no slot passes then.
+  whose lines tell the end of a job it is known earlier than the token: there both
+  ``step`` and ``restart`` are set in every clock in which no job is under way.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ class Advance:
     def outward_at_once(self, line_ends: Value) -> Advance:
         """Return what the next dimension outward is told in the same clock.
 
-        This serves small and balanced cores, where a token always comes without a slot.
+        This serves a core whose lines tell the end of a job: there a token comes with the last slot
+        of the plane, or without a slot. It also serves small and balanced cores,
+        where a token always comes without a slot.
         """
         step = self.step & (~self.slot | line_ends)
         return Advance(self.token, self.begin, self.restart, step, self.slot)

@@ -16,7 +16,6 @@ place that chooses it:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 from amaranth.hdl import Const, Module, Signal, Value
@@ -217,15 +216,10 @@ class PlaneJobs(_DimensionsTogether):
             # While no job is under way the lines begin anew in every clock, so no gate asks whether
             # a job is offered. A token with a slot meets the end of the plane, where the lines
             # begin anew by themselves.
-            restart=~active,
-            step=~active | late_slot,
+            restart=~late_slot,
+            step=late_slot | ~active,
             slot=late_slot,
         ), active
-
-    def outward(self, m: Module, advance: Advance, line_ends: Value) -> Advance:
-        """Return signals that let the next dimension go on in the clock in which a line ends."""
-        # This is `outward_at_once` where no slot comes with a restart, from one gate less.
-        return replace(advance, step=advance.restart | (advance.step & line_ends))
 
     def has_ended(self, m: Module, gate: AdmissionPorts, go: Value) -> Value:
         """Return whether the slot that entered in the clock before was its job's last."""

@@ -120,7 +120,7 @@ def advance(
     if is_idle is None:
         restart, step = token if token or slot else rng.getrandbits(1), token | slot
     else:
-        restart, step = int(is_idle), slot | is_idle
+        restart, step = int(not slot), slot | is_idle
     told |= {"advance.token": token, "advance.begin": token, "advance.restart": restart}
     return told | {"advance.slot": slot, "advance.step": step}
 

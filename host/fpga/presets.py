@@ -98,7 +98,7 @@ MEASURED_MHZ = {
     "argmax-float32": 325,
     "argmax-int8": 331,
     "argmax-int64": 309,
-    "pool2x2-int8": 212,
+    "pool2x2-int8": 239,
     "pool3x3-int8-indices": 231,
     "programmable-int8x4": 221,
     "programmable-float32": 212,

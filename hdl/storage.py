@@ -51,7 +51,8 @@ class DelayLinePorts(wiring.Component):
     valid : In(1)
         There is a word.
     step : In(1)
-        A token or a word, in a register of its own because it drives many enables.
+        A token or a word, in a register of its own because it drives many enables. It may also be
+        set where no job is under way.
     i : In(width)
         The word.
     last_row : In(1)

@@ -107,8 +107,8 @@ class WordStream(wiring.Signature):
     valid : Out(1)
         There is a word in this clock.
     step : Out(1)
-        A token or a word, in a register of its own because it drives many enables. It is driven
-        only in front of the sliding windows.
+        A token or a word, in a register of its own because it drives many enables. It may also be
+        set where no job is under way. It is driven only in front of the sliding windows.
     control : Out(control_layout(config))
         Control of the word's slot.
     lanes : Out(ArrayLayout)

@@ -43,7 +43,11 @@ def check(line, jobs, gaps, seed):
     # The register is on the port for a clock before its token, and stays until that has left.
     late = line.latency
     laid = stimulus(line, given, rng, early=1, stay=late, gaps=gaps, after=late)
-    clocks = [clock | {"step": clock["token"] | clock["valid"]} for clock in laid.clocks]
+    # Between the jobs there are steps as well, in cores whose lines tell the end of a job.
+    clocks = [
+        clock | {"step": clock["token"] | clock["valid"] | (hand is None and rng.getrandbits(1))}
+        for clock, hand in zip(laid.clocks, laid.at_hand, strict=True)
+    ]
     seen = watch(line, clocks, {"o": bits(line.o)})
     compared = 0
     for clock, expected in zip(itertools.chain(*laid.words), shown, strict=True):

@@ -173,7 +173,7 @@ def pooling(jobs: Jobs, clocks: int, p: Property) -> None:
     ends = here & out.last
     later = ends & (window.number > 0)
     p.reached("the last of several results", later)
-    if len(jobs.widths) > 1:
+    if len(jobs.widths) > 1 and jobs.config.padding:
         p.reached("an empty window", here & is_empty)
         p.reached("the last window, given early", later & (width.registers["shift"] > 0))
     if jobs.planes > 1:
@@ -258,9 +258,14 @@ TIGHT, SHORT = (
 )
 DILATED = _short(Range(size=3, window=3, stride=2, dilation=2, padding=1), 4)
 BEFORE = [SpatialDimension(2, 2, start_padding=1)]
+BARE_SHORT, BARE = (
+    Range(size, window=2, stride=2, dilation=1, padding=0).dimensions() for size in (2, 3)
+)
 
 CORE, LONG = _core((1, 2, 2), 1), _core((1, 1, 3), 2)
 SMALL, SMALL_LONG = (replace(core, pipelining="small") for core in (CORE, LONG))
+PLANE_JOBS = replace(CORE, padding=False, fixed=(("groups", 1),))
+"""A core whose jobs are one plane without padding, and end with it."""
 BALANCED, BALANCED_LONG = (replace(core, pipelining="balanced") for core in (CORE, LONG))
 
 BACK = Fault("the next line is reached by the step to the next window", "extremum.hdl.position",
@@ -305,6 +310,11 @@ GOES_ON = Fault("the first line of a job goes on where the job before has ended"
                 "extremum.hdl.line",
                 "with m.If(advance.token):",
                 "with m.If(advance.token & (self.coordinate == 0)):")  # fmt: skip
+
+BEGINS = Fault("the lines do not begin anew while no job is under way", "extremum.hdl.job_kinds",
+               "restart=~late_slot", "restart=Const(0, 1)")  # fmt: skip
+ENDS = Fault("a slot enters behind the last one of a plane", "extremum.hdl.job_kinds",
+             "valid = port.offered | (active & ~final)", "valid = port.offered | active")  # fmt: skip
 
 RESULTS = (
     "no element of a window is better than its result, which is the first of equals; the value is "
@@ -362,4 +372,11 @@ PROOFS = (
     _proof("two-jobs-small", "two jobs of one plane, one behind the other, each of any geometry of "
            "`pooling-groups`, in a small core",
            Jobs(SMALL, ALONE, SHORT, planes=1, stalls=False, two=True), 22, GOES_ON),
+    _proof("plane-jobs", "a plane without padding, of any geometry of up to 3 by 3 elements, windows "
+           "of 2 by 2 and strides of 2, in a core whose jobs are one such plane, without stalls",
+           Jobs(PLANE_JOBS, BARE, BARE, planes=1, stalls=False), 36, BEGINS),
+    _proof("two-plane-jobs", "two planes without padding, one behind the other, each of any geometry "
+           "of up to 2 by 2 elements, windows of 2 by 2 and strides of 2, in a core whose jobs are one "
+           "such plane, without stalls",
+           Jobs(PLANE_JOBS, BARE_SHORT, BARE_SHORT, planes=1, stalls=False, two=True), 40, ENDS),
 )  # fmt: skip

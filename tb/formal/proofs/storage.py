@@ -49,18 +49,24 @@ def storage(taps: int, furthest: int, parameters: TimingParameters, p: Property)
     begun, spacing_less_one = Signal(name="begun"), Signal(len(given), name="own_spacing")
     row = Signal(len(given) + 1, name="own_row")
     is_last = row == spacing_less_one
-    m.d.comb += [block.step.eq(block.token | block.valid), block.last_row.eq(is_last)]
+    # A job ends in any clock, and until the next one there may be any steps.
+    ends = p.input("ends")
+    steps = block.token | block.valid | (~begun & p.input("steps"))
+    m.d.comb += [block.step.eq(steps), block.last_row.eq(is_last)]
     with m.If(block.token):
         m.d.sync += [begun.eq(1), spacing_less_one.eq(given), row.eq(0)]
-    with m.Elif(block.valid):
-        m.d.sync += row.eq(Mux(is_last, 0, row + 1))
+    with m.Else():
+        with m.If(ends):
+            m.d.sync += begun.eq(0)
+        with m.If(block.valid):
+            m.d.sync += row.eq(Mux(is_last, 0, row + 1))
     p.assume(~block.valid | begun)
     p.invariant("the spacing is one that is stored", spacing_less_one < furthest)
     # Any one word of the job, and the words since.
     most = taps * furthest
     chosen, watched = p.input("chosen"), Signal(BITS, name="watched")
     words = Signal(range(most + 2), name="words_since")
-    with m.If(block.token):
+    with m.If(block.token | ends):
         m.d.sync += words.eq(0)
     with m.Elif(block.valid):
         with m.If((words == 0) & chosen):

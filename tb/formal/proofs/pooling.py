@@ -314,7 +314,8 @@ GOES_ON = Fault("the first line of a job goes on where the job before has ended"
 BEGINS = Fault("the lines do not begin anew while no job is under way", "extremum.hdl.job_kinds",
                "restart=~late_slot", "restart=Const(0, 1)")  # fmt: skip
 ENDS = Fault("a slot enters behind the last one of a plane", "extremum.hdl.job_kinds",
-             "valid = port.offered | (active & ~final)", "valid = port.offered | active")  # fmt: skip
+             "valid = port.offered | (active & ~final)",
+             "valid = port.offered | active")  # fmt: skip
 
 RESULTS = (
     "no element of a window is better than its result, which is the first of equals; the value is "
@@ -372,11 +373,12 @@ PROOFS = (
     _proof("two-jobs-small", "two jobs of one plane, one behind the other, each of any geometry of "
            "`pooling-groups`, in a small core",
            Jobs(SMALL, ALONE, SHORT, planes=1, stalls=False, two=True), 22, GOES_ON),
-    _proof("plane-jobs", "a plane without padding, of any geometry of up to 3 by 3 elements, windows "
-           "of 2 by 2 and strides of 2, in a core whose jobs are one such plane, without stalls",
+    _proof("plane-jobs", "a plane without padding, of any geometry of up to 3 by 3 elements, "
+           "windows of 2 by 2 and strides of 2, in a core whose jobs are one such plane, without "
+           "stalls",
            Jobs(PLANE_JOBS, BARE, BARE, planes=1, stalls=False), 36, BEGINS),
-    _proof("two-plane-jobs", "two planes without padding, one behind the other, each of any geometry "
-           "of up to 2 by 2 elements, windows of 2 by 2 and strides of 2, in a core whose jobs are one "
-           "such plane, without stalls",
+    _proof("two-plane-jobs", "two planes without padding, one behind the other, each of any "
+           "geometry of up to 2 by 2 elements, windows of 2 by 2 and strides of 2, in a core whose "
+           "jobs are one such plane, without stalls",
            Jobs(PLANE_JOBS, BARE_SHORT, BARE_SHORT, planes=1, stalls=False, two=True), 40, ENDS),
 )  # fmt: skip

@@ -11,11 +11,10 @@ from equal_bits import assert_equal_bits
 from simulation import chosen
 
 from extremum import model
-from extremum.hdl.latency import holds_one_job
 from extremum.host.accelerator import Accelerator
 from extremum.host.report import BlockReport
 from extremum.tb.cores import CORES
-from extremum.tb.regression.on_block import SPARED, SPARED_ALONE
+from extremum.tb.regression.on_block import spared_clocks
 
 REDUCTIONS = ("argmin", "argmax", "reduce_min", "reduce_max")
 
@@ -72,7 +71,7 @@ def check(accelerator: Accelerator, function: str, x: np.ndarray, *args: Any, **
         if not isinstance(report, BlockReport):
             assert spared == 0
         else:
-            alone = SPARED_ALONE if holds_one_job(accelerator.config) else SPARED
+            alone = spared_clocks(accelerator.config)
             assert 0 <= spared <= (alone if report.jobs == 1 else report.predicted_cycles)
             assert report.cycles >= max(report.beats_in, report.beats_out)
     return actual

@@ -99,6 +99,15 @@ def test_bounds_of_the_clocks_of_a_block_are_close(monkeypatch, rig, target, job
     assert (cycles - fewest, most - cycles) == (early, late)
 
 
+@pytest.mark.parametrize(("height", "early", "late"), [(8, 4, 7), (9, 0, 11)])
+def test_bounds_of_the_clocks_where_a_plane_ends_a_job(monkeypatch, rig, height, early, late):
+    """The last line of the second plane meets no window."""
+    pooling = {"sizes": [1, 1, height, 16], "data_type": "int8", "window": 2, "strides": 2}
+    items = [Item("pooling", pooling)]
+    cycles, fewest, most = accepted(monkeypatch, rig, "axi-planes", items, 400)
+    assert (cycles - fewest, most - cycles) == (early, late)
+
+
 def test_every_event_is_cleared_and_compared():
     every = {block_registers.DONE, block_registers.ERROR, block_registers.IDLE}
     assert len(every) == 3

@@ -142,6 +142,7 @@ def _with_planes() -> Iterator[Target]:
     yield Target("planes", squares)
     yield Target("volumes", volumes)
     yield Target("small-volumes", replace(volumes, pipelining="small"))
+    yield Target("axi-planes", squares, "axi")
 
 
 TARGETS: tuple[Target, ...] = (

@@ -12,7 +12,8 @@ import numpy as np
 
 from extremum.hdl.config import DIMENSIONS, CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.hdl.ports import JobError
+from extremum.hdl.ports import JobError, job_layout
+from extremum.hdl.register_table import port_bits, port_number
 from extremum.hdl.registers import job_shapes
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
@@ -62,6 +63,22 @@ def bad_jobs(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[JobRegist
     if "data_type" in shapes:
         for number in beyond(len(config.data_types) - 1, shapes["data_type"].width):
             yield replace(good, data_type=number), JobError.DATA_TYPE
+
+
+def bad_payloads(good: JobRegisters, config: CoreConfig) -> Iterator[tuple[int, JobError]]:
+    """Yield payloads of the job port with one wrong register each, and why they are refused.
+
+    A wrong window may seem padded to a core without padding, so
+    :meth:`extremum.hdl.job.JobRegisters.to_bits` would refuse some of them.
+    """
+    layout = job_layout(config)
+    for registers, reason in bad_jobs(good, config):
+        values = registers.values_in(config)
+        numbers: dict[int | str, int] = {
+            name.replace(".", "_"): port_number(name, bits, values[name])
+            for name, bits in port_bits(config).items()
+        }
+        yield layout.const(numbers).as_bits(), reason
 
 
 def a_bad_job(good: JobRegisters) -> int:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from extremum.hdl.config import CoreConfig
-from extremum.hdl.ports import JobError
 from extremum.host.plan.expected import winners
 from extremum.host.plan.jobs import Job
 from extremum.host.plan.results import EMPTY
-from extremum.tb.refusal import bad_jobs
+from extremum.tb.refusal import bad_payloads
 from extremum.tb.regression.case import Batch, Item, Rests
 from extremum.tb.regression.observe import Offered
 from extremum.tb.regression.operators import jobs_of
@@ -83,19 +80,12 @@ def _todo_of_item(target: Target, item: Item) -> list[Todo]:
     jobs = jobs_of(item, config)
     won = winners(problem, x) if jobs else None
     todo = [Todo(item, job, x, payload=job.registers.to_bits(config), won=won) for job in jobs]
-    bad = list(_bad_payloads(jobs[0], config)) if item.refused is not None and jobs else []
+    bad = list(bad_payloads(jobs[0].registers, config)) if item.refused is not None and jobs else []
     if item.refused is not None and bad:
         payload, reason = bad[item.refused % len(bad)]
         # Some are offered twice, one behind the other.
         todo[:0] = [replace(todo[0], refused=reason, payload=payload)] * (1 + item.refused % 3 // 2)
     return todo
-
-
-def _bad_payloads(job: Job, config: CoreConfig) -> Iterator[tuple[int, JobError]]:
-    """Yield payloads of the job port with one wrong register each, and why they are refused."""
-    for registers, reason in bad_jobs(job.registers, config):
-        with suppress(ValueError):  # a wrong window may seem padded to a core without padding
-            yield registers.to_bits(config), reason
 
 
 def begun(todo: Sequence[Todo], taken: int) -> int:

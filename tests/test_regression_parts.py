@@ -7,7 +7,10 @@ from dataclasses import replace
 import pytest
 from regression_jobs import BLOCK, CORE, FAILS, ROWS
 
+from extremum.hdl.job import JobRegisters
+from extremum.hdl.ports import JobError
 from extremum.tb.coverage import Tally
+from extremum.tb.refusal import bad_jobs, bad_payloads
 from extremum.tb.regression import on_faulty_block
 from extremum.tb.regression.case import Batch, Case, Item
 from extremum.tb.regression.pool import target_named
@@ -98,3 +101,16 @@ def test_results_of_a_packet_that_is_too_long_are_compared(monkeypatch, rig, fau
             run_case(case, rig, Tally())
     else:
         run_case(case, rig, Tally())
+
+
+@pytest.mark.parametrize("name", ["image", "reduction", "unpadded", "volumes"])
+def test_every_wrong_register_is_offered_to_every_core(name):
+    """A core without padding can be told a wrong window, though the host would not."""
+    config, good = target_named(name).config, JobRegisters()
+    wrong, offered = list(bad_jobs(good, config)), list(bad_payloads(good, config))
+    assert [reason for _, reason in offered] == [reason for _, reason in wrong]
+    assert (JobError.WINDOW in dict(offered).values()) == (name != "reduction")
+    if config.padding:
+        assert [payload for payload, _ in offered] == [each.to_bits(config) for each, _ in wrong]
+    right = good.to_bits(config)
+    assert len({right, *(payload for payload, _ in offered)}) == 1 + len(offered)

@@ -137,3 +137,11 @@ def test_an_error_behind_a_reset(monkeypatch):
     assert "ERROR.code is" in resets(monkeypatch, other_code, clocks=0)
     assert "IRQ_STATUS.error is 0, expected 1" in resets(monkeypatch, no_flag, clocks=0, seed=6)
     assert "IRQ_STATUS.error is 1, expected 0" in resets(monkeypatch, flag, clocks=1)
+
+
+def test_figures_of_jobs_that_a_reset_ends(rig):
+    """What was begun counts, and what is run behind the reset."""
+    alone = run_case(Case(BLOCK, [Batch([ROWS], reset_after=1)]), rig, Tally())
+    figures = run_case(Case(BLOCK, [Batch([ROWS] * 8, reset_after=60)]), rig, Tally())
+    assert figures.jobs == alone.jobs + 1
+    assert 60 <= figures.beats - alone.beats < 120

@@ -7,7 +7,7 @@ import pytest
 from regression_jobs import offered
 
 from extremum.tb.coverage import Tally
-from extremum.tb.regression.ties import observe_ties
+from extremum.tb.regression.ties import ELEMENTS, ROWS, _rows, observe_ties
 
 
 def row_bins(x, *, kind="slices", target="every_type", **arguments):
@@ -75,3 +75,15 @@ def test_ties_of_windows_are_those_of_their_taps():
     observe_ties(tally, job, x, "sliding", "increasing")
     ties = {name.split(", ")[-1]: n for name, n in tally.counts.items() if name[:4] == "ties"}
     assert ties == {"none": 10, "neighbours": 2, "first and last": 1, "all": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "elements", "seen"),
+    [(1, ELEMENTS, 1), (1, ELEMENTS + 1, 0), (ELEMENTS + 1, 2, ROWS), (3 * ROWS, 2, ROWS)],
+)
+def test_a_few_rows_are_looked_at_none_of_them_long(rows, elements, seen):
+    x = np.zeros((rows, elements), np.float32)
+    job = offered("every_type", x, function="max", axes=[1]).job
+    found = list(_rows(job, x))
+    assert seen - 1 <= len(found) <= seen
+    assert all(row.shape == (elements,) for row in found)

@@ -306,13 +306,12 @@ class AxiBlock(wiring.Component):
         # The error is known late in the clock, so it is passed on in the next one. Errors of jobs
         # that a soft reset is ending are not told, since the number of the job is already 0 again.
         failed, code = Signal(name="failed"), Signal.like(control.code, name="code")
+        of_packet = Mux(packets.late, BlockError.TLAST_LATE, BlockError.TLAST_EARLY)
         m.d.sync += [
             failed.eq((packets.refused | packets.early | packets.late) & ~ends),
-            code.eq(
-                Mux(packets.refused, starter.error,
-                    Mux(packets.early, BlockError.TLAST_EARLY, BlockError.TLAST_LATE))
-            ),
-        ]  # fmt: skip
+            # While a job ends none is refused, and that one is refused is known later.
+            code.eq(Mux(packets.intake.ended, of_packet, starter.error)),
+        ]
         # In the clock in which the registers are told, the job is still the one that failed.
         job, is_over = Signal(JOB_BITS, name="job"), Signal(name="is_over")
         m.d.sync += is_over.eq(packets.intake.ended | packets.dropped)

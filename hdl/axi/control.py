@@ -130,7 +130,7 @@ class BlockControl(wiring.Component):
         return delay(m, (bus.write_address == address // WORD_BYTES) & bus.write_strobes[0], 1)
 
     def _commands(self, m: Module, written: Value) -> Value:
-        """Send writes of commands on; return whether there was no space for one."""
+        """Send writes of commands on; return whether there was no space for one, a clock late."""
         bus = self.bus
         writable = self._names(bus.write_address, lambda register: register.is_writable)
         is_command = bus.write_address >= regs.COMMAND_BASE // WORD_BYTES
@@ -155,8 +155,8 @@ class BlockControl(wiring.Component):
             self.value.eq(bus.write_data),
             self.misfit.eq(is_misfit(m, self.config, number, bus.write_data)),
             self.command.eq(written & is_asked & fitted),
-            overflow.eq(written & is_asked & ~fitted),
         ]
+        m.d.sync += overflow.eq(written & is_asked & ~fitted)
         resets = control & bus.write_data[0]
         m.d.comb += self.soft_reset.eq(resets)
         m.d.sync += [
@@ -202,12 +202,11 @@ class BlockControl(wiring.Component):
                 register.eq(self.register),
                 job.eq(self.job),
             ]
-        # Zero is written by a statement of its own: then synthesis uses the reset of the
-        # flip-flops, and no gates.
-        with m.If(is_first & ~(self.failed & (self.code == BlockError.RANGE))):
-            m.d.sync += register.eq(0)
+        # Other errors name no register. Its number is left out as it is read: here the flags come
+        # late in the clock.
+        names_register = delay(m, code == BlockError.RANGE, 1)
         return {
-            regs.ERROR: (code, register, job),
+            regs.ERROR: (code, Mux(names_register, register, 0), job),
             regs.STATUS: (Cat(self.busy, self.free != 0), self.free),
             regs.IRQ_ENABLE: (enable,),
             regs.IRQ_STATUS: (events,),

@@ -1,6 +1,7 @@
 """The registers of the block: events and errors are kept, and commands are sent if there is space.
 
-How a word is read byte by byte is not proved; the claims are of the registers that are read.
+How a word is read byte by byte is not proved, nor that the number of a register is left out of ERROR
+where no register is at fault; the claims are of the registers that are read.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def events(p: Property) -> None:
     status = Signal(count, name="own_status", init=regs.IDLE)
     enable = Signal(count, name="own_enable")
     clear = p.show("clear", writes.flags(regs.IRQ_STATUS, count))
-    fails = block.failed | writes.overflows
+    overflowed = p.before(writes.overflows)
+    fails = block.failed | overflowed
     happens = p.show("happens", Cat(block.done, fails, block.idle))
     p.m.d.sync += status.eq((status & ~clear) | happens)
     with p.m.If(writes.at(regs.IRQ_ENABLE)):
@@ -103,15 +105,18 @@ def events(p: Property) -> None:
         for name, port in (("code", block.code), ("register", block.register), ("job", block.job))
     )
     block_code = Value.cast(block.code)
-    is_range = block.failed & (block_code == BlockError.RANGE)
     with p.m.If(fails & ~has_error):
         p.m.d.sync += [
             code.eq(Mux(block.failed, block_code, BlockError.QUEUE_FULL)),
-            register.eq(Mux(is_range, block.register, 0)),
+            register.eq(block.register),
             job.eq(block.job),
         ]
     p.claim("the first error is told until it is cleared", inside.signal("error_code") == code)
-    p.claim("with its register, or 0", inside.signal("error_register") == register)
+    names_register = code == BlockError.RANGE
+    p.claim("with its register, if it names one",
+            ~names_register | (inside.signal("error_register") == register))  # fmt: skip
+    p.invariant("the register", inside.signal("error_register") == register)
+    p.invariant("a command that found no space", inside.signal("overflow") == overflowed)
     belongs = code != BlockError.QUEUE_FULL
     p.claim("and with its job", ~belongs | (inside.signal("error_job") == job))
     p.invariant("the job", inside.signal("error_job") == job)
@@ -119,7 +124,7 @@ def events(p: Property) -> None:
     p.reached("an event comes while it is cleared", (status & clear & happens).any())
     p.reached("an error comes while the one before is cleared", fails & status[1] & clear[1])
     p.reached("a second error comes", block.failed & has_error & (block_code != code))
-    p.reached("a job fails while a command finds no space", block.failed & writes.overflows)
+    p.reached("a job fails while a command finds no space", block.failed & overflowed)
     p.reached("two events interrupt", block.irq & ((status & enable) == 0b011))
     p.reached("the interrupt ends", p.before(block.irq) & ~block.irq)
 
@@ -171,7 +176,7 @@ PROOFS = (
         "control-events", "hdl/axi/control.py",
         "An event is kept until it is cleared, and stays if it comes again in that clock; the "
         "interrupt is set while an enabled event is kept, a clock later; ERROR tells the first "
-        "error, with its job and its register, until that event is cleared.",
+        "error, with its job and the register that it names, until that event is cleared.",
         events, depth=4, search=10,
         faults=(
             Fault("two events are no interrupt", MODULE,
@@ -184,9 +189,12 @@ PROOFS = (
                   "is_first = self.failed | overflow"),
             Fault("an error that comes while the one before is cleared is not told", MODULE,
                   "has_error = events[1] & ~clear[1]", "has_error = events[1]"),
-            Fault("a command without space tells the register of another error", MODULE,
-                  "~(self.failed & (self.code == BlockError.RANGE))",
-                  "(self.failed & (self.code != BlockError.RANGE))"),
+            Fault("a command without space hides the code of a job that fails", MODULE,
+                  "code.eq(Mux(self.failed, self.code, BlockError.QUEUE_FULL))",
+                  "code.eq(Mux(overflow, BlockError.QUEUE_FULL, self.code))"),
+            Fault("the register of an error is that of a later one", MODULE,
+                  "with m.If(is_first):",
+                  "m.d.sync += register.eq(self.register)\n        with m.If(is_first):"),
         ),
         quick=True,
     ),

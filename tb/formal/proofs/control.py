@@ -1,7 +1,7 @@
 """The registers of the block: events and errors are kept, and commands are sent if there is space.
 
-How a word is read byte by byte is not proved, nor that the number of a register is left out of ERROR
-where no register is at fault; the claims are of the registers that are read.
+How a word is read byte by byte is not proved, nor that the number of a register is left out of
+ERROR where no register is at fault; the claims are of the registers that are read.
 """
 
 from __future__ import annotations

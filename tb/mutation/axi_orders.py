@@ -18,17 +18,30 @@ WINDOW = regs.command_address(regs.command_number("width.window"))
 
 
 def shuffled(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:
-    """Write jobs back to back, their registers in any order, those of one half of numbers first."""
+    """Write jobs back to back, their registers in any order, but first one that changes.
+
+    It stands in front of the starter while the job before is still offered. Those with its half of
+    the number are written next.
+    """
     jobs = list(poolings(rng, config, 30))
+    before: dict[int, int] = {}
     for job in jobs:
-        half = rng.randrange(8)
-        words = rng.sample(list(job_words(job).items()), len(job_words(job)))
-        words.sort(key=lambda each: each[0] >> LOW_NUMBER_BITS + 2 & 7 != half)
-        block.overlap([(address, word, 15) for address, word in words])
+        words = job_words(job)
+        changed = [address for address, word in words.items() if before.get(address) != word]
+        first = rng.choice(changed or list(words))
+        order = rng.sample(list(words.items()), len(words))
+        order.sort(key=lambda each: (each[0] != first, _half(each[0]) != _half(first)))
+        block.overlap([(address, word, 15) for address, word in order])
         start(block, rng, job)
+        before = words
     block.rest(0)
     block.pass_clocks(sum(job.beats_in for job in jobs))
     settle(block)
+
+
+def _half(address: int) -> int:
+    """Return the upper half of the number of a job register."""
+    return address >> LOW_NUMBER_BITS + 2 & 7
 
 
 def unwritten(block: RecordedBlock, rng: random.Random, config: CoreConfig) -> None:

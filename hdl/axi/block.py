@@ -309,7 +309,7 @@ class AxiBlock(wiring.Component):
         of_packet = Mux(packets.late, BlockError.TLAST_LATE, BlockError.TLAST_EARLY)
         m.d.sync += [
             failed.eq((packets.refused | packets.early | packets.late) & ~ends),
-            # While a job ends none is refused, and that one is refused is known later.
+            # No job is refused in the clock in which one ends, which is known sooner.
             code.eq(Mux(packets.intake.ended, of_packet, starter.error)),
         ]
         # In the clock in which the registers are told, the job is still the one that failed.

@@ -202,8 +202,8 @@ class BlockControl(wiring.Component):
                 register.eq(self.register),
                 job.eq(self.job),
             ]
-        # Other errors name no register. Its number is left out as it is read: here the flags come
-        # late in the clock.
+        # RANGE alone names a register. With other errors the number is left out where the word is
+        # read: whether an error is written is known too late in the clock to decide more by it.
         names_register = delay(m, code == BlockError.RANGE, 1)
         return {
             regs.ERROR: (code, Mux(names_register, register, 0), job),

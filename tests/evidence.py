@@ -47,7 +47,7 @@ REGRESSION = {
 }  # fmt: skip
 BLOCK = {
     "mutants": 500, "killed": 480, "equivalent": 18, "explained": 2, "open": [], "surviving": [],
-    "seconds": 5.0, "killed_by": {"jobs: o__payload": 480},
+    "rounds": 12, "seconds": 5.0, "killed_by": {"jobs: o__payload": 480},
     "revision": "0123456789ab",
 }  # fmt: skip
 MUTATION = {

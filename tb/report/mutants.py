@@ -41,11 +41,12 @@ def gateware(evidence: dict[str, Any]) -> Told:
         f"{number(equivalent)} proved equivalent, {number(explained)} explained, "
         f"{number(unexplained + new)} open"
     )
+    rounds = {name: block["rounds"] for name, block in evidence.items()}
     shares = [
-        [f"`{name}`", *numbers, share(numbers[1], numbers[0] - numbers[2])]
+        [f"`{name}`", *numbers, share(numbers[1], numbers[0] - numbers[2]), rounds[name]]
         for name, *numbers in rows
     ]
-    shares.append(["all", *sums, share(killed, mutants - equivalent)])
+    shares.append(["all", *sums, share(killed, mutants - equivalent), ""])
     of_core, of_block = (
         ", ".join(sorted({f"`{each['revision']}`" for name, each in evidence.items()
                           if is_of_axi_block(name) == is_axi}))
@@ -56,10 +57,12 @@ def gateware(evidence: dict[str, Any]) -> Told:
             f"Mutated were cores with the digest {of_core or 'of none'}, and AXI blocks of the "
             f"gateware with the digest {of_block or 'of none'}. "
             "An open mutant survives, and nobody knows yet whether it is equivalent or a gap of "
-            "the tests. The last column leaves out what is proved equivalent, and counts all that "
-            "is open as not killed."
+            "the tests. What is killed of the others leaves out what is proved equivalent, and "
+            "counts all that is open as not killed. Each mutant that lives is tried in round after "
+            "round of trials, until there are enough or the time is over; how many rounds were "
+            "finished is in the last column."
         ),
-        table(["block", *COLUMNS, "killed of the others"], shares),
+        table(["block", *COLUMNS, "killed of the others", "rounds"], shares),
     ]
     left_out = sorted(set(BLOCKS) - evidence.keys())
     problems = _against(unexplained, new) + _without_reason(evidence)

@@ -21,9 +21,11 @@ from extremum.host.package.candidates import candidates
 from extremum.host.package.configuration import parse, toml_text
 from extremum.host.package.example import MOST_BEATS, example_job
 from extremum.host.package.files import COMPONENTS
+from extremum.host.package.identity import ip_version
+from extremum.host.package.names import default_name
 from extremum.host.package.ports import interfaces, ports_of
 from extremum.host.package.readme import readme
-from extremum.host.package.settings import Settings, default_name, ip_version
+from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import block_verilog
 from extremum.host.package.waivers import REASONS
 from extremum.model import DataType, Pooling, Reduction

@@ -22,7 +22,8 @@ from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.fpga.presets import PRESETS
 from extremum.host.package.configuration import Configuration, flat_registers, parse, toml_text
-from extremum.host.package.settings import Settings, default_name
+from extremum.host.package.names import default_name
+from extremum.host.package.settings import Settings
 from extremum.host.replaced_files import write_whole
 from extremum.model import DataType
 

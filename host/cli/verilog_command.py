@@ -25,7 +25,8 @@ from extremum.host.cli.tensor_files import (
 from extremum.host.cli.unwritable import told_as_unwritable
 from extremum.host.fpga.clock_target import smallest_for
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
-from extremum.host.package.settings import Settings, check_name, default_name
+from extremum.host.package.names import check_name, default_name, map_name
+from extremum.host.package.settings import Settings
 from extremum.host.replaced_files import write_together
 from extremum.host.tools import GATEWARE, require
 
@@ -264,8 +265,6 @@ def _refuse_leftovers(files: Mapping[Path, bytes], target: Path, name: str) -> N
 
     They would seem to belong to the new one: a testbench or registers of another block.
     """
-    from extremum.host.package.registers import map_name  # noqa: PLC0415 (needs the gateware)
-
     registers = target / "registers"
     optional = (
         *(target / f"{name}_{what}.v" for what in ("tb", "ecp5")),

@@ -9,7 +9,8 @@ from typing import Any
 
 from extremum.hdl.config import BUSES, CoreConfig
 from extremum.hdl.job import JobRegisters
-from extremum.host.package.settings import Settings, check_name
+from extremum.host.package.names import check_name
+from extremum.host.package.settings import Settings
 from extremum.model import DataType
 
 __all__ = ["Configuration", "flat_registers", "parse", "toml_text"]

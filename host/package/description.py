@@ -7,8 +7,9 @@ from typing import Any
 
 from extremum.hdl.axi.latency import latency
 from extremum.hdl.interface import interface, parameters
+from extremum.host.package.identity import version_text
 from extremum.host.package.ports import Port
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.settings import Settings
 
 __all__ = ["describe"]
 

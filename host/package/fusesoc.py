@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from extremum.host.package.registers import LIBRARY, VENDOR
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.identity import LIBRARY, VENDOR, version_text
+from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import header
 from extremum.host.tools import VERILATOR_WORKAROUNDS
 

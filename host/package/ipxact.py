@@ -6,9 +6,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from extremum.host.package.identity import LIBRARY, VENDOR, ip_version
+from extremum.host.package.names import map_name
 from extremum.host.package.ports import LITE, Port, interfaces
-from extremum.host.package.registers import LIBRARY, VENDOR, map_name, memory_map
-from extremum.host.package.settings import Settings, ip_version
+from extremum.host.package.registers import memory_map
+from extremum.host.package.settings import Settings
 
 __all__ = ["STANDARDS", "component"]
 

@@ -11,10 +11,11 @@ from extremum.hdl.registers import job_shapes
 from extremum.host.fpga.devices import DEFAULT_DEVICE, DEVICES
 from extremum.host.package.example import MOST_BEATS, Example
 from extremum.host.package.fusesoc import core_name
+from extremum.host.package.identity import LICENCE, version_text
 from extremum.host.package.lite_bench import job_writes
+from extremum.host.package.names import map_name
 from extremum.host.package.ports import Port
-from extremum.host.package.registers import map_name
-from extremum.host.package.settings import LICENCE, Settings, version_text
+from extremum.host.package.settings import Settings
 from extremum.host.tools import VERILATOR_WORKAROUNDS
 
 __all__ = ["readme"]

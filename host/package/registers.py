@@ -10,26 +10,19 @@ from typing import Any
 
 from extremum.hdl.axi.register_map import ADDRESS_BITS
 from extremum.host.errors import ToolError
+from extremum.host.package.identity import LIBRARY, VENDOR, version_text
+from extremum.host.package.names import map_name
 from extremum.host.package.rdl import system_rdl
-from extremum.host.package.settings import Settings, version_text
+from extremum.host.package.settings import Settings
 from extremum.host.tools import require
 
-__all__ = ["LIBRARY", "PEAKRDL", "VENDOR", "map_name", "memory_map", "register_files"]
+__all__ = ["PEAKRDL", "memory_map", "register_files"]
 
 PEAKRDL = ("peakrdl", "peakrdl-python")
 """The tools that this module calls."""
 
-VENDOR, LIBRARY = "extremum", "ip"
-"""Vendor and library of the package, as FuseSoC, IP-XACT and Vivado name them."""
-
-
 STARTERS = re.compile(r"html/(launcher-|\.launcher_data/)")
 """Files beside the pages that start browsers of Windows with fewer checks: they are left out."""
-
-
-def map_name(name: str) -> str:
-    """Return the name of the address map of a block."""
-    return f"{name}_registers"
 
 
 def register_files(settings: Settings) -> dict[str, bytes]:

@@ -11,7 +11,8 @@ from extremum.host import yosys_startup
 from extremum.host.fpga.devices import DEVICES
 from extremum.host.package.attributes import interface_attributes
 from extremum.host.package.configuration import toml_text
-from extremum.host.package.settings import LICENCE, Settings, version_text
+from extremum.host.package.identity import LICENCE, version_text
+from extremum.host.package.settings import Settings
 
 __all__ = ["block_verilog", "header"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from extremum.host.package.registers import LIBRARY, VENDOR
-from extremum.host.package.settings import Settings, ip_version
+from extremum.host.package.identity import LIBRARY, VENDOR, ip_version
+from extremum.host.package.settings import Settings
 from extremum.host.package.verilog import header
 
 __all__ = ["packaging_script"]

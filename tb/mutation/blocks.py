@@ -54,6 +54,7 @@ BUILDS = (
     ("windows", ("queue", "windows", "timing")),
     ("windows", ("slots", "admission")),
     ("windows", ("schedule", "counter")),
+    ("planes", ("planes.admission", "planes.schedule", "planes.counter")),
     ("block", ("axi.lite", "axi.control", "axi.commands", "axi.packets")),
     ("block", ("axi.counters", "axi.buffers", "axi.block")),
     (

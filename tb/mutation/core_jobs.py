@@ -7,6 +7,7 @@ import random
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import ends_with_plane
 from extremum.host.plan import plan
 from extremum.host.plan.jobs import Job
 from extremum.model import DataType, Pooling, Reduction
@@ -24,7 +25,32 @@ def fits(job: Job) -> bool:
 
 def random_jobs(rng: random.Random, config: CoreConfig, count: int) -> list[tuple[Job, np.ndarray]]:
     """Return random jobs that fit into the scaled counters."""
+    if ends_with_plane(config):
+        return [unpadded(rng, config) for _ in range(count)]
     return [each for each in sequences.jobs(rng, config, count) if fits(each[0])]
+
+
+def unpadded(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:
+    """Return a pooling of one plane or volume without padding, often long in one dimension."""
+    kind, longest = rng.choice(config.data_types), (1 << config.coordinate_width) - 1
+    sizes = [rng.choice((1, 1, 2, 3, 4, 5)) for _ in range(3)]
+    long = rng.randrange(3)
+    sizes[long] = rng.choice((2, 16, longest, rng.randint(1, longest), rng.randint(17, longest)))
+    window, dilations = [1, 1, 1], [rng.randint(1, most) for most in config.max_dilation]
+    for axis, most in enumerate(config.max_window):
+        # Lines that are longer than those that a core can store need windows of one line.
+        if axis == long or rng.random() < 0.5:
+            window[axis] = rng.randint(1, min(most, -(-sizes[axis] // dilations[axis])))
+    strides = [
+        rng.choice((1, 1, 2, 3, 16, longest, rng.randint(1, size), rng.randint(1, longest)))
+        for size in sizes
+    ]
+    problem = Pooling.of((1, 1, *sizes), kind, window, strides=strides, dilations=dilations)
+    try:
+        job = plan(problem, config).jobs[0]
+    except ValueError:  # the core cannot store the lines
+        return unpadded(rng, config)
+    return (job, sequences.tensor(rng, kind, problem.sizes)) if fits(job) else unpadded(rng, config)
 
 
 def long_reduction(rng: random.Random, config: CoreConfig) -> tuple[Job, np.ndarray]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from extremum.hdl.config import CoreConfig
+from extremum.hdl.register_table import ends_with_plane
 from extremum.host.plan.jobs import Job
 from extremum.tb.mutation.compiled_design import CompiledDesign, Recorder, Trial
 from extremum.tb.mutation.core_jobs import (
@@ -24,7 +25,7 @@ from extremum.tb.mutation.core_jobs import (
     random_jobs,
     tiled,
 )
-from extremum.tb.refusal import bad_jobs
+from extremum.tb.refusal import bad_payloads
 from extremum.tb.scoreboard import Scoreboard, ScoreboardError
 
 VALIDS = {"o__valid": ("o__payload",)}
@@ -142,16 +143,22 @@ def play(
 
 
 def _filled(config: CoreConfig, seed: int, jobs: Sequence[tuple[Job, np.ndarray]]) -> Scoreboard:
-    board = Scoreboard(config, seed)
+    """Return a scoreboard that expects the results of some jobs."""
+    board, rng = Scoreboard(config, seed), random.Random(f"dilations {seed}")
     for job, x in jobs:
         board.add(job, x)
+        if ends_with_plane(config) and job.registers.width.window == 1:
+            # The dilation of a window of one tap is no fault, and says nothing.
+            dilation = rng.randrange(1, 1 << config.coordinate_width)
+            width = replace(job.registers.width, dilation=dilation)
+            board.jobs[-1] = replace(job.registers, width=width).to_bits(config)
     return board
 
 
 def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Trial:
     """Record one trial of a kind."""
     rng = random.Random(f"{kind} {seed}")
-    recorder = Recorder(model)
+    recorder, by_plane = Recorder(model), ends_with_plane(config)
     modes: tuple[int | str, ...] = (0, 30, 80, "bursts")
     rests = {
         "stalls": Rests(rng.choice(modes), rng.choice(modes), rng.choice((30, 80))),
@@ -164,19 +171,19 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
     if kind == "resets":
         for _ in range(8):
             jobs = random_jobs(rng, config, 4)
-            if config.max_window[0] > 1 and rng.random() < 0.6:
+            if config.max_window[0] > 1 and not by_plane and rng.random() < 0.6:
                 jobs = [rng.choice((deep, large, many, many))(rng, config) for _ in range(3)]
                 jobs = [each for each in jobs if fits(each[0])]
             board = _filled(config, seed, jobs)
             play(recorder, board, rng, rests, stop=rng.randrange(1, 40 + len(board.beats)))
     if kind == "refused":
         good = random_jobs(rng, config, 8)
-        bad = [registers for registers, _ in bad_jobs(good[0][0].registers, config)]
+        bad = [payload for payload, _ in bad_payloads(good[0][0].registers, config)]
         board = Scoreboard(config, seed)
-        for number, registers in enumerate(bad):
+        for number, payload in enumerate(bad):
             if rng.random() < 0.6:
                 board.add(*good[number % len(good)])
-            board.refuse(registers.to_bits(config))
+            board.refuse(payload)
         play(recorder, board, rng, Rests(rng.choice((0, 50)), 0, rng.choice((0, 50))))
     if kind == "long":
         jobs = [long_reduction(rng, config) for _ in range(3)]
@@ -192,7 +199,7 @@ def _one(model: CompiledDesign, kind: str, seed: int, config: CoreConfig) -> Tri
         jobs = [tiled(rng, config) for _ in range(20)]
     else:
         jobs = random_jobs(rng, config, 14 if kind != "refused" else 3)
-        if kind in ("stalls", "bursts") and config.has_windows:
+        if kind in ("stalls", "bursts") and config.has_windows and not by_plane:
             jobs += [rng.choice((padded, line))(rng, config) for _ in range(6)]
     play(recorder, _filled(config, seed, [each for each in jobs if fits(each[0])]), rng, rests)
     return recorder.trial(kind, VALIDS)
@@ -207,6 +214,9 @@ KINDS = (
 WINDOWED = ("planes", "padding", "tiles", "many")
 """Those for cores that slide windows."""
 
+PLANES = ("jobs", "stalls", "bursts", "resets", "refused")
+"""Those for cores whose jobs end with their plane."""
+
 
 def trials(
     model: CompiledDesign, config: CoreConfig, rounds: range, kinds: Sequence[str] = KINDS
@@ -215,5 +225,7 @@ def trials(
     for seed in rounds:
         for kind in kinds:
             if kind in WINDOWED and not config.has_windows:
+                continue
+            if kind not in PLANES and ends_with_plane(config):
                 continue
             yield _one(model, kind, seed, config)

@@ -114,6 +114,23 @@ DESIGNS["small.block"] = replace(
 """The AXI block around a small core: its commands wait for the core, and its output streams
 have buffers of two beats, as those of wide fast cores do."""
 
+DESIGNS["planes"] = Design(
+    CoreConfig(
+        (DataType.INT8,),
+        max_window=(3, 3, 3),
+        max_dilation=(1, 1, 2),
+        max_line=4,
+        max_plane=8,
+        coordinate_width=5,
+        operators=("max-pool",),
+        index_width=0,
+        padding=False,
+        fixed=(("groups", 1),),
+    ),
+    prefix="planes.",
+)
+"""A fast core whose jobs end with their plane or volume; it has no positions."""
+
 DESIGNS |= {
     f"{setting}.{name}": Design(
         replace(DESIGNS[name].config, pipelining=setting), block=f"{setting}.{name}"

@@ -74,8 +74,9 @@ def gateware(evidence: dict[str, Any]) -> Told:
     )
     limits = [
         f"The total of killed mutants hides that blocks differ: {_of(least)}, {_of(most)}.",
-        "The designs that were mutated are of few lanes: two fast cores and the AXI blocks around "
-        "a fast and a small core, part by part, and two small and two balanced cores as a whole. "
+        "The designs that were mutated are of few lanes: three fast cores and the AXI blocks "
+        "around a fast and a small core, part by part, and two small and two balanced cores as a "
+        "whole. "
         "Logic that only another configuration has was not mutated.",
     ]
     if left_out:

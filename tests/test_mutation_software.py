@@ -89,7 +89,7 @@ def test_what_becomes_of_a_mutant(tmp_path, monkeypatch, test, outcome):
 
 def test_a_test_that_fails_without_the_mutant_kills_none(tmp_path, monkeypatch):
     tests = warm_tests(tmp_path, monkeypatch, "def test_it():\n    assert value() == 3")
-    with pytest.raises(RuntimeError, match="the tests fail in this order"):
+    with pytest.raises(RuntimeError, match="the tests end with 1 in this order"):
         tests.become(*MUTANT)
 
 

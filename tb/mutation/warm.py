@@ -315,7 +315,8 @@ class Tests:
         order = Order(ran, self.seconds)
         status, _ = forked(lambda: (tested(files, order), None), self._memory)
         if status not in (0, NONE_RAN):
-            raise RuntimeError(f"the tests fail in this order: {Path(OUTPUT).read_text()}")
+            printed = Path(OUTPUT).read_text()
+            raise RuntimeError(f"the tests end with {status} in this order, and print: {printed}")
         self._passing.add(tuple(ran))
 
     def become(self, path: str, line: int, code: str) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def gateware(evidence: dict[str, Any]) -> Told:
         [f"`{name}`", *numbers, share(numbers[1], numbers[0] - numbers[2]), rounds[name]]
         for name, *numbers in rows
     ]
-    shares.append(["all", *sums, share(killed, mutants - equivalent), ""])
+    shares.append(["all", *sums, share(killed, mutants - equivalent), None])
     of_core, of_block = (
         ", ".join(sorted({f"`{each['revision']}`" for name, each in evidence.items()
                           if is_of_axi_block(name) == is_axi}))

@@ -25,7 +25,7 @@ def told_of_ports(text):
     return {name: (way, int(bits), told) for name, way, bits, told in rows}
 
 
-@pytest.mark.parametrize("name", ["pool2x2_int8", "argmax_1000_int8"])
+@pytest.mark.parametrize("name", ["pool2x2_int8", "programmable_int8x4", "argmax_1000_int8"])
 def test_an_interface_is_explained_at_its_first_port(name):
     settings = settings_of(name)
     ports = ports_of(block_verilog(settings), name)

@@ -75,6 +75,11 @@ POINTS = (
         ),
     ),
     Point(
+        "taps",
+        "How many taps have windows in all dimensions together?",
+        {"way": WINDOWS, "taps": ("1", "2 to 8", "9 to 64", "65 or more")},
+    ),
+    Point(
         "dilation",
         "Which windows are dilated in each dimension?",
         {

@@ -75,6 +75,7 @@ def test_a_pooling_that_slides():
         "window: width, 1, 3 or more, none": 1,
         "dilation: depth, 2, 1, sliding": 1,
         "dilation: height, 3, 2, sliding": 1,
+        "taps: sliding, 2 to 8": 1,
         "plan: whole, one": 1,
         "empty windows: sliding, none": 1,
         "values: float16, +zero, met": 1,
@@ -98,6 +99,21 @@ def test_rows_in_lanes(target, shape, way, tail):
     lanes = target_named(target).config.lanes
     x = np.ones(shape, np.uint32 if target == "lanes5" else np.float32)
     assert bins("lanes", target, offered(target, x)) == {f"{lanes}, {way}, {tail}"}
+
+
+@pytest.mark.parametrize(
+    ("target", "window", "taps"),
+    [
+        ("row130", [1, 1], "1"), ("row130", [1, 2], "2 to 8"), ("row130", [1, 8], "2 to 8"),
+        ("row130", [1, 9], "9 to 64"), ("row130", [1, 64], "9 to 64"),
+        ("row130", [1, 65], "65 or more"), ("cubes", [3, 3, 1], "9 to 64"),
+        ("cubes", [2, 2, 2], "2 to 8"), ("cubes", [3, 3, 3], "9 to 64"),
+    ],
+)  # fmt: skip
+def test_taps_of_all_dimensions_count_together(target, window, taps):
+    kind = target_named(target).config.data_types[0].dtype
+    job = offered(target, np.zeros((1, 1, *window[:-1], 70), kind), window=window)
+    assert bins("taps", target, job) == {f"sliding, {taps}"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ The first elements of a tensor are looked at, and of its rows and windows some.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -227,6 +228,7 @@ def _observe_windows(tally: Tally, job: SlidingJob | GatheredJob) -> None:
     groups = ("one", "two", "more")[min(job.rows.groups, 3) - 1]
     spatial = job.problem.spatial
     names = DIMENSIONS[3 - len(spatial) :]
+    tally.count("taps", job.kind, _all_taps(spatial))
     for name, line in zip(names, spatial, strict=True):
         if line.window > 1:
             tally.count("dilation", name, _taps(line), _up_to_3(line.dilation), job.kind)
@@ -245,6 +247,14 @@ def _observe_windows(tally: Tally, job: SlidingJob | GatheredJob) -> None:
             line = tile.dimension
             tally.count("window", name, _taps(line), _up_to_3(line.stride), _padding(line))
     tally.count("empty windows", job.kind, "some" if has_empty else "none")
+
+
+def _all_taps(spatial: Sequence[SpatialDimension]) -> str:
+    """Return how many taps a window has, in steps as a fast core numbers them: 3 bits a digit."""
+    taps = math.prod(line.window for line in spatial)
+    return (
+        "1" if taps == 1 else "2 to 8" if taps <= 8 else "9 to 64" if taps <= 64 else "65 or more"
+    )
 
 
 def _taps(line: SpatialDimension) -> str:

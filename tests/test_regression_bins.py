@@ -79,7 +79,8 @@ def least_rest(items, before=0, target=CORE):
     return rests[found] if found < len(rests) else None
 
 
-def test_a_long_rest_fills_the_queues_if_there_are_enough_results():
+@pytest.mark.parametrize("elements", [40, 800])
+def test_a_long_rest_fills_the_queues_if_there_are_enough_results(elements):
     """Of a result in each clock before it as many may have left.
 
     A job's only result has come with its end, 256 clocks may pass to the next job, and 32 to the
@@ -87,7 +88,7 @@ def test_a_long_rest_fills_the_queues_if_there_are_enough_results():
     """
     config = target_named(CORE).config
     space = queue_depth(config)
-    row = replace(ROWS, arguments=ROWS.arguments | {"sizes": [1, 40]})
+    row = replace(ROWS, arguments=ROWS.arguments | {"sizes": [1, elements]})
     (one,) = (each.job for each in todo_of(target_named(CORE), Batch([row])))
     assert one.beats_out == 1
     assert least_rest([row] * space) is None

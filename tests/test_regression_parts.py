@@ -85,6 +85,13 @@ def test_a_full_queue_is_not_reset(monkeypatch, rig, fault, resets):
     assert failed(monkeypatch, rig, **given) == (1, resets)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_a_soft_reset_ends_a_job_that_fails(monkeypatch, rig, seed):
+    """The seed says whether it clears the counters, and whether the error is looked at before."""
+    given = {"reset_after": 5, "reset_clocks": 0, "seed": seed}
+    assert failed(monkeypatch, rig, items=[FAILS], **given) == (1, 1)
+
+
 @pytest.mark.parametrize(("fault", "is_compared"), [("late", True), ("early", False)])
 def test_results_of_a_packet_that_is_too_long_are_compared(monkeypatch, rig, fault, is_compared):
     class Altered(Received):

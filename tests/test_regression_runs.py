@@ -13,6 +13,7 @@ from simulation import SIMULATORS
 
 from extremum.hdl.axi.register_map import BlockError
 from extremum.hdl.latency import latency
+from extremum.host.plan.registers import Schedule
 from extremum.host.plan.results import EMPTY
 from extremum.tb.coverage import Tally
 from extremum.tb.regression import block_registers, on_block
@@ -298,6 +299,21 @@ def test_the_last_beats_of_a_dataflow_block_may_be_taken_ahead(monkeypatch, rig)
         sound(driver, given, clocks - spared)
         with pytest.raises(Difference, match="without stalls"):
             sound(driver, given, clocks - spared - 1)
+
+
+@pytest.mark.parametrize("name", ["small-endless", "endless"])
+def test_a_dataflow_block_may_be_late_by_the_slots_before_a_first_beat(name):
+    """A small one by a clock more for each job, since it waits for the job before."""
+    config = target_named(name).config
+    schedule = Schedule(first_element=3, last_window=40, last_element=40)
+    job = SimpleNamespace(schedule=schedule, config=config, beats_in=37, beats_out=1)
+    driver: Any = SimpleNamespace(is_programmable=False)
+    given: Any = [SimpleNamespace(job=job)] * 2
+    late = 2 * (3 + (name == "small-endless"))
+    most = 2 * on_block.dataflow_clocks(job) + late  # pyright: ignore[reportArgumentType]
+    on_block._check_clocks(driver, given, most)
+    with pytest.raises(Difference, match="2 jobs took"):
+        on_block._check_clocks(driver, given, most + 1)
 
 
 @pytest.mark.parametrize("backend", SIMULATORS)
